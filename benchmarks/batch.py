@@ -17,7 +17,7 @@ import trio
 from benchmarks.report import Report, Row, argument_parser, show, summary
 from ctxmode.app import App, open_app
 from ctxmode.config.locations import Config
-from ctxmode.operations.batch import BatchCommand, BatchRequest
+from ctxmode.operations.batch import BatchCommand, BatchRequest, run_batch
 
 COMMANDS = [f"echo line {number}" for number in range(50)]
 
@@ -26,7 +26,7 @@ async def in_batch(app: App) -> float:
     """Seconds from the request to all the answers."""
     commands = tuple(BatchCommand(f"c{n}", text) for n, text in enumerate(COMMANDS))
     started = time.perf_counter()
-    answer = await app.batch(BatchRequest(commands))
+    answer = await run_batch(app, BatchRequest(commands))
     took = time.perf_counter() - started
     if not answer.ok:
         raise RuntimeError("a command of the batch failed")

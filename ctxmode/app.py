@@ -5,10 +5,9 @@ The command line and the MCP server are two skins over `App`; neither knows the 
 
 from __future__ import annotations
 
-import logging
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
@@ -16,33 +15,25 @@ from typing import TYPE_CHECKING, TypeVar
 import trio
 
 import executor
-from ctxmode import error_translation
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.config.rules import load as load_rules
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, UsageError, translate_errors
 from ctxmode.operations.run_audit import log_verdict
 from ctxmode.render.progress_line import OnProgress, ignore_progress
 from executor.run.output_routing import Answer, Keep
 from kb.disk_use import queue_folder
 
-# What only some operations need is loaded by these: a person waits for one run.
+# Operations load what only they need, so that a run starts sooner.
 if TYPE_CHECKING:
     import kb
     import policy
     from ctxmode.doctor.diagnosis import Diagnosis
-    from ctxmode.operations.answers import BatchAnswer, IndexAnswer, SearchAnswer
-    from ctxmode.operations.batch import BatchRequest
-    from ctxmode.operations.indexing import IndexRequest
     from ctxmode.operations.library import Library
-    from ctxmode.operations.purging import PurgeRequest
-    from ctxmode.operations.quotas import Holdings
-    from ctxmode.operations.searching import SearchRequest
-    from ctxmode.operations.usage import Answered, Recorder, Usage
+    from ctxmode.operations.usage import Recorder
     from ctxmode.web.answers import FetchAnswer
     from ctxmode.web.pages import FetchRequest
     from executor import Background, Backgrounds, Caller, Completed, Engine, Request
-    from executor.instance.control import PrewarmReport
 
 T = TypeVar("T")
 
@@ -55,11 +46,8 @@ DRAIN_S_MAX = 0.5
 
 
 class App:
-    """One project, open. Made by `open_app` only.
-
-    Everything that a caller can mend is raised as ContextModeError; how a program fares is a
-    value.
-    """
+    """One open project, made by `open_app` only. It raises ContextModeError for what a caller can
+    mend; how a program fares is a value."""
 
     def __init__(
         self,
@@ -77,31 +65,32 @@ class App:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What a person should know, as far as it has come up: of the store, of the settings."""
+        """List what a person should know of the store and the settings, as far as it has come
+        up."""
         return (*self._keep.notices, *self._refused)
 
     @cached_property
     def library(self) -> Library:
-        """What is kept of the project."""
+        """Open what is kept of the project."""
         from ctxmode.operations.library import Library  # noqa: PLC0415
 
         return Library(self.config, self._keep.store, _rules(self.config))
 
     @cached_property
     def recorder(self) -> Recorder:
-        """What counts the project's calls."""
+        """Open what counts the project's calls."""
         from ctxmode.operations.usage import Recorder  # noqa: PLC0415
 
         return Recorder(self.config.usage_file)
 
     def close(self) -> None:
-        """Let go of what was opened besides the sandbox and the store."""
+        """Close what was opened besides the sandbox and the store."""
         if "recorder" in self.__dict__:
             self.recorder.close()
 
     @property
     def tier(self) -> str:
-        """How programs are isolated here: the tier in use."""
+        """Name the tier of isolation in use."""
         return self._engine.isolation.tier
 
     async def execute(
@@ -113,21 +102,16 @@ class App:
         always_keep: bool = False,
         caller: Caller | None = None,
     ) -> Answer:
-        """Run one program. Cancelling ends everything that it started.
-
-        `name` is what its output is called when it is kept; `always_keep` keeps small ones too.
-        """
+        """Run one program; cancelling ends everything that it started. Its output is kept under
+        `name`: a large one, or any with `always_keep`."""
         with translate_errors():
             completed = await self._engine.run(request, on_output=on_output, caller=caller)
             answer = await self._keep.answer(completed, request, name=name, always=always_keep)
         return await log_verdict(self.config, request, answer)
 
     async def check(self, request: Request, name: str) -> None:
-        """Refuse what `execute` would refuse of a request as such, and run nothing.
-
-        Raises:
-            UsageError: it says so of `name`.
-        """
+        """Refuse what `execute` would refuse of a request as such, and run nothing. The UsageError
+        begins with `name`."""
         try:
             with translate_errors():
                 await self._engine.check(request)
@@ -135,7 +119,7 @@ class App:
             raise UsageError(f"{name}: {error.message}", error.hint) from error
 
     async def interrupt(self, session: str) -> bool:
-        """Tell what runs in a session to stop, as Ctrl-C does; whether any does."""
+        """Tell what runs in a session to stop, as Ctrl-C does; return whether any does."""
         with translate_errors():
             return await self._engine.interrupt(session)
 
@@ -147,66 +131,30 @@ class App:
     async def background(
         self, handle: str, *, wait_s: float, stop: bool, owner: str = ""
     ) -> Background[Answer]:
-        """How a program in the background stands, after `wait_s` or at its end; `stop` ends it."""
+        """Return how a program in the background stands, after `wait_s` or at its end; `stop` ends
+        it."""
         with translate_errors():
             if stop:
                 return await self._backgrounds.stop(handle, owner)
             return await self._backgrounds.look(handle, wait_s, owner)
 
     def backgrounds(self, owner: str = "") -> tuple[Background[Answer], ...]:
-        """All programs in the background that are still known, of one owner."""
+        """List all programs in the background of one owner that are still known."""
         return self._backgrounds.all(owner)
 
-    async def batch(
-        self,
-        request: BatchRequest,
-        caller: Caller | None = None,
-        on_progress: OnProgress = ignore_progress,
-    ) -> BatchAnswer:
-        """Run the commands, then ask the queries of what they printed.
+    async def read(self, look: Callable[[Library], T]) -> T:
+        """Look something up in the library, in a thread."""
+        with translate_errors():
+            return await trio.to_thread.run_sync(look, self.library, abandon_on_cancel=True)
 
-        `on_progress` hears how many commands are done.
-
-        Raises:
-            UsageError: one of them can't be run as asked; then none was.
-        """
-        from ctxmode.operations import batch, searching  # noqa: PLC0415
-        from ctxmode.operations.answers import BatchAnswer  # noqa: PLC0415
-
-        for command in request.commands:
-            await self.check(batch.request_of(command, request, request.timeout_s), command.label)
-        ask = bool(request.queries)
-
-        async def execute(one: Request, label: str) -> Answer:
-            return await self.execute(one, name=label, always_keep=ask, caller=caller)
-
-        deadline = trio.current_time() + request.total_s
-        commands = await batch.run_commands(request, execute, deadline, on_progress)
-        if not ask:
-            return BatchAnswer(commands)
-        ids = [
-            kept.source_id
-            for command in commands
-            if command.answer is not None and command.answer.kept is not None
-            for kept in command.answer.kept.streams
-        ]
-        scope = None if request.scope == "global" else ids
-        look = partial(searching.in_sources, self._keep.store, request.queries, scope)
-        with trio.move_on_at(deadline):
-            return BatchAnswer(commands, await self._reading(look))
-        return BatchAnswer(commands, note=f"{batch.USED_UP} before its queries were answered")
-
-    async def index(self, request: IndexRequest) -> IndexAnswer:
-        """Make content, a file or a folder of the project searchable."""
-        return await self._writing(partial(self.library.index, request))
-
-    async def search(self, request: SearchRequest) -> SearchAnswer:
-        """Ask queries of everything that was kept."""
-        return await self._reading(partial(self.library.search, request))
-
-    async def text(self, source_id: int) -> bytes:
-        """The exact bytes of a source, as far as they are indexed."""
-        return await self._reading(partial(self._keep.store.text, source_id))
+    async def write(self, change: Callable[[Library], T]) -> T:
+        """Change the library, in a thread, one change at a time."""
+        try:
+            return await trio.to_thread.run_sync(
+                change, self.library, limiter=self._keep.writing, abandon_on_cancel=True
+            )
+        finally:
+            self._keep.wake()
 
     async def fetch(self, request: FetchRequest) -> FetchAnswer:
         """Fetch pages into what is kept; one that fails is a value."""
@@ -219,45 +167,11 @@ class App:
         self._keep.wake()
         return fetched
 
-    async def purge(self, request: PurgeRequest) -> kb.Purged:
-        """Forget sources for good."""
-        return await self._writing(partial(self.library.purge, request))
-
-    async def count(self, call: Answered) -> None:
-        """Add one call to the project's counts. Where they cannot be written the call stands."""
-        from ctxmode.operations import usage  # noqa: PLC0415
-
-        try:
-            if not self.recorder.add(call):
-                await trio.to_thread.run_sync(usage.record, self.config.usage_file, call)
-        except usage.UNWRITTEN as error:
-            logging.getLogger(__name__).warning("a call was not counted: %s", error)
-
-    async def usage(self) -> Usage:
-        """What tools produced, returned and kept in this project."""
-        from ctxmode.render.usage_table import read_usage  # noqa: PLC0415 - few ask
-
-        return await self._reading(partial(read_usage, self.config))
-
-    async def list_prewarmed(self) -> tuple[PrewarmReport, ...]:
-        """What waits ready for runs in all servers of the user."""
-        from ctxmode.doctor import diagnosis  # noqa: PLC0415 - few ask
-
-        return await diagnosis.list_prewarmed(self.config)
-
-    async def holdings(self) -> Holdings:
-        """What is kept on disk, and what went for the quotas lately."""
-        from ctxmode.operations.quotas import read_holdings  # noqa: PLC0415 - few ask
-
-        return await self._reading(partial(read_holdings, self.config))
-
     async def doctor(
         self, *, refresh: bool = False, on_progress: OnProgress = ignore_progress
     ) -> Diagnosis:
-        """What works here; `refresh` forgets what earlier probes of languages found.
-
-        `on_progress` gets how many languages are proven.
-        """
+        """Find out what works here; `refresh` forgets what earlier probes of languages found.
+        `on_progress` gets how many languages are proven."""
         from ctxmode.doctor import diagnosis  # noqa: PLC0415 - few ask
 
         diagnosed = await diagnosis.diagnose(
@@ -269,39 +183,24 @@ class App:
         return replace(diagnosed, notices=(*self.notices, *warnings))
 
     async def toolchain(self, language: str) -> tuple[str | None, str | None, str | None]:
-        """What runs a language here: the toolchain's name, its path and its version."""
+        """Find what runs a language here: the toolchain's name, its path and its version."""
         with translate_errors():
             report = await self._engine.language(language)
         return report.toolchain, report.path, report.version
-
-    async def _reading(self, call: Callable[[], T]) -> T:
-        with translate_errors():
-            return await trio.to_thread.run_sync(call, abandon_on_cancel=True)
-
-    async def _writing(self, call: Callable[[], T]) -> T:
-        try:
-            return await trio.to_thread.run_sync(
-                call, limiter=self._keep.writing, abandon_on_cancel=True
-            )
-        finally:
-            self._keep.wake()
 
 
 @asynccontextmanager
 async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[App]:
     """Open a project: its storage, its rules, its sandbox. Closing ends every run.
 
-    With `sole_language` it is for a single run, of that language: nothing is made ahead for a next
-    one, and the store is opened when something is to be kept.
-
-    Raises:
-        ContextModeError: the storage cannot be written, a rule file cannot be read, or no
-            permitted sandbox exists.
+    With `sole_language` it is for a single run of that language: nothing is made ahead for a next
+    one. Its store opens only to keep something. ContextModeError says that the storage cannot be
+    written, a rule file cannot be read, or no permitted sandbox exists.
     """
     with translate_errors():
         await trio.to_thread.run_sync(prepare_storage, config)
         rules = _rules(config)
-        await trio.to_thread.run_sync(rules)  # a broken rule file is told at once
+        await trio.to_thread.run_sync(rules)  # reports a broken rule file at once
         settings, refused = await trio.to_thread.run_sync(engine_settings, config)
         settings = replace(settings, sole_language=sole_language, report=_report)
         keep = Keep(partial(_open_store, config), queue_folder(config.database))
@@ -317,7 +216,9 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
                     home=config.home,
                     settings=settings,
                 ) as engine,
-                executor.open_backgrounds(engine, partial(_kept, config, keep)) as backgrounds,
+                executor.open_backgrounds(
+                    engine, partial(_keep_answer, config, keep)
+                ) as backgrounds,
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_index_behind, keep)
@@ -344,32 +245,35 @@ def _open_store(config: Config) -> kb.Store:
     return open_store(config)
 
 
-async def _kept(config: Config, keep: Keep, request: Request, completed: Completed) -> Answer:
-    """What is kept of a run in the background: all, since its handle is soon forgotten."""
+async def _keep_answer(
+    config: Config, keep: Keep, request: Request, completed: Completed
+) -> Answer:
+    """Keep all that a run in the background printed, since its handle is soon forgotten."""
     return await log_verdict(config, request, await keep.answer(completed, request, always=True))
 
 
 async def _keep_all_to_quota(config: Config) -> None:
-    """See to the quota of all projects, now and again."""
+    """Keep all projects to their quota, every few seconds."""
     while True:
         await _step_to_quota_of_all(config)
         await trio.sleep(QUOTA_OF_ALL_EVERY_S)
 
 
 async def _step_to_quota_of_all(config: Config) -> None:
-    """Drop the oldest of all projects where too much is kept, in short steps. What cannot be done
-    is told in the report that `stats` shows, or tried again."""
-    from ctxmode.operations import quotas  # noqa: PLC0415 - after the first answer, if at all
+    """Drop the oldest of all projects where too much is kept, in short steps. The report that
+    `stats` shows names what cannot be dropped."""
+    from ctxmode.operations.quotas import load_quotas  # noqa: PLC0415 - after the first answer
+    from kb.all_stores import keep_to_quota  # noqa: PLC0415
 
     with suppress(OSError, ContextModeError):
-        steps = quotas.keep_all(config, await trio.to_thread.run_sync(quotas.load_quotas, config))
-        with closing(steps):
+        quotas = await trio.to_thread.run_sync(load_quotas, config)
+        with closing(keep_to_quota(config.database.parent, quotas.all_bytes)) as steps:
             while await trio.to_thread.run_sync(next, steps, DONE) is not DONE:
                 pass
 
 
 async def _index_behind(keep: Keep) -> None:
-    """Index what is queued. A defect there is told and costs later indexing, not the runs."""
+    """Index what is queued. A defect there is reported and costs later indexing, not the runs."""
     try:
         await keep.index_behind()
     except Exception as error:
@@ -380,15 +284,3 @@ def _report(error: BaseException) -> str:
     from ctxmode import crash_report  # noqa: PLC0415 - only a defect pays for it
 
     return crash_report.report(error)
-
-
-@contextmanager
-def translate_errors() -> Iterator[None]:
-    """Raise errors of the rooms below that a caller can act on as errors of the front door."""
-    try:
-        with error_translation.translate_errors():
-            yield
-    except executor.RequestError as error:
-        raise UsageError(error.message, error.hint) from error
-    except executor.SandboxUnavailableError as error:
-        raise ContextModeError(f"no sandbox is available: {error.reason}", error.remedy) from error

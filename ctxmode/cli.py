@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ctxmode import __version__, exit_codes, garbage
 from ctxmode.commands.table import VERBS, Verb
-from ctxmode.errors import ContextModeError, UsageError, sole
+from ctxmode.errors import ContextModeError, UsageError, unwrap
 from ctxmode.render import streams
 
 if TYPE_CHECKING:
@@ -30,10 +30,8 @@ examples:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line; returns its exit code and never lets an exception out.
-
-    Without `argv` this process is the command's own, and ends behind it.
-    """
+    """Run one command line and return its exit code; no exception leaves it. Without `argv` this
+    process is the command's own, and ends behind it."""
     streams.open_what_is_closed()
     if argv is not None:
         return _main(list(argv))
@@ -61,7 +59,7 @@ def _main(arguments: list[str]) -> int:
         sys.stdout.flush()
         return code
     except BaseException as raised:
-        return _report(sole(raised))
+        return _report(unwrap(raised))
 
 
 def _dispatch(arguments: list[str]) -> int:

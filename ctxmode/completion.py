@@ -1,7 +1,7 @@
 """Completion scripts for shells, made of the verbs' own parsers by shtab.
 
-A script holds every verb, option and fixed word, so that completing starts no program; only labels
-and profiles, which change, are asked of `context-mode completion sources|profiles`.
+A script holds every verb, option and fixed word, so that completing starts no program. It asks
+`context-mode completion sources|profiles` for labels and profiles alone, since these change.
 """
 
 from __future__ import annotations
@@ -24,22 +24,19 @@ from images import GROUPS
 from runtimes import LANGUAGES
 
 _LANGUAGES = tuple(row.name for row in LANGUAGES)
-# What some shell would take for more than a word stays out: labels hold what programs were called.
+# Words with other characters stay out: a shell could run parts of them, and programs name labels.
 _HARMLESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+@-]*")
 
 Completer = dict[str, Any]
 
 
 def harmless(words: Iterable[str]) -> Iterator[str]:
-    """Those words that no shell changes, each once."""
+    """Yield those words that no shell changes, each once."""
     return (word for word in dict.fromkeys(words) if _HARMLESS.fullmatch(word))
 
 
 def script(shell: str, verbs: Iterable[Verb]) -> str:
-    """The completion script for a shell.
-
-    `verbs` are those to complete, in the order in which they are shown.
-    """
+    """Build the completion script for a shell, of these verbs in this order."""
     root = argparse.ArgumentParser(prog="context-mode", add_help=False)
     below = root.add_subparsers()
     for verb in verbs:
@@ -53,8 +50,8 @@ def script(shell: str, verbs: Iterable[Verb]) -> str:
     return made
 
 
-def _asked(kind: str) -> Completer:
-    """Words that the program is asked for when they are needed."""
+def _build_completer(kind: str) -> Completer:
+    """Complete words for which the script asks this program when they are needed."""
     name, command = f"_context_mode_{kind}", f"context-mode completion {kind} 2>/dev/null"
     return {
         "bash": name,
@@ -81,7 +78,7 @@ def _words_or_files(name: str, words: Iterable[str]) -> Completer:
     }
 
 
-SOURCES, PROFILES = _asked("sources"), _asked("profiles")
+SOURCES, PROFILES = _build_completer("sources"), _build_completer("profiles")
 BY_OPTION: dict[str, Completer | tuple[str, ...]] = {
     "--profile": PROFILES,
     "--source": SOURCES,
@@ -104,7 +101,7 @@ _FILES = re.compile(r"FILE|PATH")
 
 
 def _complete(verb: str, action: argparse.Action) -> None:
-    """Say how an option's value, or a word, is completed. New labels are nobody's to complete."""
+    """Set how an option's value, or a word, is completed; a new label is not."""
     if action.choices is not None or action.nargs == 0 or verb == "fetch":
         return
     metavar = str(action.metavar or "")

@@ -1,4 +1,4 @@
-"""What a user sees of a defect of ours: one sentence and the name of a log that tells the rest."""
+"""The report of a defect of ours: one sentence for the user, and a log with the rest."""
 
 from __future__ import annotations
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+OUT_OF_ROOM_OR_RIGHTS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
+
 
 class ContextModeError(Exception):
-    """Something expected went wrong outside the program that was run.
-
-    Shown as `message` and, on a line of its own, `hint`; never as a traceback.
-    """
+    """Something expected went wrong outside the program that was run. A person sees `message` and,
+    on a line of its own, `hint`; never a traceback."""
 
     exit_code = 1
 
@@ -21,12 +25,13 @@ class ContextModeError(Exception):
 
 
 def why(error: Exception) -> str:
-    """What was wrong, in words: of a system's error without its number and its path."""
+    """Say what was wrong: a system's error without its number and its path."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def sole(raised: BaseException) -> BaseException:
-    """The one exception inside the groups that nurseries wrap it in, or the first of several."""
+def unwrap(raised: BaseException) -> BaseException:
+    """Return the one exception inside the groups that nurseries wrap it in, or the first of
+    several."""
     while isinstance(raised, BaseExceptionGroup):
         raised = raised.exceptions[0]
     return raised
@@ -36,3 +41,35 @@ class UsageError(ContextModeError):
     """What was asked for is malformed; asking again in the same way cannot succeed."""
 
     exit_code = 2
+
+
+@contextmanager
+def translate_errors() -> Iterator[None]:
+    """Raise errors of the rooms below that a caller can mend as errors of the front door."""
+    try:
+        yield
+    except Exception as error:
+        if (translation := _translate(error)) is None:
+            raise
+        raise translation from error
+
+
+def _translate(error: Exception) -> ContextModeError | None:
+    """Word the error for the front door; None if it is a defect."""
+    from executor import RequestError, SandboxUnavailableError  # noqa: PLC0415 - only errors pay
+    from kb import StoreError  # noqa: PLC0415
+    from policy import RuleFileError  # noqa: PLC0415
+
+    if isinstance(error, RuleFileError):
+        return ContextModeError(f"{error.path}:{error.line}: {error.problem}", error.remedy)
+    if isinstance(error, RequestError):
+        return UsageError(error.message, error.hint)
+    if isinstance(error, SandboxUnavailableError):
+        return ContextModeError(f"no sandbox is available: {error.reason}", error.remedy)
+    if isinstance(error, StoreError):
+        return ContextModeError(str(error))
+    if isinstance(error, OSError) and error.errno in OUT_OF_ROOM_OR_RIGHTS:
+        place = f": {error.filename}" if error.filename else ""
+        hint = "Free some space there, or check its owner and mode."
+        return ContextModeError(f"{error.strerror}{place}", hint)
+    return None

@@ -52,7 +52,8 @@ MEANINGS: dict[int, str] = {
 
 
 def for_run(status: str, exit_code: int | None, signal: int | None) -> int:
-    """The exit code that stands for a run: its own where it has one, 128 + N for signal N."""
+    """Return the exit code that stands for a run: its own where it has one, 128 + N for signal
+    N."""
     if status in BY_STATUS:
         return BY_STATUS[status]
     if signal is not None:

@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctxmode.config.locations import load_config
-from ctxmode.errors import sole
+from ctxmode.errors import unwrap
 from ctxmode.render.highlight import harmless
 
-# Verbs that run nothing do without trio and the executor, and a run without what is kept.
+# Verbs that run nothing load neither trio nor the executor; a run does not load the store.
 if TYPE_CHECKING:
     import trio
 
@@ -29,9 +29,7 @@ def with_app(
     args: argparse.Namespace, action: Callable[[App], Awaitable[T]], *, sole_language: str = ""
 ) -> T:
     """Open the App of the project that the arguments name, do one thing with it, and close it.
-
-    `sole_language` is that of a single run, see `open_app`.
-    """
+    `open_app` explains `sole_language`."""
     from ctxmode.app import open_app  # noqa: PLC0415
 
     config = replace(
@@ -40,14 +38,14 @@ def with_app(
         runtime=getattr(args, "runtime", None) or "",
     )
 
-    async def opened() -> T:
+    async def act() -> T:
         async with open_app(config, sole_language=sole_language) as app:
-            tell(told := app.notices)
+            tell(before := app.notices)
             done = await action(app)
-            tell(notice for notice in app.notices if notice not in told)
+            tell(notice for notice in app.notices if notice not in before)
             return done
 
-    return run(opened)
+    return run(act)
 
 
 def with_library(args: argparse.Namespace, action: Callable[[Library], T]) -> T:
@@ -60,31 +58,28 @@ def with_library(args: argparse.Namespace, action: Callable[[Library], T]) -> T:
 
 
 def tell(notices: Iterable[str]) -> None:
-    """What a person should know besides, on stderr."""
+    """Print what a person should know besides, on stderr."""
     for notice in notices:
         sys.stderr.write(f"context-mode: {harmless(notice)}\n")
 
 
 def run(action: Callable[[], Awaitable[T]]) -> T:
-    """Run it under trio. A request to end (SIGTERM, SIGHUP) closes everything in good order.
-
-    Raises:
-        SystemExit: a signal asked to end; the code is 128 plus its number.
-    """
+    """Run it under trio. SIGTERM and SIGHUP close everything in good order and raise SystemExit
+    with 128 plus their number."""
     import trio  # noqa: PLC0415
 
     async def until_asked_to_end() -> T:
-        async with _ended_by_signals():
+        async with _end_on_signals():
             return await action()
 
     try:
         return trio.run(until_asked_to_end)
     except BaseExceptionGroup as group:
-        raise sole(group) from group
+        raise unwrap(group) from group
 
 
 @asynccontextmanager
-async def _ended_by_signals() -> AsyncIterator[None]:
+async def _end_on_signals() -> AsyncIterator[None]:
     import trio  # noqa: PLC0415
 
     async with trio.open_nursery() as nursery:
@@ -96,7 +91,7 @@ async def _ended_by_signals() -> AsyncIterator[None]:
 async def _watch(task_status: trio.TaskStatus[None]) -> None:
     import trio  # noqa: PLC0415
 
-    # One that is ignored was meant to be: that is what nohup does.
+    # A signal that is ignored stays ignored: nohup does that.
     wanted = [
         number
         for number in (signal.SIGTERM, signal.SIGHUP)
@@ -108,7 +103,15 @@ async def _watch(task_status: trio.TaskStatus[None]) -> None:
             raise SystemExit(128 + number)
 
 
+def print_answer(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
+    """Print the data where --json asks for it, else the text."""
+    if args.json:
+        print_json(data)
+    else:
+        sys.stdout.write(text + "\n")
+
+
 def print_json(data: Mapping[str, Any]) -> None:
-    """One JSON document on stdout, for programs; keys in the documented order."""
+    """Print one JSON document on stdout, with its keys in the documented order."""
     json.dump(data, sys.stdout, indent=2, ensure_ascii=False)
     sys.stdout.write("\n")

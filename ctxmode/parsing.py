@@ -8,10 +8,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ctxmode.commands.table import Verb
-from ctxmode.errors import UsageError
+from ctxmode.errors import UsageError, why
 from ctxmode.suggestions import did_you_mean, or_all
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Parser(argparse.ArgumentParser):
-    """One whose mistakes are `UsageError`s with a hint, in place of a screen of usage."""
+    """A parser whose mistakes are `UsageError`s with a hint, in place of a screen of usage."""
 
     def __init__(self, **given: Any) -> None:  # noqa: ANN401 - argparse's own
         given.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -40,11 +41,11 @@ class Parser(argparse.ArgumentParser):
 
     def _refuse(self, word: str, parsed: argparse.Namespace) -> NoReturn:
         if not word.startswith("-"):
-            raise UsageError(f"{self._verb}: {word!r} is one word too many", self._shown(""))
+            raise UsageError(f"{self._verb}: {word!r} is one word too many", self._build_hint(""))
         option = word.split("=", 1)[0]
-        parsers = list(_chosen(self, parsed))
+        parsers = list(_list_chosen(self, parsed))
         known = [name for parser in parsers for name in _options(parser)]
-        hint = parsers[-1]._shown(did_you_mean(option, known))
+        hint = parsers[-1]._build_hint(did_you_mean(option, known))
         if self.takes_program_arguments:
             hint += f" If the program is to have it: … -- {word}"
         raise UsageError(f"{parsers[-1]._verb} has no option {option}", hint)
@@ -62,12 +63,12 @@ class Parser(argparse.ArgumentParser):
     def _verb(self) -> str:
         return self.prog.removeprefix("context-mode ")
 
-    def _shown(self, meant: str) -> str:
+    def _build_hint(self, meant: str) -> str:
         return f"{meant}{self.prog} --help shows what there is."
 
 
 def verb_parser(verb: Verb) -> Parser:
-    """What a verb takes."""
+    """Build the parser of a verb's arguments."""
     module = verb.load()
     parser = Parser(prog=f"context-mode {verb.name}", description=module.__doc__)
     parser.takes_program_arguments = verb.takes_program_arguments
@@ -79,13 +80,9 @@ def verb_parser(verb: Verb) -> Parser:
 
 
 def parse(verb: Verb, arguments: Sequence[str]) -> argparse.Namespace:
-    """What a command line says. `program_args` is what follows `--`, where a verb runs programs;
-    for the others it only ends the options, as everywhere.
-
-    Raises:
-        UsageError: an option or a word that means nothing, or one that lacks.
-        SystemExit: help was asked for, and is printed.
-    """
+    """Parse a command line. `program_args` is what follows `--`, where a verb runs programs; for
+    the others it only ends the options. UsageError: a word means nothing or lacks; SystemExit: help
+    was printed."""
     parser = verb_parser(verb)
     own, program_args = list(arguments), []
     if parser.takes_program_arguments and "--" in own:
@@ -96,15 +93,23 @@ def parse(verb: Verb, arguments: Sequence[str]) -> argparse.Namespace:
     return parsed
 
 
+def read_input(name: str, hint: str) -> bytes:
+    """Read a file that an argument names, or stdin for `-`; a UsageError says why it cannot."""
+    try:
+        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{name!r} cannot be read: {why(error)}", hint) from error
+
+
 def subparsers(parser: Parser) -> dict[str, Parser]:
-    """The parsers of a verb's actions, by name; none where it has no actions."""
+    """Return the parsers of a verb's actions, by name; none where it has no actions."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             return dict(action.choices)
     return {}
 
 
-def _chosen(parser: Parser, parsed: argparse.Namespace) -> Iterator[Parser]:
+def _list_chosen(parser: Parser, parsed: argparse.Namespace) -> Iterator[Parser]:
     yield parser
     for name, below in subparsers(parser).items():
         if name in vars(parsed).values():

@@ -13,18 +13,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from ctxmode import exit_codes
-from ctxmode.app import App
-from ctxmode.errors import UsageError, why
-from ctxmode.launch import print_json, with_app
-from ctxmode.operations.batch import CONCURRENCY_MAX, BatchCommand, BatchRequest
+from ctxmode.errors import UsageError
+from ctxmode.launch import print_answer, with_app
+from ctxmode.operations.batch import CONCURRENCY_MAX, BatchCommand, BatchRequest, run_batch
+from ctxmode.parsing import read_input
 from ctxmode.render.progress_line import ignore_progress, waiting
 from ctxmode.render.results import BY_VERB, batch_text
 from ctxmode.render.terminal_output import for_stdout
@@ -40,38 +38,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    request = parse(_read(args.file))
+    request = parse(read_input(args.file, "Give a JSON file, or -."))
     with nullcontext(ignore_progress) if args.json else waiting("running commands") as on_progress:
-        answer = with_app(args, partial(App.batch, request=request, on_progress=on_progress))
-    if args.json:
-        print_json(answer.to_json())
-    else:
-        sys.stdout.write(for_stdout(batch_text(answer, BY_VERB)) + "\n")
+        answer = with_app(args, partial(run_batch, request=request, on_progress=on_progress))
+    print_answer(args, answer.to_json(), for_stdout(batch_text(answer, BY_VERB)))
     return exit_codes.OK if answer.ok else exit_codes.ERROR
 
 
-def _read(name: str) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"{name!r} cannot be read: {why(error)}", "Give a JSON file, or -."
-        ) from error
-
-
 def parse(content: bytes) -> BatchRequest:
-    """The batch that a JSON document describes.
-
-    Raises:
-        UsageError: it is not JSON, has an unknown key, or a value of another kind.
-    """
+    """Read the batch that a JSON document describes. A UsageError names what is no JSON, an unknown
+    key, or a value of another kind."""
     try:
         data = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise UsageError(
             f"the batch is not JSON: {error}", "See context-mode batch --help"
         ) from None
-    given = _checked({"commands": data} if isinstance(data, list) else data, KEYS, "the batch")
+    given = _check_keys({"commands": data} if isinstance(data, list) else data, KEYS, "the batch")
     commands = given.get("commands")
     if not isinstance(commands, list) or not commands:
         raise UsageError("the batch has no commands", 'Give {"commands": ["…"]}.')
@@ -86,7 +69,7 @@ def parse(content: bytes) -> BatchRequest:
     )
 
 
-def _checked(data: object, known: tuple[str, ...], what: str) -> Mapping[str, Any]:
+def _check_keys(data: object, known: tuple[str, ...], what: str) -> Mapping[str, Any]:
     if not isinstance(data, dict):
         raise UsageError(f"{what} is not a JSON object or list", "See context-mode batch --help")
     unknown = [key for key in data if key not in known]
@@ -98,7 +81,7 @@ def _checked(data: object, known: tuple[str, ...], what: str) -> Mapping[str, An
 
 def _command(number: int, item: object) -> BatchCommand:
     shaped = {"command": item} if isinstance(item, str) else item
-    given = _checked(shaped, COMMAND_KEYS, f"command {number}")
+    given = _check_keys(shaped, COMMAND_KEYS, f"command {number}")
     command = given.get("command")
     if not isinstance(command, str):
         raise UsageError(f"command {number} has no text", 'Give {"label": "…", "command": "…"}.')

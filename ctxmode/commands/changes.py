@@ -19,17 +19,14 @@ examples:
 from __future__ import annotations
 
 import argparse
-import sys
 import time
-from collections.abc import Mapping
-from typing import Any
 
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
-from ctxmode.launch import print_json
+from ctxmode.launch import print_answer
 from ctxmode.operations.changes import (
-    Changes,
+    ChangeSets,
     commit_json,
     commit_text,
     list_text,
@@ -61,24 +58,25 @@ def run(args: argparse.Namespace) -> int:
             f"{did_you_mean(action, ACTIONS)}Say changes, changes show ID, changes apply ID, or "
             "changes drop ID.",
         )
-    changes = Changes(load_config(args.project))
+    changes = ChangeSets(load_config(args.project))
     if action == "list":
         kept = changes.list()
-        _print(args, {"changes": [to_json(one) for one in kept]}, list_text(kept, time.time()))
+        text = for_review(list_text(kept, time.time()))
+        print_answer(args, {"changes": [to_json(one) for one in kept]}, text)
         return exit_codes.OK
     return {"show": _show, "apply": _apply, "drop": _drop}[action](changes, words, args)
 
 
-def _show(changes: Changes, words: list[str], args: argparse.Namespace) -> int:
+def _show(changes: ChangeSets, words: list[str], args: argparse.Namespace) -> int:
     identity, path = words[0], words[1] if len(words) > 1 else None
     kept = changes.get(identity)
     diff = changes.diff(kept, path)
     text = diff if path else f"{summary_text(kept)}\n\n{diff}"
-    _print(args, {**to_json(kept), "diff": diff}, text.rstrip("\n"))
+    print_answer(args, {**to_json(kept), "diff": diff}, for_review(text.rstrip("\n")))
     return exit_codes.OK
 
 
-def _apply(changes: Changes, words: list[str], args: argparse.Namespace) -> int:
+def _apply(changes: ChangeSets, words: list[str], args: argparse.Namespace) -> int:
     done = changes.apply(
         changes.get(words[0]),
         words[1:],
@@ -86,21 +84,14 @@ def _apply(changes: Changes, words: list[str], args: argparse.Namespace) -> int:
         theirs=args.theirs,
         merge=args.merge,
     )
-    _print(args, commit_json(done), commit_text(done, dry_run=args.dry_run))
+    print_answer(args, commit_json(done), for_review(commit_text(done, dry_run=args.dry_run)))
     is_prevented = any(left.kind in PREVENTING for left in done.left_out)
     return exit_codes.ERROR if is_prevented else exit_codes.OK
 
 
-def _drop(changes: Changes, words: list[str], args: argparse.Namespace) -> int:
+def _drop(changes: ChangeSets, words: list[str], args: argparse.Namespace) -> int:
     for identity in words:
         kept = changes.get(identity)
         changes.drop(kept)
-        _print(args, {"dropped": kept.id}, f"dropped {kept.id}")
+        print_answer(args, {"dropped": kept.id}, f"dropped {kept.id}")
     return exit_codes.OK
-
-
-def _print(args: argparse.Namespace, data: Mapping[str, Any], text: str) -> None:
-    if args.json:
-        print_json(data)
-    else:
-        sys.stdout.write(for_review(text) + "\n")

@@ -40,7 +40,6 @@ from io import BytesIO
 from pathlib import Path
 
 from ctxmode import exit_codes
-from ctxmode.app import App
 from ctxmode.config.locations import load_config
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import ContextModeError, UsageError
@@ -51,8 +50,8 @@ from ctxmode.pipelines.cache import CaseCache
 from ctxmode.pipelines.graph import cases_of
 from ctxmode.pipelines.live import progress
 from ctxmode.pipelines.loading import load, load_stdin
-from ctxmode.pipelines.model import Outcome, Pipeline, Report
-from ctxmode.pipelines.running import Setting, run_pipeline
+from ctxmode.pipelines.model import Outcome, PipelineReport
+from ctxmode.pipelines.running import PipelineOptions, run_pipeline
 from ctxmode.render.terminal_output import for_stdout
 
 
@@ -96,15 +95,20 @@ def run(args: argparse.Namespace) -> int:
             "Steps read there what others handed back: name a folder below the project.",
         )
     _prepare(folder, config.project)
-    before = _before(folder) if args.rerun_failed else {}
+    before = _read_earlier(folder) if args.rerun_failed else {}
     cache = CaseCache(config.state_dir / "ci", config.project) if args.cache else None
     total = sum(len(cases_of(step)) for step in pipeline.steps)
     with progress(total) as shown:
-        setting = Setting(
-            folder / "artifacts", args.jobs, shown.begun, shown.ended, cache=cache, before=before
+        options = PipelineOptions(
+            folder / "artifacts",
+            args.jobs,
+            shown.begin_case,
+            shown.end_case,
+            cache=cache,
+            before=before,
         )
         try:
-            report = with_app(args, partial(_run, pipeline=pipeline, setting=setting))
+            report = with_app(args, partial(run_pipeline, pipeline=pipeline, options=options))
         except KeyboardInterrupt:
             shown.out.print(f"interrupted: {shown.done} of {total} cases were done")
             raise
@@ -113,16 +117,9 @@ def run(args: argparse.Namespace) -> int:
     return exit_codes.OK if report.ok else exit_codes.ERROR
 
 
-async def _run(app: App, pipeline: Pipeline, setting: Setting) -> Report:
-    return await run_pipeline(app, pipeline, setting)
-
-
-def _before(folder: Path) -> dict[str, Outcome]:
-    """What the last run in this folder gave, by the cases' names.
-
-    Raises:
-        UsageError: there was none.
-    """
+def _read_earlier(folder: Path) -> dict[str, Outcome]:
+    """Read the outcomes of the last run in this folder, by the cases' names; a UsageError where
+    there was none."""
     try:
         cases = json.loads((folder / "report.json").read_bytes())["cases"]
         return {case["name"]: Outcome.from_json(case) for case in cases}
@@ -149,12 +146,12 @@ def _writing(folder: Path) -> Iterator[None]:
 
 
 def _prepare(folder: Path, project: Path) -> None:
-    """See that there is a place for the report, before what it tells of takes its time."""
+    """Make the report's folder before the pipeline runs, so that a bad place costs no time."""
     with _writing(folder):
         _put({".gitignore": "*\n"}, folder, project)
 
 
-def _write(report: Report, folder: Path, project: Path) -> None:
+def _write(report: PipelineReport, folder: Path, project: Path) -> None:
     texts = {
         "report.json": json.dumps(report.to_json(), indent=2) + "\n",
         "report.md": reports.markdown(report),
@@ -170,7 +167,7 @@ def _put(texts: Mapping[str, str], folder: Path, project: Path) -> None:
             destination.replace(name, BytesIO(text.encode()))
 
 
-def _show(report: Report, args: argparse.Namespace) -> None:
+def _show(report: PipelineReport, args: argparse.Namespace) -> None:
     if args.github:
         sys.stdout.write("".join(f"{line}\n" for line in reports.github(report)))
         _summarize(report)
@@ -183,7 +180,7 @@ def _show(report: Report, args: argparse.Namespace) -> None:
     sys.stdout.write(f"Reports: {args.reports}/report.md, report.json, junit.xml, artifacts/\n")
 
 
-def _summarize(report: Report) -> None:
+def _summarize(report: PipelineReport) -> None:
     """Add the report to the page that GitHub shows of the job."""
     page = os.environ.get("GITHUB_STEP_SUMMARY")
     if not page:

@@ -26,7 +26,7 @@ from ctxmode.config.files import PROJECT_FILE, USER_FILE
 from ctxmode.config.guarded_names import load_names
 from ctxmode.config.locations import Config, load_config
 from ctxmode.config.profiles import load_profiles
-from ctxmode.config.schema import schema
+from ctxmode.config.schema import build_schema
 from ctxmode.config.settings import SETTINGS, load_settings
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.render.highlight import one_line
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.action == "schema":
-        sys.stdout.write(json.dumps(schema(), indent=2) + "\n")
+        sys.stdout.write(json.dumps(build_schema(), indent=2) + "\n")
         return exit_codes.OK
     config = load_config(args.project)
     if args.action == "init":
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         write_template(path, for_project=args.in_project)
         sys.stdout.write(f"wrote {path}\n")
         return exit_codes.OK
-    shown = described(config)
+    shown = describe_config(config)
     if args.json:
         sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")
     else:
@@ -58,12 +58,9 @@ def run(args: argparse.Namespace) -> int:
     return exit_codes.OK
 
 
-def described(config: Config) -> dict[str, Any]:
-    """Every setting with its value and origin, the places, the profiles, and what was refused.
-
-    Raises:
-        ContextModeError: a file can't be used.
-    """
+def describe_config(config: Config) -> dict[str, Any]:
+    """Describe every setting with its value and origin, the places, the profiles, and what was
+    refused."""
     configured = load_settings(config.project, config.config_home)
     profiles = load_profiles(config.project, config.config_home)
     moved = load_names(config.project, config.config_home)
@@ -89,12 +86,8 @@ def described(config: Config) -> dict[str, Any]:
 
 
 def write_template(path: Path, *, for_project: bool) -> None:
-    """A file with every setting that it may hold, in comments.
-
-    Raises:
-        UsageError: there is a file.
-        ContextModeError: the place can't be written.
-    """
+    """Write a file with every setting that it may hold, in comments. A UsageError says that there
+    is one, a ContextModeError that it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as out:
@@ -108,7 +101,7 @@ def write_template(path: Path, *, for_project: bool) -> None:
 
 
 def template(*, for_project: bool) -> str:
-    """The text of a new file."""
+    """Write the text of a new file."""
     scope = (
         "of this project: it may only tighten" if for_project else "of all projects of this user"
     )
@@ -128,14 +121,10 @@ def template(*, for_project: bool) -> str:
 
 
 def _show(shown: dict[str, Any]) -> None:
-    from rich.table import Table  # noqa: PLC0415 - for people only
-
-    from ctxmode.render.terminal import console  # noqa: PLC0415
+    from ctxmode.render.terminal import build_table, console  # noqa: PLC0415 - for people only
 
     out = console()
-    table = Table(box=None, pad_edge=False)
-    for title in ("setting", "value", "from"):
-        table.add_column(title, overflow="fold")
+    table = build_table("setting", "value", "from")
     table.add_row("project", shown["project"], "")
     table.add_row("storage", shown["storage"], "")
     for setting in shown["settings"]:

@@ -75,12 +75,12 @@ def _show_hints(diagnosis: Diagnosis, *, as_json: bool) -> None:
 
 
 def _report(args: argparse.Namespace, diagnosis: Diagnosis) -> str:
-    from ctxmode.commands.config import described  # noqa: PLC0415
+    from ctxmode.commands.config import describe_config  # noqa: PLC0415
     from ctxmode.doctor import report  # noqa: PLC0415 - only who asks for it pays
 
     config = load_config(args.project)
     try:
-        configured = described(config)
+        configured = describe_config(config)
     except ContextModeError as error:  # which keeps the project from opening, too
         places = {"project": str(config.project), "storage": str(config.data_dir)}
         configured = {**places, "settings": [], "profiles": [], "warnings": [str(error)]}

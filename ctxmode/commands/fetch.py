@@ -20,14 +20,14 @@ import trio
 from ctxmode import exit_codes, launch
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
-from ctxmode.launch import print_json
+from ctxmode.launch import print_answer
 from ctxmode.operations.library import age_s, open_library
 from ctxmode.render.progress_line import waiting
 from ctxmode.render.terminal_output import for_stdout
 from ctxmode.web import http
 from ctxmode.web.answers import FetchAnswer, fetch_text
 from ctxmode.web.model import Bounds, Network
-from ctxmode.web.pages import DAY_S, FetchRequest, Wanted, fetch
+from ctxmode.web.pages import DAY_S, FetchRequest, PageRequest, fetch
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,17 +45,14 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--timeout is {args.timeout}", "Give seconds, above 0, 3600 at most.")
     bounds = Bounds() if args.timeout is None else Bounds(total_s=args.timeout)
     request = FetchRequest(
-        tuple(Wanted(url, args.source) for url in _urls(args.urls)),
+        tuple(PageRequest(url, args.source) for url in _urls(args.urls)),
         ttl_s=DAY_S if args.ttl is None else age_s(args.ttl),
         force=args.force,
         concurrency=args.concurrency,
         bounds=bounds,
     )
     answer = launch.run(lambda: _fetch(args, request))
-    if args.json:
-        print_json(answer.to_json())
-    else:
-        sys.stdout.write(for_stdout(fetch_text(answer)) + "\n")
+    print_answer(args, answer.to_json(), for_stdout(fetch_text(answer)))
     return exit_codes.OK if all(page.ok for page in answer.pages) else exit_codes.ERROR
 
 

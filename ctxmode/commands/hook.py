@@ -27,15 +27,15 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     host, event_name = (*arguments, "", "")[:2]
     if host not in HOSTS or not event_name:
-        return _misregistered(host)
+        return _refuse_registration(host)
     with contextlib.suppress(OSError):  # nobody asks, or nobody reads the answer
         _answer(host, event_name, sys.stdin.buffer.read())
     return 0
 
 
-def _misregistered(host: str) -> int:
-    """Tell who registered it. The exit code is not that of other malformed requests, 2: by that
-    hosts take a hook to refuse the call."""
+def _refuse_registration(host: str) -> int:
+    """Tell who registered it what is wrong. Its exit code is not 2, that of other malformed
+    requests: by that hosts take a hook to refuse the call."""
     if host in HOSTS:
         problem = f"no event of {host} is named"
     else:

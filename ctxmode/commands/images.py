@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ctxmode import exit_codes, launch
 from ctxmode.doctor import container_engine
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.launch import print_json
+from ctxmode.launch import print_answer, print_json
 from ctxmode.suggestions import or_all
 from images import GROUPS, Group, group
 
@@ -90,10 +90,8 @@ def _remove(args: argparse.Namespace, groups: tuple[Group, ...]) -> int:
     from images.inventory import remove  # noqa: PLC0415 - loads Docker's SDK
 
     removed = _with_engine(partial(remove, groups=groups, outdated_only=args.outdated))
-    if args.json:
-        print_json({"removed": list(removed)})
-    else:
-        sys.stdout.write("".join(f"removed {name}\n" for name in removed) or "nothing to remove\n")
+    text = "\n".join(f"removed {name}" for name in removed) or "nothing to remove"
+    print_answer(args, {"removed": list(removed)}, text)
     return exit_codes.OK
 
 
@@ -105,10 +103,10 @@ ACTIONS: dict[str, Callable[[argparse.Namespace, tuple[Group, ...]], int]] = {
 
 
 def _with_engine(action: Callable[[docker.APIClient], Awaitable[T]]) -> T:
-    """Do one thing with the engine that answers; what it refuses is told, with what helps."""
+    """Do one thing with the engine that answers; word what it refuses as a ContextModeError."""
     from images.errors import ImageError  # noqa: PLC0415 - loads nothing more
 
-    async def connected() -> T:
+    async def use_engine() -> T:
         engine = await container_engine.connect()
         try:
             return await action(engine.api)
@@ -116,7 +114,7 @@ def _with_engine(action: Callable[[docker.APIClient], Awaitable[T]]) -> T:
             output = f"\n{error.output}" if error.output else ""
             raise ContextModeError(f"{error.message}{output}", error.hint) from error
 
-    return launch.run(connected)
+    return launch.run(use_engine)
 
 
 def _progress(line: str) -> None:

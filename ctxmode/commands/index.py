@@ -25,9 +25,10 @@ from ctxmode.launch import print_json, with_library
 from ctxmode.operations.answers import IndexAnswer
 from ctxmode.operations.indexing import IndexRequest
 from ctxmode.operations.library import Library
+from ctxmode.render.amounts import size
 from ctxmode.render.highlight import one_line
 from ctxmode.render.progress_line import waiting
-from ctxmode.render.results import index_text, size
+from ctxmode.render.results import index_text
 
 PROGRESS_EVERY = 25
 """Files between two updates of the line that shows progress."""

@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path
 
 from ctxmode import exit_codes
-from ctxmode.launch import print_json, with_library
+from ctxmode.launch import print_answer, print_json, with_library
 from ctxmode.operations.library import Library
-from ctxmode.render.results import size
+from ctxmode.render.amounts import size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,18 +53,13 @@ def _check(library: Library, args: argparse.Namespace) -> int:
 def _backup(library: Library, args: argparse.Namespace) -> int:
     target = Path.cwd() / args.file
     copied = library.backup(target)
-    if args.json:
-        print_json({"file": str(target), "bytes": copied})
-    else:
-        sys.stdout.write(f"Copied {size(copied)} to {target}.\n")
+    data = {"file": str(target), "bytes": copied}
+    print_answer(args, data, f"Copied {size(copied)} to {target}.")
     return exit_codes.OK
 
 
 def _stats(library: Library, args: argparse.Namespace) -> int:
     stats = library.stats()
-    if args.json:
-        print_json({"file": str(library.store.path)} | asdict(stats))
-        return exit_codes.OK
     lines = [
         f"{library.store.path}: {size(stats.file_bytes)} on disk",
         f"{stats.sources} sources ({stats.superseded} of them superseded), {stats.chunks} chunks,"
@@ -72,5 +67,5 @@ def _stats(library: Library, args: argparse.Namespace) -> int:
     ]
     if stats.pending_bytes:
         lines.append(f"{size(stats.pending_bytes)} still to be indexed")
-    sys.stdout.write("\n".join(lines) + "\n")
+    print_answer(args, {"file": str(library.store.path)} | asdict(stats), "\n".join(lines))
     return exit_codes.OK

@@ -25,7 +25,7 @@ from ctxmode import exit_codes
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, with_library
 from ctxmode.operations.library import Library
-from ctxmode.render.results import age, size
+from ctxmode.render.amounts import age, size
 from ctxmode.render.terminal_output import for_stdout
 from ctxmode.suggestions import did_you_mean
 
@@ -69,7 +69,7 @@ def _answer(library: Library, action: str, names: list[str], args: argparse.Name
     if action == "list":
         _list(known[: max(args.limit, 0)], len(known), as_json=args.json)
         return
-    texts = [_text(library, _chosen(known, name)) for name in names]
+    texts = [_text(library, _find_output(known, name)) for name in names]
     if action == "diff":
         before, after = (text.splitlines(keepends=True) for text in texts)
         lines = difflib.unified_diff(before, after, names[0], names[1])
@@ -81,7 +81,7 @@ def _answer(library: Library, action: str, names: list[str], args: argparse.Name
 
 
 def outputs(library: Library) -> list[Output]:
-    """The kept outputs, latest first."""
+    """List the kept outputs, latest first."""
     found: dict[str, list[tuple[str, kb.Source]]] = {}
     for source in library.sources(matching="out-", all_versions=True):
         if label := _LABEL.fullmatch(source.label):
@@ -97,7 +97,7 @@ def outputs(library: Library) -> list[Output]:
     ]
 
 
-def _chosen(known: list[Output], name: str) -> Output:
+def _find_output(known: list[Output], name: str) -> Output:
     found = [one for one in known if one.id == name] or [
         one for one in known if one.id.startswith(name) or one.id.startswith(f"out-{name}")
     ]
@@ -108,7 +108,7 @@ def _chosen(known: list[Output], name: str) -> Output:
 
 
 def _text(library: Library, output: Output) -> str:
-    """stdout, then stderr under a line that says so."""
+    """Join stdout and stderr, the latter under a line that says so."""
     parts = []
     for stream in output.streams:
         text = library.text(stream).decode("utf-8", "replace")
@@ -138,15 +138,11 @@ def _list(shown: list[Output], total: int, *, as_json: bool) -> None:
     if not shown:
         sys.stdout.write("No output is kept yet: large ones are, when something is run.\n")
         return
-    from rich.table import Table  # noqa: PLC0415 - for people only
-    from rich.text import Text  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415 - for people only
 
     from ctxmode.render import highlight, terminal  # noqa: PLC0415
 
-    table = Table(box=None, pad_edge=False)
-    for title in ("id", "kept", "size"):
-        table.add_column(title, no_wrap=True)
-    table.add_column("program", overflow="fold")
+    table = terminal.build_table("id", "kept", "size", "program", fixed=("id", "kept", "size"))
     for one in shown:
         kept = age(time.time() - one.kept_at)
         table.add_row(one.id, kept, size(one.bytes_total), Text(highlight.harmless(one.about)))

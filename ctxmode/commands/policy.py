@@ -25,7 +25,7 @@ from ctxmode import crash_report, exit_codes
 from ctxmode.config.locations import Config, load_config
 from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import ContextModeError, UsageError, why
-from ctxmode.launch import print_json
+from ctxmode.launch import print_answer, print_json
 from ctxmode.operations import audit
 from ctxmode.render import policy_tables
 from ctxmode.render.terminal_output import for_stdout
@@ -81,10 +81,8 @@ def _check(args: argparse.Namespace, config: Config) -> int:
     subject = _subject(args, config)
     rules = _rules(args, config)
     (verdict,) = in_time([subject], rules, partial(policy.judge, rules=rules), crash_report.report)
-    if args.json:
-        print_json({"language": subject.language, **verdict.to_json()})
-    else:
-        sys.stdout.write(for_stdout(policy_tables.verdict_text(verdict)))
+    data = {"language": subject.language, **verdict.to_json()}
+    print_answer(args, data, for_stdout(policy_tables.verdict_text(verdict)))
     return exit_codes.BY_DECISION[verdict.decision.word]
 
 
@@ -93,14 +91,10 @@ def _explain(args: argparse.Namespace, config: Config) -> int:
     rules = _rules(args, config)
     (found,) = in_time([subject], rules, partial(policy.explain, rules=rules), crash_report.report)
     if isinstance(found, policy.Verdict):  # there was no time for the steps
-        explanation = policy.Explanation((), found, subject.code)
-    else:
-        explanation = found
-    if args.json:
-        print_json(policy_tables.explanation_json(subject.language, explanation))
-    else:
-        sys.stdout.write(for_stdout(explanation.to_text()) + "\n")
-    return exit_codes.BY_DECISION[explanation.verdict.decision.word]
+        found = policy.Explanation((), found, subject.code)
+    data = policy_tables.explanation_json(subject.language, found)
+    print_answer(args, data, for_stdout(found.to_text()))
+    return exit_codes.BY_DECISION[found.verdict.decision.word]
 
 
 def _list(args: argparse.Namespace, config: Config) -> int:
@@ -170,7 +164,7 @@ def _subject(args: argparse.Namespace, config: Config) -> policy.Subject:
 
 
 def _program(args: argparse.Namespace) -> tuple[str, Path | None]:
-    """The program's text, and its file if it has one."""
+    """Read the program's text; return its file too, if it has one."""
     given = [*([] if args.program is None else [args.program]), *args.program_args]
     if len(given) != 1:
         raise UsageError("one program is needed", "Give it as one word in quotes, a file, or -.")

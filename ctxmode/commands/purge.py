@@ -11,17 +11,16 @@ examples:
 from __future__ import annotations
 
 import argparse
-import sys
 from contextlib import nullcontext
 from functools import partial
 
 from ctxmode import exit_codes
 from ctxmode.errors import UsageError
-from ctxmode.launch import print_json, with_library
+from ctxmode.launch import print_answer, with_library
 from ctxmode.operations.library import Library, age_s
 from ctxmode.operations.purging import PurgeRequest
 from ctxmode.render.progress_line import waiting
-from ctxmode.render.results import purged_text
+from ctxmode.render.results import purge_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,8 +56,5 @@ def run(args: argparse.Namespace) -> int:
 def _purge(library: Library, args: argparse.Namespace, request: PurgeRequest) -> None:
     with nullcontext() if args.json else waiting("forgetting"):
         purged = library.purge(request)
-    if args.json:
-        counts = {"sources": purged.sources, "chunks": purged.chunks, "bytes": purged.text_bytes}
-        print_json(counts)
-    else:
-        sys.stdout.write(purged_text(purged) + "\n")
+    counts = {"sources": purged.sources, "chunks": purged.chunks, "bytes": purged.text_bytes}
+    print_answer(args, counts, purge_text(purged))

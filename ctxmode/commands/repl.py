@@ -42,21 +42,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _converse(app: App, row: Language, args: argparse.Namespace) -> None:
-    from ctxmode.repl import conversation, reading  # noqa: PLC0415 - not for --help
+    from ctxmode.repl import reading, session  # noqa: PLC0415 - not for --help
 
     at_terminal = sys.stdin.isatty()
     request = Request(
         row.name,
-        session=conversation.SESSION,
+        session=session.NAME,
         profile=args.profile,
         timeout_s=args.timeout,
         interactive=True,
     )
     await app.check(replace(request, code="1"), f"repl {row.name}")
     if at_terminal:
-        conversation.say(f"{row.title} in the sandbox: tier {app.tier}, profile {args.profile}")
-        conversation.say("Ctrl-C stops a program, Ctrl-D leaves, .help tells more")
-        read = reading.typed(row, app.config.state_dir / "history")
+        session.say(f"{row.title} in the sandbox: tier {app.tier}, profile {args.profile}")
+        session.say("Ctrl-C stops a program, Ctrl-D leaves, .help tells more")
+        read = reading.build_terminal_reader(row, app.config.state_dir / "history")
     else:
-        read = reading.piped(sys.stdin, row)
-    await conversation.Conversation(app, request, at_terminal).hold(read)
+        read = reading.build_pipe_reader(sys.stdin, row)
+    await session.ReplSession(app, request, at_terminal).hold(read)

@@ -29,11 +29,13 @@ from ctxmode.config.settings import load_settings
 from ctxmode.errors import UsageError, why
 from ctxmode.launch import print_json, with_app
 from ctxmode.operations.artifacts import deliver
+from ctxmode.parsing import read_input
+from ctxmode.render.amounts import size
 from ctxmode.render.highlight import harmless, one_line
 from ctxmode.render.live_output import LiveOutput
 from ctxmode.render.progress_line import waiting
 from ctxmode.render.refusals import refusal_text
-from ctxmode.render.results import BY_VERB, answer_text, changes_text, ending, run_notes, size
+from ctxmode.render.results import BY_VERB, answer_text, changes_text, ending, run_notes
 from ctxmode.render.terminal_output import for_stdout
 from ctxmode.suggestions import or_all
 from executor import Caller
@@ -41,6 +43,8 @@ from executor.model import Limits, Request, Status
 from executor.run.job import first_line
 from executor.run.output_routing import Answer
 from runtimes import LANGUAGES, UnknownLanguage, language, language_for_file
+
+UNREADABLE = "Give a readable file."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    request = request_from(args)
+    request = build_request(args)
     live = not args.json and args.intent is None
     folder = Path.cwd() / args.artifacts_dir
     caller = Caller(consent=_consent) if args.json else Caller(consent=_consent, preparing=waiting)
@@ -92,21 +96,18 @@ def run(args: argparse.Namespace) -> int:
     return exit_codes.for_run(result.status.value, result.exit_code, result.signal)
 
 
-def request_from(args: argparse.Namespace) -> Request:
-    """The request that a command line describes.
-
-    Raises:
-        UsageError: no program is given, two are, or a value is malformed.
-    """
+def build_request(args: argparse.Namespace) -> Request:
+    """Build the request that a command line describes. A UsageError says that no program is given,
+    that two are, or which value is malformed."""
     language, path, code = _program(args)
     return Request(
         language,
         code=code,
-        path=_here(path),
-        bind_file=_here(args.bind),
-        cwd=_here(args.cwd),
+        path=_from_here(path),
+        bind_file=_from_here(args.bind),
+        cwd=_from_here(args.cwd),
         env=environment(args.env),
-        stdin=_read(args.stdin) if args.stdin else None,
+        stdin=read_input(args.stdin, UNREADABLE) if args.stdin else None,
         args=tuple(args.program_args),
         artifacts=tuple(args.artifact),
         timeout_s=args.timeout,
@@ -123,21 +124,23 @@ def _usual_limits(args: argparse.Namespace) -> Limits:
     return load_settings(config.project, config.config_home).limits
 
 
-def _here(name: str | None) -> str | None:
-    """A path as the shell that started us means it: from this folder, wherever the run's cwd is."""
+def _from_here(name: str | None) -> str | None:
+    """Take a path from this folder, as the calling shell means it, wherever the run's cwd is."""
     return None if name is None else str(Path.cwd() / name)
 
 
 def _program(args: argparse.Namespace) -> tuple[str, str | None, str | None]:
-    """Language, and either the path or the code."""
+    """Return the language, and either the path or the code."""
     if args.code is not None:
         if args.file is not None:
             raise UsageError("both -c and a file are given", "Give the program once.")
         return args.target, None, args.code
     if args.file is None and not _is_file(args.target):
         _must_be_language(args.target)
-    if args.file == "-" or (args.file is None and _piped() and not _is_file(args.target)):
-        return args.target, None, _text(_read("-"))
+    if args.file == "-" or (
+        args.file is None and not sys.stdin.isatty() and not _is_file(args.target)
+    ):
+        return args.target, None, _text(read_input("-", UNREADABLE))
     if args.file is not None:
         return args.target, args.file, None
     if not _is_file(args.target):
@@ -169,21 +172,6 @@ def _is_file(target: str) -> bool:
         return False
 
 
-def _piped() -> bool:
-    return not sys.stdin.isatty()
-
-
-def _read(name: str) -> bytes:
-    if name == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return Path(name).read_bytes()
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"{name!r} cannot be read: {why(error)}", "Give a readable file."
-        ) from error
-
-
 def _text(code: bytes) -> str:
     try:
         return code.decode("utf-8")
@@ -195,7 +183,7 @@ def _text(code: bytes) -> str:
 
 
 async def _consent(verdict: Mapping[str, Any]) -> bool | None:
-    """Ask who sits at the terminal, if anybody does."""
+    """Ask the person at the terminal; None if nobody sits there."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None
     sys.stderr.write(f"context-mode: {harmless(verdict['message'])}\nRun it? [y/N] ")
@@ -209,22 +197,22 @@ async def _execute(app: App, request: Request, caller: Caller, live: bool, folde
     if request.cwd is None:
         request = replace(request, cwd=_own_folder(project))
     if not live:
-        answer = await app.execute(request, name=_called(request), caller=caller)
+        answer = await app.execute(request, name=_name_output(request), caller=caller)
         return deliver(answer, folder, project, request.artifacts)
     async with LiveOutput.open(sys.stdout.buffer, sys.stderr.buffer) as output:
         answer = await app.execute(
-            request, name=_called(request), on_output=output.feed, caller=caller
+            request, name=_name_output(request), on_output=output.feed, caller=caller
         )
     return deliver(answer, folder, project, request.artifacts)
 
 
-def _called(request: Request) -> str:
-    """What its output is listed as, if it is kept."""
+def _name_output(request: Request) -> str:
+    """Name the output as `outputs` lists it, if it is kept."""
     return Path(request.path).name if request.path else first_line(request.code or "")
 
 
 def _own_folder(project: Path) -> str | None:
-    """This folder, where it is in the project; else None, which is the project's."""
+    """Return this folder where it is in the project; else None, which stands for the project's."""
     here = Path.cwd().resolve()
     return str(here) if here.is_relative_to(project) else None
 
@@ -239,7 +227,7 @@ def _show(answer: Answer, args: argparse.Namespace) -> None:
 
 
 def _tell(answer: Answer) -> None:
-    """What the program's own output does not say, on stderr and only where it is news."""
+    """Say on stderr what the program's own output does not, and only where it is news."""
     result = answer.result
     if result.status in (Status.DENIED, Status.REDIRECTED):
         sys.stderr.write(f"context-mode: {harmless(refusal_text(result))}\n")

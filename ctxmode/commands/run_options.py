@@ -15,11 +15,8 @@ LIMIT_NAMES = tuple(limit.name for limit in fields(Limits))
 
 
 def limits(pairs: Sequence[str], usual: Limits | None = None) -> Limits | None:
-    """The usual limits with those that the options set; None when they set none.
-
-    Raises:
-        UsageError: an unknown name, or a value that is no positive number with an optional unit.
-    """
+    """Set the limits that the options name in the usual ones; None when they name none. A
+    UsageError names an unknown limit, or a value that is no positive number."""
     given: dict[str, float | int] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
@@ -45,11 +42,7 @@ def _amount(name: str, value: str) -> float | int:
 
 
 def environment(pairs: Sequence[str]) -> Mapping[str, str]:
-    """The variables that the options set.
-
-    Raises:
-        UsageError: an option without a name or without `=`.
-    """
+    """Read the variables that the options set; a UsageError names one that is not NAME=VALUE."""
     given = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")

@@ -26,7 +26,7 @@ from typing import Any
 
 from ctxmode import exit_codes
 from ctxmode.errors import UsageError
-from ctxmode.launch import print_json, with_library
+from ctxmode.launch import print_answer, print_json, with_library
 from ctxmode.operations.answers import SearchAnswer
 from ctxmode.operations.library import Library
 from ctxmode.operations.searching import SearchRequest
@@ -84,16 +84,13 @@ def _answer(library: Library, args: argparse.Namespace, request: SearchRequest) 
         from ctxmode.render import ranking  # noqa: PLC0415 - few ask why
 
         explanations = library.explain(request)
-        if args.json:
-            print_json(ranking.to_json(explanations))
-        else:
-            texts = map(ranking.explanation_text, explanations)
-            sys.stdout.write("\n\n".join(texts) + "\n")
+        texts = map(ranking.explanation_text, explanations)
+        print_answer(args, ranking.to_json(explanations), "\n\n".join(texts))
         return
     answer = library.search(request)
     if args.json:
         print_json(to_json(answer, library.paths(answer)))
-    elif highlight.wanted():
+    elif highlight.is_colour_wanted():
         parts = [*map(partial(query_text, coloured=True), answer.queries), *answer.notes]
         sys.stdout.write("\n\n".join(parts) + "\n")
     else:
@@ -101,7 +98,7 @@ def _answer(library: Library, args: argparse.Namespace, request: SearchRequest) 
 
 
 def to_json(answer: SearchAnswer, paths: Mapping[int, str | None]) -> dict[str, Any]:
-    """The documented shape."""
+    """Build the documented JSON."""
     hits = {hit.chunk_id: hit for result in answer.queries for hit in result.hits}
     corrections = {
         (correction.typed, correction.used): None

@@ -38,7 +38,7 @@ HTTP_OPTIONS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `serve` takes."""
+    """Declare the options of `serve`."""
     parser.add_argument("--tools", metavar="NAMES", help="serve only these tools, parted by commas")
     parser.add_argument("--http", action="store_true", help="serve Streamable HTTP, not stdio")
     http = parser.add_argument_group("with --http")
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve until the other side, or a signal, ends it."""
     config = load_config(args.project)
     if args.http:
-        _serve_http(args, config, _chosen(args.tools, config))
+        _serve_http(args, config, _choose_tools(args.tools, config))
         return exit_codes.OK
     for name in HTTP_OPTIONS:
         if getattr(args, name) is not None:
@@ -68,16 +68,16 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"--{option} belongs to --http", "Add --http, or leave it out.")
     from ctxmode.mcp.server import serve_stdio  # noqa: PLC0415 - a usage error is quicker
 
-    tools = _chosen(args.tools, config)
+    tools = _choose_tools(args.tools, config)
     garbage.resume()
-    with _presence(config):
+    with _hold_presence(config):
         launch.run(partial(serve_stdio, config, tools))
     return exit_codes.OK
 
 
 @contextlib.contextmanager
-def _presence(config: Config) -> Iterator[None]:
-    """A lock that tells hooks from the start on that our tools can be called."""
+def _hold_presence(config: Config) -> Iterator[None]:
+    """Hold the lock by which hooks know that our tools can be called."""
     from executor.instance.lock import join  # noqa: PLC0415 - as above
 
     with contextlib.ExitStack() as stack:
@@ -87,12 +87,12 @@ def _presence(config: Config) -> Iterator[None]:
         yield
 
 
-def _chosen(given: str | None, config: Config) -> tuple[str, ...]:
-    from ctxmode.mcp.tools import BY_NAME, offered  # noqa: PLC0415 - a usage error is quicker
+def _choose_tools(given: str | None, config: Config) -> tuple[str, ...]:
+    from ctxmode.mcp.tools import BY_NAME, list_offered  # noqa: PLC0415 - a usage error is quicker
 
     if given is None:
         profiles = load_profiles(config.project, config.config_home).by_name.values()
-        return offered(staging=any(profile.stage for profile in profiles))
+        return list_offered(staging=any(profile.stage for profile in profiles))
     names = tuple(name.strip() for name in given.split(",") if name.strip())
     unknown = [name for name in names if name not in BY_NAME]
     if unknown or not names:
@@ -120,15 +120,15 @@ def _serve_http(args: argparse.Namespace, config: Config, tools: tuple[str, ...]
         tokens.load_tokens(file, os.environ, config.state_dir / "http-token"),
         frozenset(args.allow_host or ()),
         frozenset(args.allow_origin or ()),
-        _others(args.also or ()),
+        _read_others(args.also or ()),
         tools,
     )
     garbage.resume()
-    with _presence(config):
+    with _hold_presence(config):
         launch.run(partial(serving.serve_http, site, address))
 
 
-def _others(given: Sequence[str]) -> dict[str, Path]:
+def _read_others(given: Sequence[str]) -> dict[str, Path]:
     folders: dict[str, Path] = {}
     for text in given:
         folder = load_config(text).project

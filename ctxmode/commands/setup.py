@@ -99,11 +99,8 @@ def _target(args: argparse.Namespace) -> Target:
 
 
 def _command(given: str | None, scope: Scope) -> Sequence[str]:
-    """How hosts call this program: by its name alone, where that finds it or others share it.
-
-    A host that is started from a desktop, or before a virtual environment is entered, has another
-    PATH than whoever sets it up.
-    """
+    """Say how hosts call this program: by its name alone, where that finds it or others share it. A
+    host started from a desktop has another PATH than whoever sets it up."""
     if given is not None:
         return [given]
     found = shutil.which(NAME)
@@ -119,7 +116,7 @@ def _command(given: str | None, scope: Scope) -> Sequence[str]:
 
 
 def _everybodys_folders() -> tuple[str, ...]:
-    """What is on the PATH of every program that a person starts, however it is started."""
+    """List the folders that are on the PATH of every program, however a person starts it."""
     return ("/usr/local/bin", "/usr/bin", "/bin", os.path.expanduser("~/.local/bin"))
 
 

@@ -70,9 +70,9 @@ def _show_text(library: Library, args: argparse.Namespace, source: kb.Source) ->
         text = _lines(text, args.lines)
     if args.json:
         print_json({"source": source_json(source), "text": text.decode("utf-8", "replace")})
-    elif highlight.wanted():
+    elif highlight.is_colour_wanted():
         language = source.language if source.converted is None else None
-        sys.stdout.write(highlight.coloured(text.decode("utf-8", "replace"), language))
+        sys.stdout.write(highlight.colour(text.decode("utf-8", "replace"), language))
     elif sys.stdout.isatty():
         sys.stdout.write(for_stdout(text.decode("utf-8", "replace")))
     else:

@@ -18,7 +18,7 @@ import kb
 from ctxmode import exit_codes
 from ctxmode.launch import print_json, with_library
 from ctxmode.operations.library import Library
-from ctxmode.render.results import age, size
+from ctxmode.render.amounts import age, size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,21 +45,17 @@ def _list(library: Library, args: argparse.Namespace) -> None:
 
 
 def source_json(source: kb.Source) -> dict[str, Any]:
-    """One source as documented: its fields, and whether all of it is indexed."""
+    """Build the documented JSON of a source: its fields, and whether all of it is indexed."""
     return asdict(source) | {"complete": source.complete}
 
 
 def _show(sources: list[kb.Source]) -> None:
-    from rich.table import Table  # noqa: PLC0415 - for people only
-    from rich.text import Text  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415 - for people only
 
     from ctxmode.render import highlight, terminal  # noqa: PLC0415
 
-    table = Table(box=None, pad_edge=False)
-    for column, right in (("id", True), ("kept", True), ("size", True), ("kind", False)):
-        table.add_column(column, justify="right" if right else "left", no_wrap=True)
-    table.add_column("source", overflow="fold")
-    table.add_column("", overflow="fold")
+    right = ("id", "kept", "size")
+    table = terminal.build_table(*right, "kind", "source", "", fixed=(*right, "kind"), right=right)
     for one in sources:
         table.add_row(
             str(one.id),

@@ -21,8 +21,8 @@ from ctxmode import exit_codes, launch
 from ctxmode.config.locations import load_config, prepare_storage
 from ctxmode.doctor.diagnosis import list_prewarmed
 from ctxmode.launch import print_json
-from ctxmode.operations.quotas import holdings_lines, read_holdings
-from ctxmode.render.results import prewarmed_lines
+from ctxmode.operations.quotas import read_holdings
+from ctxmode.render.health import describe_prewarmed, holdings_lines
 from ctxmode.render.usage_table import read_usage, show
 
 
@@ -44,6 +44,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(usage)
     if not args.json:
-        lines = (*holdings_lines(holdings), *prewarmed_lines(ready))
+        lines = (*holdings_lines(holdings), *describe_prewarmed(ready))
         sys.stdout.write("".join(f"{line}\n" for line in lines))
     return exit_codes.OK

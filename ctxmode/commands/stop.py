@@ -10,14 +10,13 @@ examples:
 from __future__ import annotations
 
 import argparse
-import sys
 from functools import partial
 from pathlib import Path
 
 from ctxmode import exit_codes, launch
 from ctxmode.config.locations import load_config
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.launch import print_json
+from ctxmode.launch import print_answer
 from ctxmode.render.highlight import one_line
 from executor.instance import control
 
@@ -30,20 +29,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     instances = load_config(args.project).state_dir / "instances"
     stopped = launch.run(partial(stop, instances, args.id))
-    if args.json:
-        print_json({"id": stopped.id, "label": stopped.label})
-    else:
-        sys.stdout.write(f"stopped {stopped.id} ({one_line(stopped.label)})\n")
+    text = f"stopped {stopped.id} ({one_line(stopped.label)})"
+    print_answer(args, {"id": stopped.id, "label": stopped.label}, text)
     return exit_codes.OK
 
 
 async def stop(instances: Path, identity: str) -> control.RunningProgram:
-    """Have it ended; what it was.
-
-    Raises:
-        UsageError: none, or more than one, is called that.
-        ContextModeError: it ended by itself before it could be stopped.
-    """
+    """End the one program of this id and return what it was. UsageError: none, or several, are
+    called so; ContextModeError: it ended by itself."""
     running = await control.list_running(instances)
     exact = [one for one in running if one.id == identity]
     found = exact or [one for one in running if identity and identity in one.id]

@@ -32,8 +32,8 @@ from ctxmode.commands.stop import stop
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json
+from ctxmode.render.amounts import size
 from ctxmode.render.highlight import one_line
-from ctxmode.render.results import size
 from ctxmode.render.terminal import console
 from executor.instance import control
 
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def screen(running: Sequence[control.RunningProgram]) -> Table | str:
-    """What runs, a row each: use against limits."""
+    """Show what runs, a row each: use against limits."""
     if not running:
         return "nothing runs now"
     table = Table(box=None, pad_edge=False, expand=True)
@@ -79,8 +79,8 @@ def screen(running: Sequence[control.RunningProgram]) -> Table | str:
             str(number) if number <= ROWS_WITH_KEYS else "",
             one.id,
             f"{one.wall_s:.0f}" + (f" / {one.wall_s_max:.0f}" if one.wall_s_max else ""),
-            _used(one.peak_memory_bytes, one.memory_bytes_max),
-            _used(one.output_bytes, one.output_bytes_max),
+            _describe_use(one.peak_memory_bytes, one.memory_bytes_max),
+            _describe_use(one.output_bytes, one.output_bytes_max),
             one.profile,
             one.tier,
             Text(one_line(one.label)),
@@ -88,7 +88,7 @@ def screen(running: Sequence[control.RunningProgram]) -> Table | str:
     return table
 
 
-def _used(amount: int | None, most: int | None) -> str:
+def _describe_use(amount: int | None, most: int | None) -> str:
     used = "?" if amount is None else size(amount)
     return f"{used} / {size(most)}" if most else used
 
@@ -118,7 +118,7 @@ async def _watch(instances: Path, out: Console) -> None:
 
 @contextlib.contextmanager
 def _keys() -> Iterator[int]:
-    """The terminal, giving each key as it is pressed."""
+    """Open the terminal so that it gives each key as it is pressed."""
     terminal = os.open("/dev/tty", os.O_RDONLY | os.O_CLOEXEC)
     before = termios.tcgetattr(sys.stdin)
     tty.setcbreak(sys.stdin)

@@ -15,11 +15,8 @@ from executor.settings import Settings
 
 
 def engine_settings(config: Config) -> tuple[Settings, tuple[str, ...]]:
-    """The executor's settings, and what a project's file asked for that only the user may grant.
-
-    Raises:
-        ContextModeError: a file can't be read, or holds a key or value that means nothing.
-    """
+    """Build the executor's settings, and list what a project's file asked for that only the user
+    may grant. A ContextModeError names the file, key or value that cannot be used."""
     configured = load_settings(config.project, config.config_home)
     profiles = load_profiles(config.project, config.config_home)
     moved = load_names(config.project, config.config_home)

@@ -29,7 +29,7 @@ class ConfigFile:
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)
 
     def at(self, *key: str) -> str:
-        """`file:line` of a key, or of the nearest table around it."""
+        """Return `file:line` of a key, or of the nearest table around it."""
         for length in range(len(key), 0, -1):
             if key[:length] in self.lines:
                 return f"{self.path}:{self.lines[key[:length]]}"
@@ -39,17 +39,14 @@ class ConfigFile:
         return UsageError(f"{self.at(*key)}: {problem}", hint)
 
     def unknown(self, key: tuple[str, ...], known: Iterable[str]) -> UsageError:
-        """The error of a key that means nothing, with the nearest that does."""
+        """Build the error of a key that means nothing, with the nearest that does."""
         hint = or_all(key[-1], known, "Known are", cutoff=0.5)
         return self.error(key, f"unknown key {'.'.join(key)!r}", hint)
 
 
 def read(path: Path, root: Path = Path("/")) -> ConfigFile:
-    """The file; an absent one is empty. No link is followed out of `root`, a real path.
-
-    Raises:
-        UsageError: it can't be read, or is no TOML.
-    """
+    """Read the file; an absent one is empty. No link is followed out of `root`, a real path. A
+    UsageError says that it cannot be read, or is no TOML."""
     from base.plain_files import read_plain  # noqa: PLC0415 - where there may be such a file
 
     try:
@@ -62,11 +59,7 @@ def read(path: Path, root: Path = Path("/")) -> ConfigFile:
 
 
 def parse(path: Path, text: str) -> ConfigFile:
-    """The data of a file's text.
-
-    Raises:
-        UsageError: it is no TOML.
-    """
+    """Read the data and lines of a file's text; a UsageError says where it is no TOML."""
     from policy.toml_text import load_toml  # noqa: PLC0415 - where there is such a file
 
     try:
@@ -77,20 +70,18 @@ def parse(path: Path, text: str) -> ConfigFile:
         where = f"{path}:{line}"
         problem = _POSITION.sub("", str(error))
         raise UsageError(f"{where}: {problem}", "Mend the file; it is TOML.") from error
-    return ConfigFile(path, data, lines_of(text))
+    return ConfigFile(path, data, find_lines(text))
 
 
-def lines_of(text: str) -> dict[tuple[str, ...], int]:
-    """The line on which each table and key first stands.
-
-    The tables of an array have a part of their own in their keys, `#1` and so on.
-    """
+def find_lines(text: str) -> dict[tuple[str, ...], int]:
+    """Find the line on which each table and key first stands. The tables of an array have a part of
+    their own in their keys, `#1` and so on."""
     found: dict[tuple[str, ...], int] = {}
     arrays: dict[tuple[str, ...], int] = {}
     table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), start=1):
         if header := _HEADER.match(line):
-            table = _parts(header[1])
+            table = _split_key(header[1])
             if line.lstrip().startswith("[["):
                 found.setdefault(table, number)
                 arrays[table] = arrays.get(table, 0) + 1
@@ -101,9 +92,9 @@ def lines_of(text: str) -> dict[tuple[str, ...], int]:
                     break
             found.setdefault(table, number)
         elif key := _KEY.match(line):
-            found.setdefault((*table, *_parts(key[1])), number)
+            found.setdefault((*table, *_split_key(key[1])), number)
     return found
 
 
-def _parts(key: str) -> tuple[str, ...]:
+def _split_key(key: str) -> tuple[str, ...]:
     return tuple((quoted or single or bare).strip() for quoted, single, bare in _PART.findall(key))

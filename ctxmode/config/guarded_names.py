@@ -26,11 +26,8 @@ class MovedNames:
 
 
 def load_names(project: Path, config_home: Path) -> MovedNames:
-    """The names that the user moves.
-
-    Raises:
-        UsageError: a file can't be read as TOML, or moves a name to what means nothing.
-    """
+    """Load the names that the user moves; a UsageError names the file that is no TOML, or moves a
+    name to what means nothing."""
     user = read(config_home / USER_FILE)
     of_project = read(project / PROJECT_FILE)
     warnings: tuple[str, ...] = ()
@@ -48,7 +45,7 @@ def _table(file: ConfigFile) -> Mapping[str, Any]:
 
 
 def _moves(file: ConfigFile) -> Mapping[str, str]:
-    """The `[names]` table of a file, each row tried; none if there is no file."""
+    """Read the `[names]` table of a file, each row checked; none if there is no file."""
     table = _table(file)
     if table:
         # Most files move none, and the table takes a while to load.

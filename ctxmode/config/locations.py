@@ -61,14 +61,12 @@ class Config:
 def load_config(
     project: str | None = None, *, environ: Mapping[str, str] = os.environ, cwd: Path | None = None
 ) -> Config:
-    """The configuration that the flags and the environment describe.
+    """Find the places that the flags and the environment describe; CONTEXT_MODE_DIR moves all
+    storage.
 
-    The project is, in this order: the argument, CONTEXT_MODE_PROJECT_DIR, the nearest folder at
-    or above `cwd` that holds a project mark and lies below the home folder, or `cwd` itself.
-    CONTEXT_MODE_DIR moves all storage.
-
-    Raises:
-        UsageError: a path given is not a folder, or CONTEXT_MODE_DIR is relative.
+    The project is the argument, else CONTEXT_MODE_PROJECT_DIR. Else it is the nearest folder at or
+    above `cwd` with a project mark and below home, or `cwd` itself. A UsageError says that a path
+    is no folder, or that CONTEXT_MODE_DIR is relative.
     """
     home = _home(environ)
     given = project or environ.get("CONTEXT_MODE_PROJECT_DIR")
@@ -80,11 +78,8 @@ def load_config(
 
 
 def prepare_storage(config: Config) -> None:
-    """Make the storage folders, readable by their owner alone, and prove that they can be written.
-
-    Raises:
-        ContextModeError: the place cannot be made or written.
-    """
+    """Make the storage folders for their owner alone, and prove that they can be written; else
+    ContextModeError."""
     try:
         for folder in (config.data_dir, config.database.parent, config.state_dir, config.log_dir):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -44,22 +44,19 @@ class Profiles:
 
 
 def load_profiles(project: Path, config_home: Path) -> Profiles:
-    """The built-in profiles, the user's, and all of them as this project tightens them.
-
-    Raises:
-        ContextModeError: a file can't be read as TOML, or holds a key or value that means nothing.
-    """
+    """Load the built-in profiles, the user's, and all of them as this project tightens them. A
+    ContextModeError names the file, key or value that cannot be used."""
     profiles = dict(PROFILES)
     user_file = read(config_home / USER_FILE)
     for name, table in _tables(user_file).items():
-        profiles[name] = _defined(user_file, name, table, profiles)
+        profiles[name] = _read_profile(user_file, name, table, profiles)
     warnings: list[str] = []
     project_file = read(project / PROJECT_FILE, project)
     for name, table in _tables(project_file).items():
         base = profiles.get(name) or _base(project_file, name, table, profiles)
         on_base = {**table, "base": base.name}
-        wanted = _defined(project_file, name, on_base, {**profiles, name: base})
-        profiles[name], refused = tightened(base, wanted)
+        wanted = _read_profile(project_file, name, on_base, {**profiles, name: base})
+        profiles[name], refused = tighten(base, wanted)
         warnings += [
             f"{project_file.at('profiles', name)}: profile {name}: {what} is not for a project to "
             f"grant; to allow it, put it into {user_file.path}"
@@ -68,8 +65,8 @@ def load_profiles(project: Path, config_home: Path) -> Profiles:
     return Profiles(profiles, tuple(warnings))
 
 
-def tightened(base: Profile, wanted: Profile) -> tuple[Profile, list[str]]:
-    """`wanted`, as far as it grants nothing that `base` doesn't; and what it would have."""
+def tighten(base: Profile, wanted: Profile) -> tuple[Profile, list[str]]:
+    """Reduce `wanted` to what `base` grants; list what it asked for beyond."""
     refused = []
     rules = tuple(rule for rule in wanted.network.rules if rule in base.network.rules)
     ports = tuple(p for p in wanted.network.loopback_ports if p in base.network.loopback_ports)
@@ -98,7 +95,7 @@ def tightened(base: Profile, wanted: Profile) -> tuple[Profile, list[str]]:
 
 
 def _tables(file: ConfigFile) -> Mapping[str, Mapping[str, Any]]:
-    """The `[profiles.*]` tables of a file; none if there is no file."""
+    """Return the `[profiles.*]` tables of a file; none if there is no file."""
     for key in file.data:
         if key not in TABLES:
             raise file.unknown((key,), TABLES)
@@ -119,7 +116,7 @@ def _base(
     return known[base]
 
 
-def _defined(
+def _read_profile(
     file: ConfigFile, name: str, table: Mapping[str, Any], known: Mapping[str, Profile]
 ) -> Profile:
     for key in table:

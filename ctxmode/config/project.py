@@ -1,4 +1,4 @@
-"""Which folder is the project, told by what lies in it. Loaded by hooks: nothing else is here."""
+"""Finds the project folder by what lies in it. Hooks load this, so nothing else is here."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ PROJECT_MARKS = (".git", ".ctxmode")  # as in `policy.trust`, which not every co
 
 
 def find_project(here: str, home: str) -> str:
-    """The project that `here` lies in, both real paths.
-
-    A marked home folder is not one, nor is any above it: it holds the secrets.
-    """
+    """Find the project that `here` lies in, both real paths. A marked home folder is not one, nor
+    is any above it: it holds the secrets."""
     folder = here
     while folder != home and not home.startswith(f"{folder.rstrip('/')}/"):
         if any(os.path.exists(os.path.join(folder, mark)) for mark in PROJECT_MARKS):

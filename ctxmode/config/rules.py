@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-import policy
+if TYPE_CHECKING:
+    import policy
 
 StrPath = str | os.PathLike[str]
 
 
 def load(project: StrPath, home: StrPath, environ: Mapping[str, str] = os.environ) -> policy.Rules:
-    """Every rule for a project. CLAUDE_CONFIG_DIR and XDG_CONFIG_HOME move a person's own files.
+    """Load every rule for a project; policy.RuleFileError names a file that cannot be used.
+    CLAUDE_CONFIG_DIR and XDG_CONFIG_HOME move a person's own files."""
+    import policy  # noqa: PLC0415 - where something is judged
 
-    Raises:
-        policy.RuleFileError: a file of rules cannot be used.
-    """
     return policy.load_rules(
         project,
         home=home,

@@ -26,8 +26,8 @@ PROFILE: dict[str, Any] = {
 }
 
 
-def schema() -> dict[str, Any]:
-    """What `ctxmode/config.toml` and `.ctxmode/config.toml` may hold."""
+def build_schema() -> dict[str, Any]:
+    """Describe what `ctxmode/config.toml` and `.ctxmode/config.toml` may hold."""
     tables: dict[str, Any] = {
         "profiles": {"type": "object", "additionalProperties": PROFILE},
         "names": {
@@ -41,7 +41,7 @@ def schema() -> dict[str, Any]:
         entry = tables.setdefault(
             table, {"type": "object", "additionalProperties": False, "properties": {}}
         )
-        entry["properties"][name] = _of(setting)
+        entry["properties"][name] = _describe(setting)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Configuration of context-mode",
@@ -51,7 +51,7 @@ def schema() -> dict[str, Any]:
     }
 
 
-def _of(setting: Setting) -> dict[str, Any]:
+def _describe(setting: Setting) -> dict[str, Any]:
     amount = {"type": "integer", "exclusiveMinimum": 0}
     text = {"type": "string", "pattern": r"^\d+(\.\d+)?\s*[kmgKMG]?(i?[bB])?$"}
     kinds: dict[str, dict[str, Any]] = {

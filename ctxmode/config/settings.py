@@ -1,8 +1,8 @@
 """The settings that files and the environment may give, as a table, and how they come together.
 
 A later place outweighs an earlier one: the default, the user's file, the project's file, the
-environment. (Options of a command outweigh them all.) A project's file may only tighten: what it
-would loosen is left as it was, and said.
+environment, a command's options. A project's file may only tighten; a warning names what it may not
+loosen.
 """
 
 from __future__ import annotations
@@ -144,19 +144,16 @@ class Configured:
 def load_settings(
     project: Path, config_home: Path, environ: Mapping[str, str] = os.environ
 ) -> Configured:
-    """All settings for a project.
-
-    Raises:
-        UsageError: a file can't be read, or a file or variable holds what means nothing.
-    """
+    """Load all settings for a project; a UsageError names a file that cannot be read, or a wrong
+    value."""
     values: dict[str, Value] = {setting.key: setting.default for setting in SETTINGS}
     origins = dict.fromkeys(values, "default")
     warnings: list[str] = []
     user = read(config_home / USER_FILE)
-    for setting, value in _given(user):
+    for setting, value in _read_values(user):
         values[setting.key], origins[setting.key] = value, user.at(*setting.path)
     of_project = read(project / PROJECT_FILE, project)
-    for setting, value in _given(of_project):
+    for setting, value in _read_values(of_project):
         where = of_project.at(*setting.path)
         if _tightens(setting, values[setting.key], value):
             values[setting.key], origins[setting.key] = value, where
@@ -168,7 +165,7 @@ def load_settings(
     for setting in SETTINGS:
         if (text := environ.get(setting.variable)) is not None:
             try:
-                values[setting.key] = parsed(setting, text)
+                values[setting.key] = parse_value(setting, text)
             except ValueError as error:
                 raise UsageError(f"{setting.variable}: {error}", setting.about) from None
             origins[setting.key] = setting.variable
@@ -176,7 +173,8 @@ def load_settings(
 
 
 def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
-    """A limit that is misspelt must not be taken for one that is set."""
+    """Warn of variables that set nothing: a misspelt limit must not be taken for one that is
+    set."""
     known = [setting.variable for setting in SETTINGS]
     tables = tuple(f"CONTEXT_MODE_{setting.path[0].upper()}_" for setting in SETTINGS)
     for name in environ:
@@ -185,12 +183,8 @@ def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
             yield f"{name} sets nothing. {meant or 'docs/configuration.md has all variables.'}"
 
 
-def parsed(setting: Setting, given: object) -> Value:
-    """A value of the setting's kind.
-
-    Raises:
-        ValueError: it is of another.
-    """
+def parse_value(setting: Setting, given: object) -> Value:
+    """Read a value of the setting's kind; ValueError if it is of another."""
     if setting.kind == "switch":
         return _switch(given)
     if setting.kind in ("choice", "text"):
@@ -224,8 +218,8 @@ def _amount(setting: Setting, given: object) -> float:
     return float(found[1]) * UNITS[found[2].lower()]
 
 
-def _given(file: ConfigFile) -> list[tuple[Setting, Value]]:
-    """What a file gives, each value tried."""
+def _read_values(file: ConfigFile) -> list[tuple[Setting, Value]]:
+    """Read what a file sets, each value checked."""
     found = []
     for table, content in file.data.items():
         if table not in TABLES:
@@ -240,7 +234,7 @@ def _given(file: ConfigFile) -> list[tuple[Setting, Value]]:
                 raise file.unknown((table, name), names)
             setting = BY_KEY[f"{table}.{name}"]
             try:
-                found.append((setting, parsed(setting, value)))
+                found.append((setting, parse_value(setting, value)))
             except ValueError as error:
                 raise file.error(setting.path, f"{setting.key}: {error}", setting.about) from None
     return found

@@ -9,10 +9,10 @@ from ctxmode import __version__
 from ctxmode.doctor.container_engine import EngineHealth
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth
 from ctxmode.doctor.remedies import remedies
-from ctxmode.operations.quotas import holdings_lines
 from ctxmode.render import terminal
+from ctxmode.render.amounts import size
+from ctxmode.render.health import brief_reason, describe_prewarmed, holdings_lines
 from ctxmode.render.highlight import harmless
-from ctxmode.render.results import brief_reason, prewarmed_lines, size
 from executor import Isolation, LanguageReport
 
 GOOD, BAD = ("yes", "green"), ("no", "red")
@@ -26,7 +26,7 @@ def show(diagnosis: Diagnosis, *, verbose: bool = False) -> None:
     console.print(_isolation(diagnosis.isolation))
     console.print(_parts(diagnosis))
     console.print(_containers(diagnosis.container_engine))
-    for line in (*_holdings(diagnosis), *prewarmed_lines(diagnosis.prewarmed)):
+    for line in (*holdings_lines(diagnosis.holdings), *describe_prewarmed(diagnosis.prewarmed)):
         console.print(Text(line))
     for notice in diagnosis.notices:
         console.print(Text(f"\nNotice: {harmless(notice)}", style="yellow"))
@@ -36,10 +36,6 @@ def show(diagnosis: Diagnosis, *, verbose: bool = False) -> None:
     if diagnosis.critical:
         verdict = f"Critical, and not working: {', '.join(diagnosis.critical)}."
     console.print(Text(verdict, style="red" if diagnosis.critical else "green"))
-
-
-def _holdings(diagnosis: Diagnosis) -> list[str]:
-    return [] if diagnosis.holdings is None else holdings_lines(diagnosis.holdings)
 
 
 def _table(title: str, *columns: str) -> Table:

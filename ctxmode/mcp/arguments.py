@@ -22,7 +22,7 @@ from pydantic import (
 
 
 def read_list(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
-    """A list, from a list, from the JSON text of one, or from a single item."""
+    """Return a list, from a list, from the JSON text of one, or from a single item."""
     if isinstance(value, str):
         text = value.strip()
         if text.startswith("["):
@@ -45,12 +45,14 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def input_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The JSON Schema of a tool's arguments, without what only costs tokens or upsets clients.
+class NoArguments(Arguments):
+    pass
 
-    Titles and null alternatives say nothing to a caller who may leave a name out, and one widely
-    used host drops a tool whose schema has `additionalProperties`.
-    """
+
+def input_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Build the JSON Schema of a tool's arguments, without titles and null alternatives: they cost
+    tokens and say nothing. One widely used host drops a tool whose schema has
+    `additionalProperties`."""
     schema: dict[str, Any] = _slim(model.model_json_schema())
     return schema
 
@@ -79,7 +81,7 @@ def _slim(node: Any, definitions: dict[str, Any] | None = None) -> Any:  # noqa:
 
 
 def explain(tool: str, model: type[BaseModel], error: ValidationError) -> str:
-    """What is wrong with the arguments, name by name, and what the tool accepts."""
+    """Say what is wrong with the arguments, name by name, and what the tool accepts."""
     lines = [f"{tool} cannot use these arguments:"]
     for problem in error.errors(include_url=False, include_input=False):
         name = ".".join(str(part) for part in problem["loc"]) or "arguments"
@@ -90,7 +92,7 @@ def explain(tool: str, model: type[BaseModel], error: ValidationError) -> str:
     return "\n".join(lines)
 
 
-# What other tools call the same.
+# The names that other tools give to our arguments.
 _MEANT = {
     "command": ("code", "commands"), "cmd": ("code", "commands"), "script": ("code",),
     "program": ("code",), "file": ("path",), "filename": ("path",), "directory": ("path", "cwd"),

@@ -1,8 +1,8 @@
 """Asking the person behind a client for consent, in the ways that the protocol has had for it.
 
 Up to revision 2025-11-25 the server sends the client a request while the call goes on. From
-2026-07-28 on the call is answered by what is needed, and made again with the person's answer; so
-there a call is only asked about before anything of it has run.
+2026-07-28 on the answer to the call says what is needed, and the client calls again. So the server
+asks only before anything of the call has run.
 """
 
 from __future__ import annotations
@@ -47,19 +47,15 @@ async def ask(
     *,
     may_restart: bool,
 ) -> bool | None:
-    """Whether the person agrees; None if the client cannot ask one.
-
-    `answers` are those that came with the call. `may_restart` tells that nothing has run yet.
-
-    Raises:
-        ConsentNeededError: the client asks, and then makes the call again.
-    """
+    """Ask whether the person agrees; None if the client cannot ask one. `answers` came with the
+    call, `may_restart` says that nothing has run yet. ConsentNeededError: the client asks, and then
+    makes the call again."""
     capabilities = context.session.client_capabilities
     if capabilities is None or capabilities.elicitation is None:
         return None
-    message = question(verdict)
+    message = word_question(verdict)
     if context.protocol_version >= FIRST_REVISION_WITHOUT_REQUESTS:
-        key = _key(verdict)
+        key = _build_key(verdict)
         if key in answers:
             return _agrees(answers[key])
         if not may_restart:
@@ -71,15 +67,15 @@ async def ask(
         return None
 
 
-def question(verdict: Mapping[str, Any]) -> str:
-    """What a person is asked: which rule says so, and about what."""
+def word_question(verdict: Mapping[str, Any]) -> str:
+    """Word what a person is asked: which rule says so, and about what."""
     asking = [match for match in verdict.get("matches", ()) if match["decision"] == "ask"]
     head = f"Run this? {verdict.get('message', '')}".rstrip()
     return redact(with_lines(head, [f"- {match['text']}" for match in asking])).text
 
 
-def _key(verdict: Mapping[str, Any]) -> str:
-    """Names the question, so that an answer to another one is not taken for one to this."""
+def _build_key(verdict: Mapping[str, Any]) -> str:
+    """Name the question, so that an answer to another one does not count for this."""
     text = json.dumps([verdict.get("message"), verdict.get("matches")], sort_keys=True)
     return f"consent-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 

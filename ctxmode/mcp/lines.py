@@ -1,9 +1,8 @@
 """Lines over two file descriptors, without a thread.
 
-Handing a line to a thread takes longer than reading it, and everything else that the server has to
-do gets in between; and a thread that waits in a read cannot be left. A descriptor that is ready is
-read or written once, which does not block; so its flags stay as its other users have them, such as
-the shell of a terminal, whom a descriptor set to non-blocking would break.
+Handing a line to a thread takes longer than reading it, and other tasks run in between. A thread
+that waits in a read cannot be stopped. A ready descriptor is read or written once, which does not
+block. So its flags stay: non-blocking would break the shell that shares a terminal.
 """
 
 from __future__ import annotations
@@ -27,11 +26,8 @@ class LineReader:
         self._held = bytearray()
 
     async def line(self) -> bytes:
-        """The next one with its end, the last one maybe without; empty when there is none.
-
-        Of one that is longer than `bytes_max`, one byte more than them comes, and the rest is
-        dropped.
-        """
+        """Read the next line with its end, the last one maybe without; empty when there is none. Of
+        a line above `bytes_max`, only one byte more than these is kept."""
         cut = b""
         searched = 0
         while not (end := self._held.find(b"\n", searched) + 1):
@@ -57,11 +53,7 @@ class LineReader:
 
 
 async def write(fd: int, data: bytes) -> None:
-    """Write all of it.
-
-    Raises:
-        OSError: nobody reads any more.
-    """
+    """Write all of it; OSError if nobody reads any more."""
     left = memoryview(data)
     while left:
         if not _is_ready(fd, select.POLLOUT):
@@ -70,7 +62,8 @@ async def write(fd: int, data: bytes) -> None:
 
 
 def _is_ready(fd: int, event: int) -> bool:
-    """Whether reading or writing would not wait; files and the null device are always ready."""
+    """Tell whether reading or writing would not wait; files and the null device are always
+    ready."""
     poll = select.poll()
     poll.register(fd, event)
     return bool(poll.poll(0))

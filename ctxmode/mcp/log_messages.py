@@ -1,4 +1,4 @@
-"""What the server logs about a call, told to clients that ask for it: `notifications/message`.
+"""Sends what the server logs about a call to clients that ask for it: `notifications/message`.
 
 Up to revision 2025-11-25 of the protocol a client sets a level for its conversation; from
 2026-07-28 on each request names its own. What is logged while a call goes on comes before the
@@ -20,7 +20,7 @@ import mcp.types as wire
 from policy.secrets import redact
 
 if TYPE_CHECKING:
-    from ctxmode.mcp.conversation import Context
+    from ctxmode.mcp.client import Context
 
 CONVERSATIONS_MAX = 256
 RECORDS_MAX = 100
@@ -46,8 +46,8 @@ class Levels:
         while len(self._by_owner) > CONVERSATIONS_MAX:
             self._by_owner.popitem(last=False)
 
-    def wanted(self, context: Context, owner: str) -> frozenset[wire.LoggingLevel]:
-        """The levels that are to be told of this call; none if nobody asked."""
+    def find_levels(self, context: Context, owner: str) -> frozenset[wire.LoggingLevel]:
+        """Return the levels that are sent for this call; none if nobody asked."""
         level = (context.meta or {}).get(wire.LOG_LEVEL_META_KEY) or self._by_owner.get(owner)
         return frozenset(LEVELS[LEVELS.index(level) :] if level in LEVELS else ())
 
@@ -62,7 +62,7 @@ class _Collector(logging.Handler):
 
 
 def configure() -> None:
-    """Warnings to stderr; to clients what they ask for."""
+    """Send warnings to stderr, and to clients what they ask for."""
     errors = logging.StreamHandler(sys.stderr)
     errors.setLevel(logging.WARNING)
     logging.basicConfig(level=logging.WARNING, handlers=[errors, _Collector()])
@@ -70,8 +70,8 @@ def configure() -> None:
 
 
 @contextmanager
-def collected() -> Iterator[deque[logging.LogRecord]]:
-    """What is logged inside, the latest of it."""
+def collect_records() -> Iterator[deque[logging.LogRecord]]:
+    """Collect what is logged inside, the latest of it."""
     records: deque[logging.LogRecord] = deque(maxlen=RECORDS_MAX)
     token = _records.set(records)
     try:

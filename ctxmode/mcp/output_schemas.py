@@ -20,7 +20,7 @@ def object_schema(properties: Mapping[str, Any], required: tuple[str, ...] = ())
 
 RUN = {
     "status": TEXT,
-    # One type each: models whose schemas know no list of types lose the tool otherwise.
+    # One type each: some hosts drop a tool whose schema has a list of types.
     "exit_code": {"anyOf": [INTEGER, {"type": "null"}]},
     "stdout": TEXT,
     "output_id": TEXT,

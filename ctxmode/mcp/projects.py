@@ -1,7 +1,7 @@
 """The projects that a server has open: each is opened when it is first asked for, then kept.
 
-So `initialize` is answered before any sandbox is tried, and a project that could not be opened
-is tried again by the next call, when what was wrong may be mended.
+So `initialize` is answered before any sandbox is tried. A call tries again where an earlier one
+could not open the project.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import trio
 
 from ctxmode.app import App, open_app
 from ctxmode.config.locations import Config
-from ctxmode.errors import ContextModeError, UsageError, sole
+from ctxmode.errors import ContextModeError, UsageError, unwrap
 from ctxmode.mcp.log_messages import Levels
 
 OPEN_MAX = 16
@@ -33,18 +33,15 @@ class Projects:
         self.levels = Levels()
         self._open: dict[Path, App] = {}
         self._opening: dict[Path, trio.Lock] = {}
-        # What the client of a server over stdio said it works in; None: it was not asked yet.
+        # The folder that a client over stdio works in; None: it was not asked yet.
         self.root: tuple[Path | None] | None = None
 
     def __len__(self) -> int:
         return len(self._open)
 
     async def app(self, folder: Path | None = None) -> App:
-        """The project in `folder`, a real path; None is the one that the server was started for.
-
-        Raises:
-            ContextModeError: it can't be opened; the next call tries again.
-        """
+        """Open the project in `folder`, a real path; None is the one that the server was started
+        for. ContextModeError: it cannot be opened; the next call tries again."""
         folder = folder or self.config.project
         async with self._opening.setdefault(folder, trio.Lock()):
             if folder not in self._open:
@@ -71,7 +68,7 @@ class Projects:
                 opened = True
                 await trio.sleep_forever()
         except Exception as raised:
-            error = sole(raised)
+            error = unwrap(raised)
             if opened or not isinstance(error, ContextModeError):
                 raise
             task_status.started(error)
@@ -79,7 +76,7 @@ class Projects:
 
 @asynccontextmanager
 async def open_projects(config: Config) -> AsyncIterator[Projects]:
-    """No project is open yet; on the way out all are closed, which ends their runs."""
+    """Open no project yet; on the way out close all, which ends their runs."""
     async with trio.open_nursery() as nursery:
         try:
             yield Projects(config, nursery)

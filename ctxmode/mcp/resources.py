@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 import kb
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.mcp.conversation import Context, Conversation
+from ctxmode.mcp.client import Client, Context
 from ctxmode.operations.library import Library
 from ctxmode.render import redaction
 
@@ -37,17 +37,17 @@ MEDIA_TYPES = {"markdown": "text/markdown", "json": "application/json", "csv": "
 async def list_resources(
     context: Context, params: wire.PaginatedRequestParams | None
 ) -> wire.ListResourcesResult:
-    """The latest sources."""
+    """List the latest sources."""
     del params
-    library = await _library(context)
+    library = await _open_library(context)
     sources = await trio.to_thread.run_sync(library.sources)
-    return wire.ListResourcesResult(resources=[_resource(one) for one in sources[:LISTED_MAX]])
+    return wire.ListResourcesResult(resources=[_describe(one) for one in sources[:LISTED_MAX]])
 
 
 async def list_templates(
     context: Context, params: wire.PaginatedRequestParams | None
 ) -> wire.ListResourceTemplatesResult:
-    """What can be read besides what is listed."""
+    """Name what can be read besides what is listed."""
     del context, params
     return wire.ListResourceTemplatesResult(
         resource_templates=[
@@ -62,8 +62,8 @@ async def list_templates(
 async def read_resource(
     context: Context, params: wire.ReadResourceRequestParams
 ) -> wire.ReadResourceResult:
-    """The exact text, without secrets."""
-    library = await _library(context)
+    """Read the exact text, without secrets."""
+    library = await _open_library(context)
     try:
         content = await trio.to_thread.run_sync(partial(content_of, library, params.uri))
     except ContextModeError as error:
@@ -71,19 +71,16 @@ async def read_resource(
     return wire.ReadResourceResult(contents=[content])
 
 
-async def _library(context: Context) -> Library:
+async def _open_library(context: Context) -> Library:
     try:
-        return (await Conversation(context).app()).library
+        return (await Client(context).app()).library
     except ContextModeError as error:
         raise MCPError(wire.INTERNAL_ERROR, str(error)) from error
 
 
 def content_of(library: Library, uri: str) -> wire.TextResourceContents:
-    """What a URI of ours stands for.
-
-    Raises:
-        UsageError: it is none, or what it names is not kept.
-    """
+    """Read what a URI of ours stands for; a UsageError says that it is none, or that nothing of it
+    is kept."""
     parts = urlsplit(uri)
     name, kind = parts.path.strip("/"), parts.netloc
     if parts.scheme != SCHEME or kind not in ("output", "source") or not name:
@@ -91,16 +88,16 @@ def content_of(library: Library, uri: str) -> wire.TextResourceContents:
             f"{uri!r} is no resource here", f"Read {SCHEME}://output/ID or {SCHEME}://source/ID."
         )
     if kind == "output":
-        streams = _streams(library, name)
-        text, media_type = _joined(library, streams), "text/plain"
+        streams = _find_streams(library, name)
+        text, media_type = _join(library, streams), "text/plain"
     else:
         source = library.source(name)
-        text, media_type = _part(library, source, parts.query), media_type_of(source)
-    shown, _ = redaction.shown(text, {})
+        text, media_type = _read_part(library, source, parts.query), media_type_of(source)
+    shown, _ = redaction.redact_answer(text, {})
     return wire.TextResourceContents(uri=uri, mime_type=media_type, text=shown)
 
 
-def _streams(library: Library, output_id: str) -> Sequence[kb.Source]:
+def _find_streams(library: Library, output_id: str) -> Sequence[kb.Source]:
     every = library.sources(matching=f"{output_id}/", all_versions=True)
     streams = [one for one in every if one.label.startswith(f"{output_id}/")]
     if not streams:
@@ -108,18 +105,18 @@ def _streams(library: Library, output_id: str) -> Sequence[kb.Source]:
     return sorted(streams, key=lambda one: one.id)
 
 
-def _joined(library: Library, streams: Sequence[kb.Source]) -> str:
-    """stdout, then stderr under a mark."""
+def _join(library: Library, streams: Sequence[kb.Source]) -> str:
+    """Join stdout and stderr, the latter under a mark."""
     first, *others = streams
-    text = _part(library, first, "")
+    text = _read_part(library, first, "")
     for other in others:
         mark = other.label.partition("/")[2].partition(" ")[0]
-        text = f"{text.removesuffix(chr(10))}\n[{mark}]\n{_part(library, other, '')}"
+        text = f"{text.removesuffix(chr(10))}\n[{mark}]\n{_read_part(library, other, '')}"
     return text
 
 
-def _part(library: Library, source: kb.Source, query: str) -> str:
-    start, end = _range(query, source.bytes_total)
+def _read_part(library: Library, source: kb.Source, query: str) -> str:
+    start, end = _read_range(query, source.bytes_total)
     data = library.store.text(source.id, start, min(end, start + READ_BYTES_MAX))
     left = min(end, source.bytes_total) - start - READ_BYTES_MAX
     text = data.decode("utf-8", "replace")
@@ -130,7 +127,7 @@ def _part(library: Library, source: kb.Source, query: str) -> str:
     return text
 
 
-def _range(query: str, total: int) -> tuple[int, int]:
+def _read_range(query: str, total: int) -> tuple[int, int]:
     given = {name: values[-1] for name, values in parse_qs(query).items()}
     try:
         start, end = int(given.pop("start", 0)), int(given.pop("end", total))
@@ -142,15 +139,15 @@ def _range(query: str, total: int) -> tuple[int, int]:
 
 
 def media_type_of(source: kb.Source) -> str:
-    """The media type of the text that is kept."""
+    """Return the media type of the text that is kept."""
     if source.converted and source.kind == "html":
         return MEDIA_TYPES["markdown"]
     return MEDIA_TYPES.get(source.kind, "text/plain")
 
 
-def _resource(source: kb.Source) -> wire.Resource:
+def _describe(source: kb.Source) -> wire.Resource:
     return wire.Resource(
-        name=redaction.shown(source.label, {})[0],
+        name=redaction.redact_answer(source.label, {})[0],
         uri=f"{SCHEME}://source/{source.id}",
         mime_type=media_type_of(source),
         size=source.bytes_total,

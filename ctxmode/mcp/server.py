@@ -19,16 +19,16 @@ from pydantic import ValidationError
 from ctxmode import __version__, crash_report
 from ctxmode.app import App
 from ctxmode.config.locations import Config
-from ctxmode.errors import ContextModeError, sole
+from ctxmode.errors import ContextModeError, unwrap
 from ctxmode.mcp import arguments, log_messages, resources
+from ctxmode.mcp.client import Client, Context
 from ctxmode.mcp.consent import ConsentNeededError
-from ctxmode.mcp.conversation import Context, Conversation
 from ctxmode.mcp.projects import Projects, open_projects
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.stdio import exchange_is_over, stdio_streams
-from ctxmode.mcp.tool import Call, Tool
-from ctxmode.mcp.tools import BY_NAME, TOOLS, offered
-from ctxmode.operations.usage import Answered
+from ctxmode.mcp.tool import CallContext, Tool
+from ctxmode.mcp.tools import BY_NAME, TOOLS, list_offered
+from ctxmode.operations.usage import CallRecord
 from ctxmode.render import redaction
 
 INSTRUCTIONS = """\
@@ -37,16 +37,16 @@ print much, ctx_search for what was kept of it."""
 
 
 Observe = Callable[[str, str, float], None]
-"""Told of each call that was answered: the tool, "ok" or "error", and the seconds it took."""
+"""Gets each answered call: the tool, "ok" or "error", and the seconds it took."""
 
 
 def build_server(
     lifespan: Callable[[], AbstractAsyncContextManager[Projects]],
-    tools: Sequence[str] = offered(),
+    tools: Sequence[str] = list_offered(),
     observe: Observe | None = None,
 ) -> Server[Projects]:
-    """A server whose calls are about the projects that `lifespan` gives for as long as it runs."""
-    desk = _Desk({name: BY_NAME[name] for name in tools}, observe)
+    """Build a server for the projects that `lifespan` gives for as long as it runs."""
+    desk = _ToolDispatcher({name: BY_NAME[name] for name in tools}, observe)
     server: Server[Projects] = Server(
         "context-mode",
         version=__version__,
@@ -66,7 +66,7 @@ def build_server(
     return server
 
 
-async def serve_stdio(config: Config, tools: Sequence[str] = offered()) -> None:
+async def serve_stdio(config: Config, tools: Sequence[str] = list_offered()) -> None:
     """Serve one agent on stdin and stdout until stdin ends."""
     log_messages.configure()
     server = build_server(partial(open_projects, config), tools)
@@ -80,7 +80,7 @@ async def serve_stdio(config: Config, tools: Sequence[str] = offered()) -> None:
 
 
 def tool_list(tools: Iterable[Tool] = TOOLS) -> list[wire.Tool]:
-    """The tools as `tools/list` shows them."""
+    """List the tools as `tools/list` shows them."""
     return [
         wire.Tool(
             name=tool.name,
@@ -93,7 +93,7 @@ def tool_list(tools: Iterable[Tool] = TOOLS) -> list[wire.Tool]:
     ]
 
 
-class _Desk:
+class _ToolDispatcher:
     """Where the calls of one server's tools come in."""
 
     def __init__(self, tools: Mapping[str, Tool], observe: Observe | None) -> None:
@@ -111,22 +111,22 @@ class _Desk:
     ) -> wire.CallToolResult | wire.InputRequiredResult:
         tool = self._tools.get(params.name)
         if tool is None:
-            return _failed(f"There is no tool {params.name!r}. Tools: {', '.join(self._tools)}.")
-        conversation = Conversation(context, params.input_responses)
-        wanted = context.lifespan_context.levels.wanted(context, conversation.owner)
+            return _fail(f"There is no tool {params.name!r}. Tools: {', '.join(self._tools)}.")
+        client = Client(context, params.input_responses)
+        wanted = context.lifespan_context.levels.find_levels(context, client.owner)
         if not wanted:
-            return await self._observed(tool, params.arguments or {}, conversation)
-        with log_messages.collected() as records:
-            result = await self._observed(tool, params.arguments or {}, conversation)
+            return await self._time_call(tool, params.arguments or {}, client)
+        with log_messages.collect_records() as records:
+            result = await self._time_call(tool, params.arguments or {}, client)
         await log_messages.tell(context, records, wanted)
         return result
 
-    async def _observed(
-        self, tool: Tool, given: Mapping[str, Any], conversation: Conversation
+    async def _time_call(
+        self, tool: Tool, given: Mapping[str, Any], client: Client
     ) -> wire.CallToolResult | wire.InputRequiredResult:
         started = trio.current_time()
         try:
-            result = await self._answer(tool, given, conversation)
+            result = await self._answer(tool, given, client)
         except ConsentNeededError as needed:
             return needed.result
         outcome, took_s = "error" if result.is_error else "ok", trio.current_time() - started
@@ -136,25 +136,25 @@ class _Desk:
         return result
 
     async def _answer(
-        self, tool: Tool, given: Mapping[str, Any], conversation: Conversation
+        self, tool: Tool, given: Mapping[str, Any], client: Client
     ) -> wire.CallToolResult:
         try:
             valid = tool.arguments.model_validate(given)
         except ValidationError as error:
-            return _failed(arguments.explain(tool.name, tool.arguments, error))
-        return await _carried_out(tool, valid, conversation, frozenset(self._tools))
+            return _fail(arguments.explain(tool.name, tool.arguments, error))
+        return await _carry_out(tool, valid, client, frozenset(self._tools))
 
 
 async def _no_prompts(
     context: Context, params: wire.PaginatedRequestParams | None
 ) -> wire.ListPromptsResult:
-    """Some hosts ask for prompts without looking whether there are any, and take no for a fault."""
+    """List no prompts: some hosts ask for them without looking, and take a refusal for a fault."""
     del context, params
     return wire.ListPromptsResult(prompts=[])
 
 
 async def _level_set(context: Context, params: wire.SetLevelRequestParams) -> wire.EmptyResult:
-    context.lifespan_context.levels.set(Conversation(context).owner, params.level)
+    context.lifespan_context.levels.set(Client(context).owner, params.level)
     return wire.EmptyResult()
 
 
@@ -163,37 +163,37 @@ async def _roots_changed(context: Context, params: wire.NotificationParams) -> N
     context.lifespan_context.root = None
 
 
-async def _carried_out(
+async def _carry_out(
     tool: Tool,
     given: Any,  # noqa: ANN401 - each tool's own arguments
-    conversation: Conversation,
+    client: Client,
     tools: frozenset[str],
 ) -> wire.CallToolResult:
     deadline_s = tool.deadline_s(given)
     app: App | None = None
     produced = 0
     try:
-        with trio.fail_after(deadline_s) as conversation.scope:
-            with conversation.progress():
-                app = await conversation.app()
-                reply = await tool.call(Call(app, conversation, tools), given)
-        result, produced = _answered(reply), reply.produced
+        with trio.fail_after(deadline_s) as client.scope:
+            with client.progress():
+                app = await client.app()
+                reply = await tool.call(CallContext(app, client, tools), given)
+        result, produced = _build_result(reply), reply.produced
     except trio.TooSlowError:
-        result = _failed(f"{tool.name} was stopped after {deadline_s:.0f} s. Ask for less at once.")
+        result = _fail(f"{tool.name} was stopped after {deadline_s:.0f} s. Ask for less at once.")
     except Exception as raised:
-        error = sole(raised)
+        error = unwrap(raised)
         if isinstance(error, ConsentNeededError):
             raise error from None
         expected = isinstance(error, ContextModeError)
-        result = _failed(str(error) if expected else crash_report.report(raised))
+        result = _fail(str(error) if expected else crash_report.report(raised))
     if app is not None:
         returned = sum(len(c.text.encode()) for c in result.content if c.type == "text")
-        await app.count(Answered(tool.name, bool(result.is_error), produced, returned))
+        await app.recorder.count(CallRecord(tool.name, bool(result.is_error), produced, returned))
     return result
 
 
-def _answered(reply: Reply) -> wire.CallToolResult:
-    text, data = redaction.shown(reply.text, reply.data)
+def _build_result(reply: Reply) -> wire.CallToolResult:
+    text, data = redaction.redact_answer(reply.text, reply.data)
     return wire.CallToolResult(
         content=[wire.TextContent(type="text", text=text), *reply.images],
         structured_content=data,
@@ -201,6 +201,6 @@ def _answered(reply: Reply) -> wire.CallToolResult:
     )
 
 
-def _failed(text: str) -> wire.CallToolResult:
-    shown, _ = redaction.shown(text.strip(), {})
+def _fail(text: str) -> wire.CallToolResult:
+    shown, _ = redaction.redact_answer(text.strip(), {})
     return wire.CallToolResult(content=[wire.TextContent(type="text", text=shown)], is_error=True)

@@ -1,8 +1,8 @@
 """JSON-RPC over the process's stdin and stdout, one message a line, under trio.
 
-The SDK's own stdio transport reads in a thread that cannot be left (an interrupt waits for the
-next line), answers nothing to a line it cannot parse (the caller waits for ever), and puts no
-bound on a line. This one needs no thread, answers, and bounds.
+The SDK's own stdio transport reads in a thread that an interrupt cannot stop. It does not answer a
+line that it cannot parse, and sets no bound on a line. This one needs no thread, answers, and
+bounds.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from ctxmode.mcp import lines
 
 Incoming = SessionMessage | Exception
 
-# Room for a 10 MB program with every byte escaped as \u00XX, so that the refusal of one that is
-# too large comes from what knows the limit, and not from here.
+# Room for a 10 MB program with every byte escaped as \u00XX, so that the
+# check of programs, which knows the limit, refuses one that is too large.
 LINE_BYTES_MAX = 80 * 1024 * 1024
 WRITE_DEADLINE_S = 60.0
 
@@ -42,12 +42,10 @@ WRITE_DEADLINE_S = 60.0
 async def stdio_streams() -> AsyncIterator[
     tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
 ]:
-    """The two ends of the conversation on fds 0 and 1, for `Server.run`.
-
-    While it is open, fd 0 is the null device and fd 1 is stderr, so nothing that any library or
-    child prints can reach the protocol. Closes the incoming side when stdin ends.
-    """
-    source, sink = _taken(0, os.devnull), _taken(1, 2)
+    """Open both ends of fds 0 and 1 for `Server.run`; the incoming one closes when stdin ends.
+    Meanwhile fd 0 is the null device and fd 1 is stderr: nothing that others print reaches the
+    protocol."""
+    source, sink = _take_descriptor(0, os.devnull), _take_descriptor(1, 2)
     incoming_send, incoming = anyio.create_memory_object_stream[Incoming](0)
     outgoing, outgoing_receive = anyio.create_memory_object_stream[SessionMessage](0)
     async with trio.open_nursery() as nursery:
@@ -57,8 +55,9 @@ async def stdio_streams() -> AsyncIterator[
         nursery.cancel_scope.cancel()
 
 
-def _taken(fd: int, instead: str | int) -> int:
-    """Where `fd` is now, out of everyone's reach; something harmless is in its place."""
+def _take_descriptor(fd: int, instead: str | int) -> int:
+    """Move `fd` out of everyone's reach and put something harmless in its place; return where it
+    is."""
     private = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
     other = os.dup(instead) if isinstance(instead, int) else os.open(instead, os.O_RDONLY)
     os.dup2(other, fd)
@@ -84,7 +83,8 @@ async def _read(
 
 
 def parse(line: bytes) -> SessionMessage | JSONRPCError:
-    """One line as a message, or the error that answers it, under its own id where it has one."""
+    """Read one line as a message, or build the error that answers it, under its own id where it has
+    one."""
     if len(line) > LINE_BYTES_MAX:
         return _refusal(None, INVALID_REQUEST, f"a message may have {LINE_BYTES_MAX} bytes")
     try:
@@ -117,11 +117,11 @@ async def _write(sink: int, outgoing: MemoryObjectReceiveStream[SessionMessage])
         async for item in outgoing:
             # A peer that stopped reading ends the conversation instead of holding it for ever.
             with trio.fail_after(WRITE_DEADLINE_S):
-                await lines.write(sink, _packed(item.message) + b"\n")
+                await lines.write(sink, _pack(item.message) + b"\n")
 
 
-def _packed(message: JSONRPCMessage) -> bytes:
-    """A message as one line of JSON, whatever names and ids it holds."""
+def _pack(message: JSONRPCMessage) -> bytes:
+    """Write a message as one line of JSON, whatever names and ids it holds."""
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8")
     except PydanticSerializationError:
@@ -132,5 +132,5 @@ def _packed(message: JSONRPCMessage) -> bytes:
 
 
 def exchange_is_over(error: BaseException) -> bool:
-    """Whether the error only says that the other side has left."""
+    """Tell whether the error only says that the other side has left."""
     return isinstance(error, BrokenPipeError | anyio.BrokenResourceError | trio.TooSlowError)

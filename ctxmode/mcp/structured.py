@@ -1,7 +1,7 @@
 """Answers as the structured content of a tool result: what the text says, as data, no more.
 
-A result's full JSON form names every isolation layer with its remedy; a model pays for each
-word, so here the tier stands for them (`ctx_doctor` has them all).
+A result's full JSON names every isolation layer with its remedy. A model pays for each word, so
+here the tier stands for them; `ctx_doctor` has them all.
 """
 
 from __future__ import annotations
@@ -20,18 +20,15 @@ MATCHES_SHOWN = 3
 
 
 def is_error(result: Result) -> bool:
-    """Whether the host should see the call as failed.
-
-    A redirect is advice. Exit code 1 with an answer and no complaint is how grep, diff and test
-    runners say no.
-    """
+    """Tell whether the host should see the call as failed. A redirect is advice; exit code 1 with
+    an answer and no complaint is how grep, diff and test runners say no."""
     if result.status is Status.NONZERO_EXIT and result.exit_code == 1:
         return bool(result.stderr.bytes_total) or not result.stdout.bytes_total
     return result.status not in (Status.OK, Status.REDIRECTED)
 
 
 def run(answer: Answer) -> dict[str, Any]:
-    """One run's answer."""
+    """Build the data of one run's answer."""
     result, kept = answer.result, answer.kept
     data: dict[str, Any] = {
         "status": result.status.value,
@@ -67,15 +64,15 @@ def run(answer: Answer) -> dict[str, Any]:
     if result.changes_id:
         data["changes_id"] = result.changes_id
     if result.verdict is not None and result.verdict.get("decision") != "allow":
-        data["verdict"] = _brief(result.verdict)
+        data["verdict"] = _shorten(result.verdict)
     if kept is not None:
         data["output_id"] = kept.output_id
         data["bytes_total"], data["bytes_indexed"] = kept.bytes_total, kept.bytes_indexed
     return data
 
 
-def _brief(verdict: Mapping[str, Any]) -> dict[str, Any]:
-    """A verdict without the pieces of the program, which its caller knows, and with few rules."""
+def _shorten(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """Shorten a verdict to few rules, without the pieces of the program, which its caller knows."""
     named = [
         {
             "rule_id": cut(match["rule_id"], 100),
@@ -90,7 +87,7 @@ def _brief(verdict: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def background(background: Background[Answer], *, with_output: bool = True) -> dict[str, Any]:
-    """How a run in the background stands, and at its end its answer."""
+    """Say how a run in the background stands; at its end, its answer."""
     data = {
         "handle": background.id,
         "label": background.label,
@@ -107,7 +104,7 @@ def background(background: Background[Answer], *, with_output: bool = True) -> d
 
 
 def batch(answer: BatchAnswer) -> dict[str, Any]:
-    """Every command's answer, and the queries'."""
+    """Build the data of every command's answer, and the queries'."""
     commands = []
     for command in answer.commands:
         data = {"label": command.label}
@@ -116,14 +113,18 @@ def batch(answer: BatchAnswer) -> dict[str, Any]:
             data = {key: value for key, value in data.items() if key not in ("stdout", "stderr")}
         commands.append(data)
     noted = {"note": answer.note} if answer.note else {}
-    return {"ok": answer.ok, "commands": commands, "queries": _queries(answer.queries)} | noted
+    return {
+        "ok": answer.ok,
+        "commands": commands,
+        "queries": _list_queries(answer.queries),
+    } | noted
 
 
 def search(answer: SearchAnswer) -> dict[str, Any]:
-    return {"queries": _queries(answer.queries)}
+    return {"queries": _list_queries(answer.queries)}
 
 
-def _queries(results: tuple[QueryResult, ...]) -> list[dict[str, Any]]:
+def _list_queries(results: tuple[QueryResult, ...]) -> list[dict[str, Any]]:
     return [
         {
             "query": result.query,

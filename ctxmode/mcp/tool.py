@@ -1,7 +1,7 @@
 """What a tool is: one row with its name, text, arguments, hints, deadline, call and output schema.
 
-Descriptions say WHEN, WHEN NOT, RETURNS and EXAMPLE, in that order, and invite instead of
-forbidding: agents follow an offer, and every word here is paid for in every conversation.
+Descriptions say WHEN, WHEN NOT, RETURNS and EXAMPLE, in that order. They invite instead of
+forbidding, since agents follow an offer, and are short: every conversation pays for each word.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mcp.types import ToolAnnotations
 from pydantic import BaseModel
 
 from ctxmode.app import App
-from ctxmode.mcp.conversation import Conversation
+from ctxmode.mcp.client import Client
 from ctxmode.mcp.reply import Reply
 from executor import Caller
 from executor.model import Limits, Request
@@ -27,27 +27,27 @@ ANSWER_GRACE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallContext:
     """What a call is carried out on: the open project, and the client that asked."""
 
     app: App
-    conversation: Conversation
+    client: Client
     tools: frozenset[str] = frozenset()
 
     @property
     def caller(self) -> Caller:
-        """Who asks, as rules see it: with these tools, and a person who may be asked."""
-        return Caller(self.tools, self.conversation.consent, self.conversation.preparing)
+        """Say who asks, as rules see it: with these tools, and a person who may be asked."""
+        return Caller(self.tools, self.client.consent, self.client.preparing)
 
     @property
     def caller_midway(self) -> Caller:
-        """The same for one of several programs, when others may have run already."""
-        return replace(self.caller, consent=partial(self.conversation.consent, may_restart=False))
+        """Say the same for one of several programs, when others may have run already."""
+        return replace(self.caller, consent=partial(self.client.consent, may_restart=False))
 
     async def execute(self, request: Request) -> Answer:
         """Run a program, with its output in the progress display."""
         return await self.app.execute(
-            request, on_output=self.conversation.take_output, caller=self.caller
+            request, on_output=self.client.take_output, caller=self.caller
         )
 
 
@@ -59,7 +59,7 @@ class Tool:
     description: str
     arguments: type[BaseModel]
     annotations: ToolAnnotations
-    call: Callable[[Call, Any], Awaitable[Reply]]
+    call: Callable[[CallContext, Any], Awaitable[Reply]]
     deadline_s: Callable[[Any], float]
     output_schema: Mapping[str, Any]
 
@@ -70,7 +70,7 @@ def seconds(timeout_ms: float | None) -> float | None:
 
 
 def run_deadline(given: Any) -> float:  # noqa: ANN401 - any arguments with a timeout
-    """How long a call that runs programs may take."""
+    """Return how long a call that runs programs may take."""
     return (seconds(given.timeout) or Limits().wall_s) + ANSWER_GRACE_S
 
 

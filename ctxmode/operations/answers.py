@@ -26,13 +26,10 @@ class SearchAnswer:
 class IndexAnswer:
     """What became searchable, and what was left out and why.
 
-    `labelled` tells whether `source` finds it; the files of a folder go by their own paths, and
-    `source` is the folder's (the whole one where it is the project).
-    `skipped` counts by reason what `left_out` lists path by path. `unchanged`, `renamed` and
-    `removed` and `ignored` (those that git has come to ignore, and that are forgotten) count files
-    that a folder's earlier pass had. `converted` says what was done to the
-    bytes before, `redactions` counts the secrets that were not stored. `terms` are words that tell
-    the sections of one source apart: what to search it for.
+    `source` finds it where `labelled`; of a folder it is the folder's path. `skipped` counts by
+    reason what `left_out` lists by path. `unchanged`, `renamed`, `removed` and `ignored` (by git,
+    and forgotten) count files of an earlier pass. `redactions` counts secrets that were not stored;
+    `terms` are words to search it for.
     """
 
     source: str
@@ -73,10 +70,8 @@ class CommandAnswer:
 
 @dataclass(frozen=True, slots=True)
 class BatchAnswer:
-    """All commands in the order given, and what the queries found in their outputs.
-
-    `note` says why queries were not answered.
-    """
+    """All commands in the order given, and what the queries found in their outputs. `note` says why
+    queries were not answered."""
 
     commands: tuple[CommandAnswer, ...]
     queries: tuple[QueryResult, ...] = ()

@@ -18,22 +18,20 @@ GLOB_CHARACTERS = frozenset("*?[")
 
 
 def deliver(answer: Answer, folder: Path, project: Path, asked_for: Sequence[str] = ()) -> Answer:
-    """Move the artifacts into `folder`; an existing file is never replaced, no link followed.
+    """Move the artifacts into `folder`; no file is replaced, no link followed, and the result names
+    what is refused.
 
-    Of the patterns that a person gave, `asked_for`, those without wildcards name a file: that one
-    may be one which tools obey. What is refused is told in the result.
-
-    Raises:
-        ContextModeError: the folder can't be written.
+    A pattern of `asked_for` without wildcards names a file: that one may be one which tools obey. A
+    ContextModeError says that the folder cannot be written.
     """
     artifacts = answer.result.artifacts
     if not any(artifact.path for artifact in artifacts):
         return answer
     try:
         with open_destination(folder, project) as destination:
-            moved = tuple(_moved(one, destination, asked_for) for one in artifacts)
+            moved = tuple(_move(one, destination, asked_for) for one in artifacts)
     except RefusedError as error:
-        moved = tuple(_refused(one, error) if one.path else one for one in artifacts)
+        moved = tuple(_refuse(one, error) if one.path else one for one in artifacts)
     except OSError as error:
         raise ContextModeError(
             f"artifacts cannot be put into {folder}: {error.strerror}",
@@ -42,7 +40,7 @@ def deliver(answer: Answer, folder: Path, project: Path, asked_for: Sequence[str
     return replace(answer, result=replace(answer.result, artifacts=moved))
 
 
-def _moved(artifact: Artifact, destination: Destination, asked_for: Sequence[str]) -> Artifact:
+def _move(artifact: Artifact, destination: Destination, asked_for: Sequence[str]) -> Artifact:
     if artifact.path is None:
         return artifact
     kept, name = Path(artifact.path), safe_name(artifact.name)
@@ -51,17 +49,17 @@ def _moved(artifact: Artifact, destination: Destination, asked_for: Sequence[str
         with open_plain(kept, follow=False) as content:
             target = destination.add(content, name, is_asked_for=is_asked_for)
     except RefusedError as error:
-        return _refused(artifact, error)
+        return _refuse(artifact, error)
     kept.unlink()
     return replace(artifact, path=str(target))
 
 
-def _refused(artifact: Artifact, error: RefusedError) -> Artifact:
+def _refuse(artifact: Artifact, error: RefusedError) -> Artifact:
     return Artifact(artifact.name, reason=str(error))
 
 
 def _names(pattern: str, name: str) -> bool:
-    """Whether a pattern is the path of this very file, and no wildcard."""
+    """Tell whether a pattern is the path of this very file, and no wildcard."""
     if GLOB_CHARACTERS & set(pattern):
         return False
     path = os.path.normpath(pattern)

@@ -1,7 +1,7 @@
 """The audit log: one line of JSON for every verdict, with secrets masked and a bounded size.
 
-Whoever decides writes here afterwards; that it cannot be written never changes a decision, and the
-reason comes back as text for the caller to pass on.
+Callers write after they decide. A failed write never changes a decision; its reason comes back as
+text for the caller to pass on.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class AuditEntry(NamedTuple):
 def entry(
     surface: str, language: str, text: str, verdict: Mapping[str, Any], project: str
 ) -> AuditEntry:
-    """The entry for a verdict in its JSON form. `text` is what was judged."""
+    """Build the entry for a verdict in its JSON form. `text` is what was judged."""
     rules = dict.fromkeys(str(match["rule_id"]) for match in verdict.get("matches", ()))
     decision = str(verdict["decision"])
     if "consent" in verdict:
@@ -51,7 +51,7 @@ def entry(
 
 
 def excerpt(text: str) -> str:
-    """The beginning of a text on one line, without secrets."""
+    """Cut the beginning of a text to one line, without secrets."""
     from policy.secrets import redact  # noqa: PLC0415 - not every verdict is written
 
     masked = redact(text[:SEARCHED_CHARS_MAX]).text
@@ -60,10 +60,8 @@ def excerpt(text: str) -> str:
 
 
 def write(folder: StrPath, entry: AuditEntry, *, wait: bool = True) -> str | None:
-    """Append an entry, its owner's alone to read; returns why it could not be, or nothing.
-
-    Without `wait` it is None, and nothing was written, while another process writes.
-    """
+    """Append an entry that its owner alone may read; return why that failed, or nothing. Without
+    `wait` it writes nothing and returns None while another process writes."""
     line = json.dumps(entry._asdict(), ensure_ascii=True, separators=(",", ":")) + "\n"
     path = os.path.join(folder, FILE_NAME)
     try:
@@ -86,11 +84,8 @@ def write(folder: StrPath, entry: AuditEntry, *, wait: bool = True) -> str | Non
 
 
 def read(folder: StrPath) -> Iterator[Mapping[str, Any]]:
-    """All entries that are kept, oldest first. A line that was cut off by a crash is left out.
-
-    Raises:
-        OSError: the log is there and cannot be read.
-    """
+    """Yield all entries that are kept, oldest first, without a line that a crash cut off; OSError
+    if they cannot be read."""
     path = os.path.join(folder, FILE_NAME)
     for part in (_older(path), path):
         try:
@@ -112,7 +107,7 @@ def _older(path: str) -> str:
 
 
 def _open_locked(path: str, *, wait: bool = True) -> int:
-    """The file, locked against other writers, and certainly the one that bears the name."""
+    """Open the file, locked against other writers, and make sure that it still bears the name."""
     lock = fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB)
     while True:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import trio
 
+from ctxmode.app import App
 from ctxmode.errors import ContextModeError
-from ctxmode.operations.answers import CommandAnswer
+from ctxmode.operations import searching
+from ctxmode.operations.answers import BatchAnswer, CommandAnswer
+from ctxmode.operations.side_by_side import work_through
 from ctxmode.render.progress_line import OnProgress, ignore_progress
+from executor import Caller
 from executor.model import Limits, Request
 from executor.run.output_routing import Answer
 
@@ -32,12 +36,12 @@ class BatchCommand:
 
 @dataclass(frozen=True, slots=True)
 class BatchRequest:
-    """Commands, and what to look for in what they print.
+    """Commands, and what to look for in what they print: in these outputs, or with `scope` "global"
+    in all that was kept.
 
     `timeout_s` is for all of them together, with keeping and searching; a command whose turn comes
-    later is not run. `concurrency` of None is two for each processor, since starting and ending a
-    program is mostly waiting, but one after the other where what a command writes is there for the
-    next. `scope` is "batch" (the queries search these outputs) or "global" (all that was kept).
+    later is not run. Without `concurrency` two run for each processor under analyze; else one after
+    the other, since the next may read what one wrote.
     """
 
     commands: tuple[BatchCommand, ...]
@@ -50,14 +54,42 @@ class BatchRequest:
 
     @property
     def total_s(self) -> float:
-        """How long all of it may take."""
+        """Return how long all of it may take."""
         return self.timeout_s if self.timeout_s is not None else Limits().wall_s
 
     @property
     def workers(self) -> int:
-        """How many commands run at once."""
+        """Return how many commands run at once."""
         usual = 2 * (os.cpu_count() or 1) if self.profile == "analyze" else 1
-        return max(1, min(self.concurrency or usual, CONCURRENCY_MAX, len(self.commands)))
+        return min(self.concurrency or usual, CONCURRENCY_MAX, len(self.commands))
+
+
+async def run_batch(
+    app: App,
+    request: BatchRequest,
+    caller: Caller | None = None,
+    on_progress: OnProgress = ignore_progress,
+) -> BatchAnswer:
+    """Run the commands, then search what they printed for the queries. A UsageError says which of
+    them cannot be run as asked; then none was."""
+    for command in request.commands:
+        await app.check(request_of(command, request, request.timeout_s), command.label)
+    ask = bool(request.queries)
+
+    async def execute(one: Request, label: str) -> Answer:
+        return await app.execute(one, name=label, always_keep=ask, caller=caller)
+
+    deadline = trio.current_time() + request.total_s
+    commands = await run_commands(request, execute, deadline, on_progress)
+    if not ask:
+        return BatchAnswer(commands)
+    kept = [command.answer.kept for command in commands if command.answer]
+    ids = [stream.source_id for one in kept if one for stream in one.streams]
+    scope = None if request.scope == "global" else ids
+    with trio.move_on_at(deadline):
+        found = await app.read(lambda it: searching.search_in(it.store, request.queries, scope))
+        return BatchAnswer(commands, found)
+    return BatchAnswer(commands, note=f"{USED_UP} before its queries were answered")
 
 
 async def run_commands(
@@ -66,35 +98,24 @@ async def run_commands(
     deadline: float,
     on_progress: OnProgress = ignore_progress,
 ) -> tuple[CommandAnswer, ...]:
-    """Every command's answer, in the order given. `execute` gets the request and the label,
-    `on_progress` how many are done.
+    """Run every command with `execute`, given the request and the label; return the answers in
+    order. At the deadline, on trio's clock, whatever is not finished is given up."""
 
-    At the deadline, on trio's clock, whatever is not finished is given up.
-    """
-    answers: dict[int, CommandAnswer] = {}
-    # Workers that take from one iterator keep the given order when there is only one of them.
-    waiting = iter(enumerate(batch.commands))
+    async def run(command: BatchCommand) -> CommandAnswer:
+        return await _run_one(command, batch, deadline, execute)
 
-    async def work(waiting: Iterator[tuple[int, BatchCommand]]) -> None:
-        for number, command in waiting:
-            answers[number] = await _run_one(command, batch, deadline, execute)
-            on_progress(len(answers), len(batch.commands))
-
-    async with trio.open_nursery() as nursery:
-        for _ in range(batch.workers):
-            nursery.start_soon(work, waiting)
-    return tuple(answers[number] for number in range(len(batch.commands)))
+    return await work_through(batch.commands, run, batch.workers, on_progress)
 
 
 def request_of(command: BatchCommand, batch: BatchRequest, timeout_s: float | None) -> Request:
-    """What is run for one command."""
+    """Build what is run for one command."""
     return Request(
         command.language,
         code=command.command,
         cwd=batch.cwd,
         timeout_s=timeout_s,
         profile=batch.profile,
-        # As many at once as were asked for, whatever the usual number is.
+        # A concurrency that was asked for outweighs the usual number of runs.
         background=batch.concurrency is not None,
     )
 
@@ -107,17 +128,17 @@ async def _run_one(
 ) -> CommandAnswer:
     left_s = deadline - trio.current_time() - min(RESERVE_S_MAX, RESERVE_SHARE * batch.total_s)
     if left_s <= 0:
-        return _skipped(command, f"{USED_UP} by the commands before it")
+        return _skip(command, f"{USED_UP} by the commands before it")
     answer = None
     with trio.move_on_at(deadline):
         try:
             answer = await execute(request_of(command, batch, left_s), command.label)
         except (ContextModeError, OSError) as error:  # the others' answers are not lost with it
-            return _skipped(command, str(error))
+            return _skip(command, str(error))
     if answer is None:
-        return _skipped(command, f"{USED_UP} before it was done")
+        return _skip(command, f"{USED_UP} before it was done")
     return CommandAnswer(command.label, command.command, answer)
 
 
-def _skipped(command: BatchCommand, reason: str) -> CommandAnswer:
+def _skip(command: BatchCommand, reason: str) -> CommandAnswer:
     return CommandAnswer(command.label, command.command, None, reason)

@@ -8,7 +8,8 @@ from typing import Any
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.render.results import CHANGE_MARKS, age, size
+from ctxmode.render.amounts import age, size
+from ctxmode.render.results import CHANGE_MARKS
 from executor.model import readable
 from executor.project.commit import Commit, CommitError
 from executor.project.store.change_set_folder import Kept
@@ -19,7 +20,7 @@ from executor.project.view.changes import Change, LeftOut
 APPLIED, NOT_APPLIED = "applied", "nothing was applied, as the project is now"
 
 
-class Changes:
+class ChangeSets:
     """The change sets of one project."""
 
     def __init__(self, config: Config) -> None:
@@ -27,15 +28,12 @@ class Changes:
         self._store = ChangeStore(config.state_dir / "changes")
 
     def list(self) -> Sequence[Kept]:
-        """All that are kept, the latest first."""
+        """List all that are kept, the latest first."""
         return self._store.list(self._config.project)
 
     def get(self, identity: str) -> Kept:
-        """The change set of this id, or of the only one that begins so.
-
-        Raises:
-            UsageError: there is none, or it is another project's.
-        """
+        """Find the change set of this id, or the only one that begins so. A UsageError says that
+        there is none, or that it is another project's."""
         try:
             kept = self._store.get(identity)
         except UnknownChangesError as error:
@@ -47,11 +45,8 @@ class Changes:
         return kept
 
     def diff(self, kept: Kept, path: str | None) -> str:
-        """A unified diff against the project as it is now.
-
-        Raises:
-            UsageError: the path is not among what changed.
-        """
+        """Build a unified diff against the project as it is now; a UsageError names a path that did
+        not change."""
         if path is not None:
             _check_paths(kept, [path])
         return "\n".join(self._store.diff(kept, path))
@@ -65,12 +60,9 @@ class Changes:
         theirs: Sequence[str] = (),
         merge: bool = False,
     ) -> Commit:
-        """Apply all of a change set, or some of its paths and what is below them.
-
-        Raises:
-            UsageError: a path is not among what changed.
-            ContextModeError: the project can't be written; nothing was applied.
-        """
+        """Apply all of a change set, or some of its paths and what is below them. UsageError: a
+        path did not change; ContextModeError: the project cannot be written, and nothing was
+        applied."""
         _check_paths(kept, [*paths, *theirs])
         settings, _ = engine_settings(self._config)
         try:
@@ -86,7 +78,7 @@ class Changes:
 
 
 def _check_paths(kept: Kept, paths: Sequence[str]) -> None:
-    """Raises: UsageError: one of them names nothing that changed."""
+    """Raise UsageError where a path names nothing that changed."""
     known = {change.path for change in kept.changes} | {left.path for left in kept.left_out}
     for path in paths:
         bare = path.strip("/")
@@ -98,7 +90,7 @@ def _check_paths(kept: Kept, paths: Sequence[str]) -> None:
 
 
 def list_text(kept: Sequence[Kept], now: float) -> str:
-    """A line for each change set."""
+    """Write a line for each change set."""
     if not kept:
         return "no changes are kept in this project"
     return "\n".join(
@@ -108,7 +100,7 @@ def list_text(kept: Sequence[Kept], now: float) -> str:
 
 
 def summary_text(kept: Kept) -> str:
-    """What one change set holds, and why each of its paths waits."""
+    """Say what one change set holds, and why each of its paths waits."""
     why = {left.path: left for left in kept.left_out}
     lines = [f"{kept.id}: {_counts(kept)}, {size(kept.size)}, by {kept.label}"]
     for change in kept.changes:
@@ -119,19 +111,19 @@ def summary_text(kept: Kept) -> str:
 
 
 def commit_text(done: Commit, *, dry_run: bool) -> str:
-    """What was applied, or would be, or why nothing was."""
+    """Say what was applied, or would be, or why nothing was."""
     prevented = [left for left in done.left_out if left.kind in PREVENTING]
     if prevented:
-        return "\n".join([f"{NOT_APPLIED}:", *map(_left_line, prevented)])
+        return "\n".join([f"{NOT_APPLIED}:", *map(_describe_left_out, prevented)])
     verb = "would apply" if dry_run else APPLIED
     lines = [f"{verb} {len(done.changed)} changes", *(f"  {_line(c)}" for c in done.changed)]
     if done.left_out:
-        lines += ["not applied:", *map(_left_line, done.left_out)]
+        lines += ["not applied:", *map(_describe_left_out, done.left_out)]
     return "\n".join(lines)
 
 
 def to_json(kept: Kept) -> dict[str, Any]:
-    """A change set as JSON has it; times are seconds since the epoch, sizes are bytes."""
+    """Build the JSON of a change set; times are seconds since the epoch, sizes are bytes."""
     return {
         "id": kept.id,
         "label": kept.label,
@@ -139,15 +131,15 @@ def to_json(kept: Kept) -> dict[str, Any]:
         "bytes": kept.size,
         "staged": kept.staged,
         "changes": [_change_json(change) for change in kept.changes],
-        "not_committed": [_left_json(left) for left in kept.left_out],
+        "not_committed": [_build_left_out_json(left) for left in kept.left_out],
     }
 
 
 def commit_json(done: Commit) -> dict[str, Any]:
-    """What was applied, and what was not."""
+    """Build the JSON of what was applied, and what was not."""
     return {
         "applied": [_change_json(change) for change in done.changed],
-        "not_committed": [_left_json(left) for left in done.left_out],
+        "not_committed": [_build_left_out_json(left) for left in done.left_out],
     }
 
 
@@ -164,11 +156,11 @@ def _change_json(change: Change) -> dict[str, Any]:
     }
 
 
-def _left_json(left: LeftOut) -> dict[str, Any]:
+def _build_left_out_json(left: LeftOut) -> dict[str, Any]:
     return {"path": readable(left.path), "kind": left.kind, "reason": left.reason}
 
 
-def _left_line(left: LeftOut) -> str:
+def _describe_left_out(left: LeftOut) -> str:
     return f"  {readable(left.path)}: {left.reason}"
 
 

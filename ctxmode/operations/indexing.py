@@ -39,10 +39,8 @@ LIKE_SECRETS = "named like a file of secrets"
 
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
-    """Exactly one of `content` and `path` is given; `content` needs `source` as its label.
-
-    `kind` and `language` are taken as said, where content or one file is indexed.
-    """
+    """Exactly one of `content` and `path` is given; `content` needs `source` as its label. `kind`
+    and `language` are taken as said, where content or one file is indexed."""
 
     content: bytes | None = None
     path: str | None = None
@@ -65,20 +63,15 @@ def index(
     request: IndexRequest,
     on_progress: OnProgress | None = None,
 ) -> IndexAnswer:
-    """Make it searchable.
-
-    Raises:
-        UsageError: neither or both are given, a label is missing, or the path or a glob cannot be
-            used.
-        ContextModeError: a rule denies reading the file.
-    """
+    """Make it searchable. UsageError: the request, its path or a glob cannot be used;
+    ContextModeError: a rule denies reading the file."""
     if (request.content is None) == (request.path is None):
         raise UsageError("give either content or a path", "A path may be a file or a folder.")
     for name, least in (("max_depth", 0), ("max_files", 1)):
         if (given := getattr(request, name)) is not None and given < least:
             raise UsageError(f"{name} is {given}", f"Give {least} or more.")
     if request.path is not None:
-        path = _inside(request.path, config.project)
+        path = _resolve(request.path, config.project)
         if path.is_dir():
             report = index_selection(
                 store,
@@ -87,28 +80,25 @@ def index(
                 max_files=request.max_files,
                 on_progress=on_progress,
             )
-            return _folder_answer(report, config, request)
-        return _file(store, path, config, rules, request)
+            return _answer_folder(report, config, request)
+        return _add_file(store, path, config, rules, request)
     assert request.content is not None
     if not request.source:
         raise UsageError("content needs a source", "Name it, to find it by that label.")
-    return _one(store, _added(store, request.source, request.content, request))
+    return _answer_one(store, _add(store, request.source, request.content, request))
 
 
 def watch(
     store: Store, config: Config, rules: policy.Rules, request: IndexRequest, stop: threading.Event
 ) -> Iterator[IndexAnswer]:
-    """Index a folder, then whatever changes in it, until `stop` is set.
-
-    Raises:
-        UsageError: the path is no folder of the project, or a glob cannot be used.
-    """
-    path = _inside(request.path or ".", config.project)
+    """Index a folder, then whatever changes in it, until `stop` is set; a UsageError names a wrong
+    path or glob."""
+    path = _resolve(request.path or ".", config.project)
     if not path.is_dir():
         raise UsageError(f"{path} is a file", "Watch the folder that holds it.")
     try:
         for report in watch_folder(store, path, _selection(request, rules), stop=stop):
-            yield _folder_answer(report, config, request)
+            yield _answer_folder(report, config, request)
     except NotADirectoryError as error:
         raise ContextModeError(f"{path} is gone", "Watch a folder that exists.") from error
 
@@ -122,13 +112,13 @@ def _selection(request: IndexRequest, rules: policy.Rules) -> Selection:
             max_depth=request.max_depth,
             respect_gitignore=request.respect_gitignore,
             follow_symlinks=request.follow_symlinks,
-            allowed=lambda path: _refused(path, rules),
+            allowed=lambda path: _find_refusal(path, rules),
         )
     except GlobError as error:
         raise UsageError(str(error), "Globs are such as *.py, docs/** or *.{ts,tsx}.") from error
 
 
-def _inside(given: str, project: Path) -> Path:
+def _resolve(given: str, project: Path) -> Path:
     if "\0" in given:
         raise UsageError("the path holds a NUL byte", "Leave it out.")
     if not is_utf8(given):
@@ -148,11 +138,11 @@ def _inside(given: str, project: Path) -> Path:
     return path
 
 
-def _file(
+def _add_file(
     store: Store, path: Path, config: Config, rules: policy.Rules, request: IndexRequest
 ) -> IndexAnswer:
     named = config.project / (request.path or ".")  # a link's own name says something, too
-    if reason := _refused(path, rules) or _refused(named, rules):
+    if reason := _find_refusal(path, rules) or _find_refusal(named, rules):
         raise ContextModeError(f"{path.name} is not indexed: {reason}")
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -183,10 +173,10 @@ def _file(
         ),
         data,
     )
-    return _one(store, indexed)
+    return _answer_one(store, indexed)
 
 
-def _added(store: Store, label: str, content: bytes, request: IndexRequest) -> Indexed:
+def _add(store: Store, label: str, content: bytes, request: IndexRequest) -> Indexed:
     try:
         spec = SourceSpec(label, Origin.NOTE, kind=request.kind, language=request.language)
         return store.add(spec, content)
@@ -194,7 +184,7 @@ def _added(store: Store, label: str, content: bytes, request: IndexRequest) -> I
         raise UsageError(str(error)) from error
 
 
-def _folder_answer(report: DirectoryReport, config: Config, request: IndexRequest) -> IndexAnswer:
+def _answer_folder(report: DirectoryReport, config: Config, request: IndexRequest) -> IndexAnswer:
     notes = ["the label is not used for a folder"] * bool(request.source)
     notes += [f"only the first {request.max_files} files were taken"] * report.truncated
     if request.include and not (report.changed or report.unchanged):
@@ -211,18 +201,18 @@ def _folder_answer(report: DirectoryReport, config: Config, request: IndexReques
         removed=len(report.removed),
         ignored=len(report.ignored),
         redactions=report.redactions,
-        skipped=dict(Counter(_general(skipped) for skipped in report.skipped)),
+        skipped=dict(Counter(_generalize(skipped) for skipped in report.skipped)),
         left_out=tuple({"path": one.path, "reason": one.reason} for one in report.skipped),
         notes=tuple(notes),
     )
 
 
-def _general(skipped: Skipped) -> str:
-    """The reason without this file's own size."""
+def _generalize(skipped: Skipped) -> str:
+    """Return the reason without this file's own size."""
     return "too large" if " bytes, over " in skipped.reason else skipped.reason
 
 
-def _one(store: Store, indexed: Indexed) -> IndexAnswer:
+def _answer_one(store: Store, indexed: Indexed) -> IndexAnswer:
     return IndexAnswer(
         terms=tuple(store.terms(indexed.source_id, TERMS_SHOWN)),
         source=indexed.label,
@@ -235,8 +225,9 @@ def _one(store: Store, indexed: Indexed) -> IndexAnswer:
     )
 
 
-def _refused(path: Path, rules: policy.Rules) -> str | None:
-    """Why this file may not be read, by its own name and what links lead to; None where it may."""
+def _find_refusal(path: Path, rules: policy.Rules) -> str | None:
+    """Say why this file may not be read, by its own name and what links lead to; None where it
+    may."""
     if any(map(is_secret_path, {str(path), policy.real_path(str(path))})) and not path.is_dir():
         return LIKE_SECRETS
     verdict = policy.evaluate_read(str(path), rules, real_path=policy.real_path)

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 import kb
 from ctxmode.config.locations import Config, prepare_storage
-from ctxmode.error_translation import translate_errors
-from ctxmode.errors import UsageError
+from ctxmode.config.rules import load as load_rules
+from ctxmode.errors import UsageError, translate_errors
 from ctxmode.operations import searching
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.render.highlight import one_line
 
-# A search needs nothing of what indexes, explains or judges: a person waits for it.
+# A search loads nothing that indexes, explains or judges, so that it answers sooner.
 if TYPE_CHECKING:
     import policy
     from ctxmode.operations.answers import IndexAnswer, SearchAnswer
@@ -46,11 +46,7 @@ class Library:
         self.rules = rules
 
     def index(self, request: IndexRequest, on_progress: kb.OnProgress | None = None) -> IndexAnswer:
-        """Make content, a file or a folder of the project searchable.
-
-        Raises:
-            ContextModeError: the request is malformed, a rule denies it, or nothing can be stored.
-        """
+        """Make content, a file or a folder of the project searchable, as `indexing.index` does."""
         from ctxmode.operations import indexing  # noqa: PLC0415
 
         with translate_errors():
@@ -59,33 +55,25 @@ class Library:
             return answer
 
     def _settle(self) -> None:
-        """Keep to the quota, as far as a short time goes; the next process takes up the rest."""
+        """Keep to the quota for a short time; the next process takes up the rest."""
         end = time.monotonic() + SETTLING_S
         while self.store.settle() and time.monotonic() < end:
             pass
 
     def watch(self, request: IndexRequest, stop: threading.Event) -> Iterator[IndexAnswer]:
-        """Index a folder, then whatever changes in it, until `stop` is set.
-
-        Raises:
-            ContextModeError: the path is no folder of the project, or nothing can be stored.
-        """
+        """Index a folder, then whatever changes in it, until `stop` is set."""
         from ctxmode.operations import indexing  # noqa: PLC0415
 
         with translate_errors():
             yield from indexing.watch(self.store, self.config, self.rules(), request, stop)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
-        """Ask queries of everything that was kept."""
+        """Search everything that was kept for the queries."""
         with translate_errors():
             return searching.search(self.store, request)
 
     def explain(self, request: SearchRequest) -> tuple[kb.RankExplanation, ...]:
-        """Why each query's hits rank as they do.
-
-        Raises:
-            UsageError: the request is malformed.
-        """
+        """Explain why each query's hits rank as they do; a UsageError says what is malformed."""
         from ctxmode.render import ranking  # noqa: PLC0415
 
         searching.check(request)
@@ -93,7 +81,7 @@ class Library:
             return ranking.explain(self.store, request)
 
     def paths(self, answer: SearchAnswer) -> Mapping[int, str | None]:
-        """The file behind each source that was found, by its id."""
+        """Find the file behind each source that was found, by its id."""
         with translate_errors():
             ids = {hit.source_id for result in answer.queries for hit in result.hits}
             return {source_id: self.store.source(source_id).path for source_id in ids}
@@ -101,21 +89,23 @@ class Library:
     def sources(
         self, *, matching: str | None = None, all_versions: bool = False
     ) -> list[kb.Source]:
-        """What is kept, latest first."""
+        """List what is kept, latest first."""
         with translate_errors():
             found = self.store.sources(include_superseded=all_versions)
         return [one for one in found if matching is None or matching.lower() in one.label.lower()]
 
     def source(self, name: str) -> kb.Source:
-        """The source that a person means: by its id, its label, an output id, or a part of one.
-
-        Raises:
-            UsageError: none or several are meant.
-        """
+        """Find the source that a person means: by its id, its label, an output id, or a part of
+        one. A UsageError says that none or several are meant."""
         with translate_errors():
             known = self.store.sources(include_superseded=True)
-        for wanted in (_by_id(name), _by_label(name), _by_part(name)):
-            found = [source for source in known if wanted(source)]
+        tests: tuple[Callable[[kb.Source], bool], ...] = (
+            lambda one: name.isdecimal() and one.id == int(name),
+            lambda one: one.label == name,
+            lambda one: name.lower() in one.label.lower(),
+        )
+        for test in tests:
+            found = [source for source in known if test(source)]
             current = [source for source in found if source.superseded_by is None]
             if len(current or found) == 1:
                 return (current or found)[0]
@@ -126,43 +116,36 @@ class Library:
         raise UsageError(f"no source is called {name!r}", f"The latest are: {_names(known)}.")
 
     def text(self, source: kb.Source) -> bytes:
-        """The exact bytes that are kept of a source."""
+        """Read the exact bytes that are kept of a source."""
         with translate_errors():
             return self.store.text(source.id)
 
     def terms(self, source: kb.Source) -> list[str]:
-        """Words that tell a source's chunks apart: what to search it for."""
+        """Find words that tell a source's chunks apart: what to search it for."""
         with translate_errors():
             return self.store.terms(source.id)
 
     def contents(self, source: kb.Source) -> list[Section]:
-        """A source's table of contents."""
+        """Read a source's table of contents."""
         from kb.contents import contents  # noqa: PLC0415
 
         with translate_errors():
             return contents(self.store, source.id)
 
     def purge(self, request: PurgeRequest) -> kb.Purged:
-        """Forget sources for good.
-
-        Raises:
-            UsageError: the request says neither which ones nor that all are meant.
-        """
+        """Forget sources for good; a UsageError says that the request means none."""
         with translate_errors():
-            return request.carried_out(self.store)
+            return request.carry_out(self.store)
 
     def check(self, *, repair: bool = False) -> kb.Check:
-        """Whether the store is sound; `repair` rebuilds its indexes where it is not."""
+        """Check whether the store is sound; `repair` rebuilds its indexes where it is not."""
         with translate_errors():
             found = self.store.check()
             return found if found.ok or not repair else self.store.repair()
 
     def backup(self, target: Path) -> int:
-        """Copy the store to a new file while it is in use; its size in bytes.
-
-        Raises:
-            UsageError: there is such a file already, or no such folder.
-        """
+        """Copy the store to a new file while it is in use; return its size. A UsageError says that
+        the file exists, or its folder does not."""
         if not target.parent.is_dir():
             raise UsageError(f"{target.parent} is no folder", "Give a place that exists.")
         with translate_errors():
@@ -173,21 +156,9 @@ class Library:
             return target.stat().st_size
 
     def stats(self) -> kb.Stats:
-        """How much is kept."""
+        """Measure how much is kept."""
         with translate_errors():
             return self.store.stats()
-
-
-def _by_id(name: str) -> Callable[[kb.Source], bool]:
-    return lambda source: name.isdecimal() and source.id == int(name)
-
-
-def _by_label(name: str) -> Callable[[kb.Source], bool]:
-    return lambda source: source.label == name
-
-
-def _by_part(name: str) -> Callable[[kb.Source], bool]:
-    return lambda source: name.lower() in source.label.lower()
 
 
 def _names(sources: list[kb.Source]) -> str:
@@ -198,26 +169,17 @@ def _names(sources: list[kb.Source]) -> str:
 
 @contextmanager
 def open_library(config: Config) -> Iterator[Library]:
-    """Open what is kept of a project.
-
-    Raises:
-        ContextModeError: the storage cannot be read or made.
-    """
+    """Open what is kept of a project; a ContextModeError says that the storage cannot be read or
+    made."""
     with translate_errors():
         prepare_storage(config)
         store = open_store(config)
     with store:
-        yield Library(config, store, partial(_rules, config))
-
-
-def _rules(config: Config) -> policy.Rules:
-    from ctxmode.config import rules  # noqa: PLC0415
-
-    return rules.load(config.project, config.home)
+        yield Library(config, store, partial(load_rules, config.project, config.home))
 
 
 def open_store(config: Config) -> kb.Store:
-    """The project's store, which keeps no secret, and no more than its quota."""
+    """Open the project's store, which keeps no secret, and no more than its quota."""
     return kb.Store.open(config.database, redact=_secrets, quota=partial(_quota, config))
 
 
@@ -234,11 +196,8 @@ def _secrets(data: bytes) -> Sequence[Secret]:
 
 
 def age_s(text: str) -> float:
-    """How many seconds `90s`, `30m`, `12h`, `7d` or `2w` are.
-
-    Raises:
-        UsageError: it is none of these.
-    """
+    """Read how many seconds `90s`, `30m`, `12h`, `7d` or `2w` are; a UsageError if it is none of
+    these."""
     found = re.fullmatch(r"(\d{1,6})([smhdw])", text)
     if found is None:
         raise UsageError(f"{text!r} is no age", "Give 90s, 30m, 12h, 7d or 2w.")

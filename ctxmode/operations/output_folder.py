@@ -1,7 +1,7 @@
 """A folder that files are put into for a person, whatever a program has made of it meanwhile.
 
-A project's folders are opened one by one and never through a link: a link in a project is the
-program's to make, and could lead anywhere. Outside the project links are the person's own.
+A project's folders are opened one by one and never through a link: a program may make links there,
+to anywhere. Outside the project links are the person's own.
 """
 
 from __future__ import annotations
@@ -32,21 +32,18 @@ class Destination:
     def __init__(self, fd: int, folder: Path, project: Path) -> None:
         self.folder = folder
         self._fd = fd
-        self._told = _told_name(Path(_place(fd)), project)
+        self._name = _name_for_tools(Path(_place(fd)), project)
 
     def add(self, content: BinaryIO, name: str, *, is_asked_for: bool = False) -> Path:
         """Put a new file there, under this name or a numbered one: nothing is ever replaced.
 
-        `is_asked_for`: a person named this very file, so that it may be one which tools obey.
-
-        Raises:
-            RefusedError: it would be such a file, or every name is taken.
-            OSError: it can't be written.
+        RefusedError: tools obey the file and no person asked for this very one (`is_asked_for`), or
+        every name is taken. OSError: it cannot be written.
         """
-        for candidate in _numbered(name):
-            if not is_asked_for and is_never_committed(str(self._told / candidate)):
+        for candidate in _list_candidates(name):
+            if not is_asked_for and is_never_committed(str(self._name / candidate)):
                 raise RefusedError(
-                    f"{self._told / candidate} is obeyed by tools: name that very file to get it"
+                    f"{self._name / candidate} is obeyed by tools: name that very file to get it"
                 )
             with contextlib.suppress(FileExistsError):
                 self._write_new(candidate, content, 0o600)
@@ -54,12 +51,8 @@ class Destination:
         raise RefusedError(f"{NUMBERS_MAX:,} files of that name are there already")
 
     def replace(self, name: str, content: BinaryIO) -> None:
-        """Put a file there in the place of a regular one, or of none.
-
-        Raises:
-            RefusedError: what has the name is no regular file.
-            OSError: it can't be written.
-        """
+        """Put a file in the place of a regular one, or of none. RefusedError: what has the name is
+        no regular file; OSError: it cannot be written."""
         with contextlib.suppress(FileNotFoundError):
             found = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
             if not stat.S_ISREG(found.st_mode):
@@ -69,7 +62,7 @@ class Destination:
         os.rename(partial, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
     def remove(self, name: str) -> None:
-        """Take a folder below away, as far as that can be done."""
+        """Remove a folder below, as far as that can be done."""
         shutil.rmtree(name, ignore_errors=True, dir_fd=self._fd)
 
     def _write_new(self, name: str, content: BinaryIO, mode: int) -> None:
@@ -86,33 +79,26 @@ class Destination:
 
 @contextlib.contextmanager
 def open_destination(folder: Path, project: Path) -> Iterator[Destination]:
-    """The folder, made if it is missing.
-
-    Raises:
-        RefusedError: it lies in the project, behind a link.
-        OSError: it can't be made or opened.
-    """
+    """Open the folder, made if it is missing. RefusedError: it lies in the project, behind a link;
+    OSError: it cannot be made or opened."""
     fd = os.open("/", FOLDER)
     try:
         for part in PurePath(os.path.abspath(folder)).parts[1:]:
-            fd = _entered(fd, part, project)
+            fd = _enter(fd, part, project)
         yield Destination(fd, folder, project)
     finally:
         os.close(fd)
 
 
 def remove_folder(folder: Path, project: Path) -> None:
-    """Take a folder away with all that is in it. No link is followed on the way there, or in it.
-
-    Raises:
-        RefusedError, OSError: see `open_destination`, of the folder above.
-    """
+    """Remove a folder with all that is in it; no link is followed on the way there, or in it. It
+    raises what `open_destination` does of the folder above."""
     with open_destination(folder.parent, project) as above:
         above.remove(folder.name)
 
 
-def _entered(fd: int, part: str, project: Path) -> int:
-    """The folder of this name in an open one, which is closed unless this raises."""
+def _enter(fd: int, part: str, project: Path) -> int:
+    """Open the folder of this name in an open one, which is closed unless this raises."""
     is_inside = Path(_place(fd)).is_relative_to(project)
     flags = FOLDER | (os.O_NOFOLLOW if is_inside else 0)
     try:
@@ -140,18 +126,16 @@ def _place(fd: int) -> str:
     return os.readlink(f"/proc/self/fd/{fd}")
 
 
-def _told_name(place: Path, project: Path) -> PurePath:
-    """The folder as tools see it: in the project, or at home; elsewhere a name is all that counts.
-
-    What lies above the project says nothing of it: it may be a worktree in an agent's folder.
-    """
+def _name_for_tools(place: Path, project: Path) -> PurePath:
+    """Name the folder as tools see it: in the project, or at home; elsewhere a name is all that
+    counts. The path to the project says nothing: it may be a worktree in an agent's folder."""
     for top in (project, Path.home()):
         if place.is_relative_to(top):
             return place.relative_to(top)
     return PurePath()
 
 
-def _numbered(name: str) -> Iterator[str]:
+def _list_candidates(name: str) -> Iterator[str]:
     yield name
     path = PurePath(name)
     for number in range(1, NUMBERS_MAX):
@@ -159,7 +143,7 @@ def _numbered(name: str) -> Iterator[str]:
 
 
 def is_never_committed(path: str) -> bool:
-    """Whether tools obey a file of this relative path of their own accord."""
+    """Tell whether tools obey a file of this relative path of their own accord."""
     from executor.project.rules.names import NAMES, ChangeVerdict  # noqa: PLC0415 - it takes 20 ms
 
     row = NAMES.judge(path)

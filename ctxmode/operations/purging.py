@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from ctxmode.errors import UsageError
 from kb import Purged, Store
@@ -24,16 +24,13 @@ class PurgeRequest:
 
     @property
     def filtered(self) -> bool:
-        """Whether it says which sources it means."""
+        """Tell whether it says which sources it means."""
         given = (self.source, self.older_than_s, self.kind, self.session)
         return self.superseded or any(value is not None for value in given)
 
-    def carried_out(self, store: Store) -> Purged:
-        """Forget them.
-
-        Raises:
-            UsageError: it is not said which ones, or a filter stands beside `everything`.
-        """
+    def carry_out(self, store: Store) -> Purged:
+        """Forget them. A UsageError says that no source is meant, or that a filter stands beside
+        `everything`."""
         if self.source is not None and not self.source.strip():
             raise UsageError("source is empty, which would be every source", "Name a part of one.")
         if self.everything and self.filtered:
@@ -42,12 +39,4 @@ class PurgeRequest:
             raise UsageError(
                 "purge of what?", "Name a source, a kind or an age, or say that all is meant."
             )
-        return store.purge(
-            source=self.source,
-            older_than_s=self.older_than_s,
-            kind=self.kind,
-            session=self.session,
-            superseded=self.superseded,
-            everything=self.everything,
-            pinned=self.pinned,
-        )
+        return store.purge(**{k: v for k, v in asdict(self).items() if k != "expired"})

@@ -1,28 +1,25 @@
-"""The quotas of what is kept: of a project and of all projects of the user; kept to, and told."""
+"""The quotas on disk use, of a project and of all projects of the user, and how much is used."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Generator
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from base.sqlite_files import connect_read_only
 from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings
-from ctxmode.render.results import size
 from kb import all_stores, disk_use, eviction
 
 READ_S = 1.0
-"""How long it may take to learn what went; a store that is locked for longer is not asked."""
+"""How long reading evictions may take; a store that is locked for longer is left out."""
 
 LATELY_S = 30 * 86_400
-TOLD = 3
-"""How many evictions are told."""
+EVICTIONS_LISTED = 3
+"""How many evictions are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,7 @@ class Holdings:
     of_all: all_stores.QuotaReport | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As `stats --json` and `doctor --json` tell it."""
+        """Build what `stats --json` and `doctor --json` show."""
         return {
             "used_bytes": self.used_bytes,
             "quota_bytes": self.quotas.project_bytes,
@@ -58,43 +55,27 @@ class Holdings:
 
 
 def load_quotas(config: Config) -> Quotas:
-    """The quotas that are set.
-
-    Raises:
-        UsageError: a configuration file holds what means nothing.
-    """
+    """Load the quotas that are set; a UsageError names a file with a wrong value."""
     values = load_settings(config.project, config.config_home).values
     return Quotas(int(values["quota.project_bytes"]), int(values["quota.all_bytes"]))
 
 
-def keep_all(config: Config, quotas: Quotas) -> Generator[None]:
-    """Take the steps towards the quota of all projects, one at each turn.
-
-    Raises:
-        OSError: the storage cannot be written.
-    """
-    return all_stores.keep_to_quota(config.database.parent, quotas.all_bytes)
-
-
 def read_holdings(config: Config) -> Holdings:
-    """What is kept of the project and of all, and what went lately.
-
-    Raises:
-        UsageError: a configuration file holds what means nothing.
-    """
+    """Measure what is kept of the project and of all, and read what went lately."""
     folder = config.database.parent
     return Holdings(
         disk_use.of_store(config.database).total,
         all_stores.total(folder),
         sum(1 for _ in disk_use.stores(folder)),
         load_quotas(config),
-        _lately(config.database),
+        _read_evictions(config.database),
         all_stores.latest(folder),
     )
 
 
-def _lately(path: Path) -> tuple[eviction.Eviction, ...]:
-    """What went from a store, without making or mending one; nothing where it cannot be read."""
+def _read_evictions(path: Path) -> tuple[eviction.Eviction, ...]:
+    """Read what went from a store, without making or mending one; nothing where it cannot be
+    read."""
     if not path.exists():
         return ()
     try:
@@ -103,35 +84,4 @@ def _lately(path: Path) -> tuple[eviction.Eviction, ...]:
     except sqlite3.Error:
         return ()
     since = time.time() - LATELY_S
-    return tuple(one for one in found if one.begun_at > since and one.text_bytes)[:TOLD]
-
-
-def holdings_lines(holdings: Holdings) -> list[str]:
-    """What is kept and what went, in a few short lines."""
-    quotas = holdings.quotas
-    return [
-        f"on disk: {size(holdings.used_bytes)} of {size(quotas.project_bytes)} for this project, "
-        f"{size(holdings.all_used_bytes)} of {size(quotas.all_bytes)} for all projects "
-        f"({holdings.projects})",
-        *(_dropped_line(one) for one in holdings.dropped),
-        *_passed_over_lines(holdings.of_all),
-    ]
-
-
-def _dropped_line(one: eviction.Eviction) -> str:
-    when = datetime.fromtimestamp(one.begun_at).strftime("%Y-%m-%d %H:%M")
-    quota = "the project's quota" if one.quota == "project" else "the quota of all projects"
-    going_on = "" if one.ended_at is not None else ", and this goes on"
-    return (
-        f"dropped for {quota}, {when}: {one.sources} of the oldest sources, "
-        f"{size(one.text_bytes)} of text{going_on}"
-    )
-
-
-def _passed_over_lines(report: all_stores.QuotaReport | None) -> list[str]:
-    if report is None:
-        return []
-    return [
-        f"passed over for the quota of all projects: {name}: {reason}"
-        for name, reason in report.passed_over.items()
-    ]
+    return tuple(one for one in found if one.begun_at > since and one.text_bytes)[:EVICTIONS_LISTED]

@@ -1,4 +1,4 @@
-"""Questions to the store, and what to say where nothing answers."""
+"""Searches of the store, and the notes where nothing is found."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPARE = 4
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """`source` is a label, a part of one, or an output id; `content` is code, prose or both; `path`
+    """`source` is a label, a part of one, or an output id; `content` is code, prose or both. `path`
     is a part of a file's path, `age_s` how many seconds ago the oldest was kept."""
 
     queries: tuple[str, ...]
@@ -36,11 +36,7 @@ class SearchRequest:
 
 
 def search(store: Store, request: SearchRequest) -> SearchAnswer:
-    """Every query's passages.
-
-    Raises:
-        UsageError: there is no query, an empty one, or a limit below 1.
-    """
+    """Find every query's passages; a UsageError as of `check`."""
     check(request)
     found = store.search(
         request.queries,
@@ -50,20 +46,16 @@ def search(store: Store, request: SearchRequest) -> SearchAnswer:
         language=request.language,
         path=request.path,
         since=None if request.age_s is None else time.time() - request.age_s,
-        include_superseded=_names_older(store, request.source),
+        include_superseded=_is_superseded(store, request.source),
         budget_bytes=request.budget_bytes,
     )
-    results = tuple(_shaped(result, request) for result in found)
-    return SearchAnswer(results, _notes(store, request, results))
+    results = tuple(_shape(result, request) for result in found)
+    return SearchAnswer(results, _note(store, request, results))
 
 
 def check(request: SearchRequest) -> None:
-    """Whether it can be answered.
-
-    Raises:
-        UsageError: there is no query, an empty one, a `since:` that means no time, or a limit or
-            budget below 1.
-    """
+    """Raise UsageError where there is no query, an empty one, a `since:` without a meaning, or a
+    limit or budget below 1."""
     if not request.queries or not all(query.strip() for query in request.queries):
         raise UsageError("a query is empty", "Give words that the passage contains.")
     if unclear := [one for query in request.queries for one in filters.without_sense(query)]:
@@ -77,15 +69,15 @@ def check(request: SearchRequest) -> None:
         raise UsageError(f"the budget is {request.budget_bytes} bytes", "Give 1 or more.")
 
 
-def _names_older(store: Store, source: str | None) -> bool:
-    """Whether a source that is named is there in older versions only, such as an earlier run."""
+def _is_superseded(store: Store, source: str | None) -> bool:
+    """Tell whether a named source is there in older versions only, such as an earlier run."""
     if source is None or not source.startswith(OUTPUT_PREFIX):
         return False
     versions = [s for s in store.sources(include_superseded=True) if source in s.label]
     return bool(versions) and all(version.superseded_by is not None for version in versions)
 
 
-def _shaped(result: QueryResult, request: SearchRequest) -> QueryResult:
+def _shape(result: QueryResult, request: SearchRequest) -> QueryResult:
     hits = list(result.hits)
     if request.content == "prose":
         hits = [hit for hit in hits if hit.kind != "code"][: request.limit]
@@ -96,8 +88,8 @@ def _shaped(result: QueryResult, request: SearchRequest) -> QueryResult:
     return replace(result, hits=tuple(hits), state=state)
 
 
-def _notes(store: Store, request: SearchRequest, results: Sequence[QueryResult]) -> tuple[str, ...]:
-    """Where a source was named and has nothing: which ones there are."""
+def _note(store: Store, request: SearchRequest, results: Sequence[QueryResult]) -> tuple[str, ...]:
+    """Name the latest sources where the one that was named holds nothing."""
     empty = all(result.state is SearchState.NOTHING_INDEXED for result in results)
     if request.source is None or not empty:
         return ()
@@ -107,16 +99,16 @@ def _notes(store: Store, request: SearchRequest, results: Sequence[QueryResult])
     return (f"No source is called {request.source!r}. The latest are: {', '.join(latest)}.",)
 
 
-def in_sources(
+def search_in(
     store: Store, queries: Sequence[str], source_ids: Sequence[int] | None
 ) -> tuple[QueryResult, ...]:
-    """The queries' best passages among some sources only; None means all that was kept."""
+    """Find the queries' best passages among some sources only; None means all that was kept."""
     if source_ids is None:
         return tuple(store.search(queries, limit=BATCH_HITS))
-    return tuple(_among(store, query, source_ids) for query in queries)
+    return tuple(_search_source(store, query, source_ids) for query in queries)
 
 
-def _among(store: Store, query: str, source_ids: Sequence[int]) -> QueryResult:
+def _search_source(store: Store, query: str, source_ids: Sequence[int]) -> QueryResult:
     hits: list[Hit] = []
     for source_id in source_ids:
         hits += store.best_chunks(source_id, query, BATCH_HITS)

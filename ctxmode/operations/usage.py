@@ -12,13 +12,17 @@ that ever served it, in one small database beside its store.
 from __future__ import annotations
 
 import contextlib
+import logging
+import operator
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
+
+import trio
 
 from base.sqlite_files import connect
 from kb.tokens import BYTES_PER_TOKEN
@@ -27,9 +31,6 @@ ESTIMATOR = f"UTF-8 bytes / {BYTES_PER_TOKEN}"
 FORMULA = "kept = produced - returned"
 BUSY_TIMEOUT_S = 5.0
 DAY_S = 86_400
-UNWRITTEN = (sqlite3.Error, OSError)
-"""What is raised where a call could not be counted."""
-
 SHARE_OF_PATIENT_ONES = 256
 """One of so many counts goes through a connection of its own, which tidies up the file's log."""
 
@@ -61,30 +62,19 @@ class Counts:
 
     @property
     def kept(self) -> int:
-        """Bytes that stayed out of the context; below zero where answers were more than what the
+        """Bytes that stayed out of the context; below zero where answers were longer than what the
         calls produced."""
         return self.produced - self.returned
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.calls + other.calls,
-            self.errors + other.errors,
-            self.produced + other.produced,
-            self.returned + other.returned,
-        )
+        return Counts(*map(operator.add, astuple(self), astuple(other)))
 
     def to_json(self) -> dict[str, int]:
-        return {
-            "calls": self.calls,
-            "errors": self.errors,
-            "produced": self.produced,
-            "returned": self.returned,
-            "kept": self.kept,
-        }
+        return asdict(self) | {"kept": self.kept}
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class ToolUsage:
     """The counts per tool and per day, in seconds since the epoch at which the day began (UTC)."""
 
     tools: Mapping[str, Counts]
@@ -95,7 +85,7 @@ class Usage:
         return sum(self.tools.values(), Counts())
 
     def to_json(self) -> dict[str, Any]:
-        """As `context-mode stats --json` and `ctx_stats` tell it."""
+        """Build what `context-mode stats --json` and `ctx_stats` show."""
         return {
             "tools": {tool: counts.to_json() for tool, counts in self.tools.items()},
             "total": self.total.to_json(),
@@ -107,13 +97,13 @@ class Usage:
 
 
 def tokens(count: int) -> int:
-    """The estimate of how many tokens so many bytes cost; below zero for bytes below zero."""
+    """Estimate how many tokens so many bytes cost; below zero for bytes below zero."""
     estimate = -(-abs(count) // BYTES_PER_TOKEN)
     return -estimate if count < 0 else estimate
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class CallRecord:
     """One call that was answered."""
 
     tool: str
@@ -122,22 +112,16 @@ class Answered:
     returned: int = 0
 
 
-def record(path: Path, call: Answered) -> None:
-    """Add one call, in one transaction, waiting for other servers of the project.
-
-    Raises:
-        sqlite3.Error: the counts cannot be written.
-    """
-    with _opened(path) as db:
+def record(path: Path, call: CallRecord) -> None:
+    """Add one call, in one transaction, waiting for other servers of the project; sqlite3.Error if
+    it cannot."""
+    with contextlib.closing(connect(path, wait_s=BUSY_TIMEOUT_S)) as db:
         _add(db, call)
 
 
 class Recorder:
-    """Adds calls without ever waiting, through a connection that stays open.
-
-    Opening one, and closing the last one, takes longer than most runs. What is added is there for
-    all others at once, and when this process is killed.
-    """
+    """Adds calls without waiting, through a connection that stays open: opening and closing one
+    takes longer than most runs. What is added is there for all at once, and after a kill."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -145,13 +129,17 @@ class Recorder:
         self._file: os.stat_result | None = None
         self._added = 0
 
-    def add(self, call: Answered) -> bool:
-        """Whether the call was added; where not, `record` is to wait for its turn.
+    async def count(self, call: CallRecord) -> None:
+        """Add one call; where the counts cannot be written, say so in the log."""
+        try:
+            if not self.add(call):
+                await trio.to_thread.run_sync(record, self._path, call)
+        except (sqlite3.Error, OSError) as error:
+            logging.getLogger(__name__).warning("a call was not counted: %s", error)
 
-        Raises:
-            sqlite3.Error: the counts cannot be written.
-            OSError: the file's folder is gone.
-        """
+    def add(self, call: CallRecord) -> bool:
+        """Return whether the call was added; where not, `record` is to wait for its turn.
+        sqlite3.Error: the counts cannot be written. OSError: the file's folder is gone."""
         self._added += 1
         if self._added % SHARE_OF_PATIENT_ONES == 0:
             return False
@@ -164,13 +152,14 @@ class Recorder:
         return True
 
     def close(self) -> None:
-        """Let the file go; the next call opens it again."""
+        """Close the file; the next call opens it again."""
         if self._db is not None:
             self._db.close()
             self._db = None
 
     def _current(self) -> sqlite3.Connection:
-        """The connection to the file that bears the name; a person may have removed an older."""
+        """Return the connection to the file that bears the name; a person may have removed an older
+        one."""
         if self._db is not None and self._file is not None:
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(self._file, os.stat(self._path)):
@@ -181,21 +170,18 @@ class Recorder:
         return self._db
 
 
-def _add(db: sqlite3.Connection, call: Answered) -> None:
+def _add(db: sqlite3.Connection, call: CallRecord) -> None:
     day = int(time.time()) // DAY_S * DAY_S
     db.execute(_CREATE)
     db.execute(_ADD, (day, call.tool, int(call.failed), call.produced, call.returned))
 
 
-def read(path: Path) -> Usage:
-    """All counts; none where nothing was ever recorded.
-
-    Raises:
-        sqlite3.Error: the file cannot be read.
-    """
+def read(path: Path) -> ToolUsage:
+    """Read all counts, none where nothing was ever recorded; sqlite3.Error if the file cannot be
+    read."""
     if not path.exists():
-        return Usage({}, {})
-    with _opened(path) as db:
+        return ToolUsage({}, {})
+    with contextlib.closing(connect(path, wait_s=BUSY_TIMEOUT_S)) as db:
         db.execute(_CREATE)
         rows = db.execute(
             "SELECT day, tool, calls, errors, produced, returned FROM usage ORDER BY day, tool"
@@ -206,16 +192,7 @@ def read(path: Path) -> Usage:
         counts = Counts(*numbers)
         by_tool[tool] = by_tool.get(tool, Counts()) + counts
         by_day[day] = by_day.get(day, Counts()) + counts
-    return Usage(dict(sorted(by_tool.items())), by_day)
-
-
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    db = connect(path, wait_s=BUSY_TIMEOUT_S)
-    try:
-        yield db
-    finally:
-        db.close()
+    return ToolUsage(dict(sorted(by_tool.items())), by_day)
 
 
 def _date(day: int) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from base.plain_files import open_plain
 from ctxmode.operations.output_folder import RefusedError, open_destination, remove_folder
-from ctxmode.pipelines.model import Case, Outcome, Verdict
+from ctxmode.pipelines.model import CaseStatus, Outcome, PipelineCase
 
 ENTRIES_MAX = 500
 INPUTS_MAX = 10_000
@@ -27,12 +27,9 @@ class CaseCache:
         self._folder = folder
         self._project = project
 
-    def key(self, case: Case, toolchain: object, needed: Sequence[Outcome]) -> str:
-        """The digest of the step, its script and inputs, its toolchain, and what it needs.
-
-        Raises:
-            OSError: an input can't be read.
-        """
+    def key(self, case: PipelineCase, toolchain: object, needed: Sequence[Outcome]) -> str:
+        """Compute the digest of the step, its script and inputs, its toolchain, and what it needs;
+        OSError if an input cannot be read."""
         step = case.step
         parts: dict[str, Any] = {
             "language": step.language,
@@ -57,7 +54,7 @@ class CaseCache:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def load(self, key: str, artifacts: Path) -> Outcome | None:
-        """The outcome under a key, its artifacts copied to their place."""
+        """Load the outcome under a key, with its artifacts copied to their place."""
         entry = self._folder / key
         try:
             outcome = Outcome.from_json(json.loads((entry / "outcome.json").read_bytes()))
@@ -76,7 +73,7 @@ class CaseCache:
 
     def store(self, key: str, outcome: Outcome, artifacts: Path) -> None:
         """Keep a case that has passed; a full disk keeps nothing."""
-        if outcome.verdict is not Verdict.PASSED:
+        if outcome.verdict is not CaseStatus.PASSED:
             return
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -96,11 +93,11 @@ class CaseCache:
         for old in entries[ENTRIES_MAX:]:
             shutil.rmtree(old, ignore_errors=True)
 
-    def _inputs(self, case: Case) -> Iterator[Path]:
-        """The files that the step's globs find, each once, in order."""
+    def _inputs(self, case: PipelineCase) -> Iterator[Path]:
+        """Find the files of the step's globs, each once, in order."""
         found: set[Path] = set()
         for pattern in case.step.inputs:
-            found.update(p for p in self._project.glob(case.filled(pattern)) if p.is_file())
+            found.update(p for p in self._project.glob(case.fill(pattern)) if p.is_file())
             if len(found) > INPUTS_MAX:
                 raise OSError(f"more than {INPUTS_MAX:,} inputs")
         yield from sorted(found)

@@ -7,17 +7,14 @@ from collections.abc import Sequence
 from itertools import product
 
 from ctxmode.config.files import ConfigFile
-from ctxmode.pipelines.model import Case, Step
+from ctxmode.pipelines.model import PipelineCase, PipelineStep
 
 CASES_MAX = 256
 
 
-def check_graph(file: ConfigFile, steps: Sequence[Step]) -> None:
-    """See that names are unique, needs are known, nothing waits for itself, and cases are few.
-
-    Raises:
-        UsageError: something of that is not so; it names the line.
-    """
+def check_graph(file: ConfigFile, steps: Sequence[PipelineStep]) -> None:
+    """Check that names are unique, needs are known, nothing waits for itself, and cases are few; a
+    UsageError names the line."""
     places = {step.name: ("step", f"#{number}") for number, step in enumerate(steps, start=1)}
     seen: dict[str, int] = {}
     for number, step in enumerate(steps, start=1):
@@ -47,8 +44,9 @@ def check_graph(file: ConfigFile, steps: Sequence[Step]) -> None:
         )
 
 
-def find_circle(steps: Sequence[Step]) -> list[str]:
-    """Names of steps that wait for each other, the first one again at the end; empty if none."""
+def find_circle(steps: Sequence[PipelineStep]) -> list[str]:
+    """Find names of steps that wait for each other, the first one again at the end; empty if
+    none."""
     needs = {step.name: step.needs for step in steps}
     done: set[str] = set()
     for start, first in needs.items():
@@ -70,10 +68,10 @@ def find_circle(steps: Sequence[Step]) -> list[str]:
     return []
 
 
-def cases_of(step: Step) -> list[Case]:
-    """A step's cases, in the order of its matrix."""
+def cases_of(step: PipelineStep) -> list[PipelineCase]:
+    """List a step's cases, in the order of its matrix."""
     names = list(step.matrix)
     return [
-        Case(step, dict(zip(names, values, strict=True)))
+        PipelineCase(step, dict(zip(names, values, strict=True)))
         for values in product(*step.matrix.values())
     ]

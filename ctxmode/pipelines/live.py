@@ -13,10 +13,10 @@ from rich.live import Live
 from rich.text import Text
 
 from ctxmode.pipelines import reports
-from ctxmode.pipelines.model import Outcome, Verdict
+from ctxmode.pipelines.model import CaseStatus, Outcome
 from ctxmode.render.highlight import harmless
 
-STYLES = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.SKIPPED: "yellow"}
+STYLES = {CaseStatus.PASSED: "green", CaseStatus.FAILED: "red", CaseStatus.SKIPPED: "yellow"}
 
 
 @dataclass(slots=True)
@@ -28,12 +28,12 @@ class PipelineProgress:
     done: int = 0
     running: dict[str, float] = field(default_factory=dict)
 
-    def begun(self, name: str) -> None:
-        """A case runs from now on."""
+    def begin_case(self, name: str) -> None:
+        """Note that a case runs from now on."""
         self.running[name] = time.monotonic()
 
-    def ended(self, outcome: Outcome) -> None:
-        """A case is done, whether it ran or not."""
+    def end_case(self, outcome: Outcome) -> None:
+        """Show that a case is done, whether it ran or not."""
         self.running.pop(outcome.name, None)
         self.done += 1
         text = Text(harmless(reports.line(outcome)))

@@ -1,4 +1,4 @@
-"""From a pipeline's file to its steps; whatever is wrong is told with the file and the line."""
+"""From a pipeline's file to its steps; every error names the file and the line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ctxmode.commands.run_options import limits
 from ctxmode.config.files import ConfigFile, parse, read
 from ctxmode.errors import UsageError
 from ctxmode.pipelines.graph import check_graph
-from ctxmode.pipelines.model import Pipeline, Step
+from ctxmode.pipelines.model import Pipeline, PipelineStep
 from ctxmode.suggestions import or_all
 from executor.model import Limits
 from runtimes import UnknownLanguage, language, language_for_file
@@ -29,11 +29,7 @@ PLACEHOLDER = re.compile(r"\{matrix\.([^{}]*)\}")
 
 
 def load(path: Path, project: Path, usual: Limits) -> Pipeline:
-    """The pipeline of a file.
-
-    Raises:
-        UsageError: the file can't be read, or holds what means nothing.
-    """
+    """Load the pipeline of a file; a UsageError says what cannot be read or means nothing."""
     if not path.is_file():
         raise UsageError(
             f"{path} is not a file", "Give the file of a pipeline: ci FILE.toml, or - for stdin."
@@ -42,11 +38,7 @@ def load(path: Path, project: Path, usual: Limits) -> Pipeline:
 
 
 def load_stdin(project: Path, usual: Limits) -> Pipeline:
-    """The pipeline that stdin holds; errors call it so.
-
-    Raises:
-        UsageError: it is not UTF-8, or holds what means nothing.
-    """
+    """Load the pipeline that stdin holds, which errors call `stdin`; UsageError as of `load`."""
     try:
         text = sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:
@@ -57,11 +49,7 @@ def load_stdin(project: Path, usual: Limits) -> Pipeline:
 
 
 def pipeline_of(file: ConfigFile, project: Path, usual: Limits) -> Pipeline:
-    """The pipeline that a file's data describes.
-
-    Raises:
-        UsageError: it holds what means nothing.
-    """
+    """Build the pipeline that a file's data describes; a UsageError names what means nothing."""
     for key in file.data:
         if key not in KEYS:
             raise file.unknown((key,), KEYS)
@@ -72,13 +60,13 @@ def pipeline_of(file: ConfigFile, project: Path, usual: Limits) -> Pipeline:
         )
     if len(tables) > STEPS_MAX:
         raise file.error(("step",), f"{len(tables)} steps", f"There may be {STEPS_MAX}.")
-    reader = _Reader(file, project, usual)
+    reader = _StepReader(file, project, usual)
     steps = tuple(reader.step(number, table) for number, table in enumerate(tables, start=1))
     check_graph(file, steps)
     return Pipeline(str(file.data.get("name", file.path.stem)), str(file.path), steps)
 
 
-class _Reader:
+class _StepReader:
     """Reads the steps of one file."""
 
     def __init__(self, file: ConfigFile, project: Path, usual: Limits) -> None:
@@ -88,12 +76,8 @@ class _Reader:
         self._usual = usual
         self._usual = self._limits(file.data) or usual
 
-    def step(self, number: int, table: object) -> Step:
-        """One step.
-
-        Raises:
-            UsageError: a key or value means nothing.
-        """
+    def step(self, number: int, table: object) -> PipelineStep:
+        """Read one step; a UsageError names a key or value that means nothing."""
         self._at = ("step", f"#{number}")
         if not isinstance(table, dict):
             raise self._error((), f"step {number} is no table", "Write [[step]].")
@@ -108,7 +92,7 @@ class _Reader:
             raise self._error((), f"step {number} has no name", 'Write name = "…".')
         code, script = self._text(given, "code"), self._text(given, "script")
         self._check_placeholders(given)
-        return Step(
+        return PipelineStep(
             name=name,
             language=self._language(given, script),
             line=self._line(),
@@ -189,7 +173,7 @@ class _Reader:
         return {key: tuple(values) for key, values in matrix.items()}
 
     def _check_placeholders(self, given: Mapping[str, Any]) -> None:
-        """Whatever is to be replaced has something to be replaced by. Code may mean its braces."""
+        """Check that every placeholder names a value of the matrix. Code may mean its braces."""
         known = self._matrix(given)
         texts = (
             *(("args", text) for text in self._texts(given, "args")),

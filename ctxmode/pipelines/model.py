@@ -13,12 +13,12 @@ Scalar = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One step of the file. `line` is where it begins there; exactly one of code and script is set.
+class PipelineStep:
+    """One step of the file, which begins at `line`; exactly one of code and script is set.
 
     `needs` name steps that must have passed; `matrix` has it run once for each combination.
-    `inputs` are globs of the project's files that it reads, for the cache; `artifacts` are globs of
-    what it hands back; `expect_exit` are the exit codes that count as passing.
+    `inputs` are globs of the project's files that it reads, for the cache; `artifacts` of what it
+    hands back. Exit codes of `expect_exit` count as passing.
     """
 
     name: str
@@ -44,14 +44,14 @@ class Pipeline:
 
     name: str
     path: str
-    steps: tuple[Step, ...]
+    steps: tuple[PipelineStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class PipelineCase:
     """A step with one combination of its matrix."""
 
-    step: Step
+    step: PipelineStep
     values: Mapping[str, Scalar] = field(default_factory=dict)
 
     @property
@@ -60,14 +60,14 @@ class Case:
             return self.step.name
         return f"{self.step.name} ({', '.join(f'{k}={v}' for k, v in self.values.items())})"
 
-    def filled(self, text: str) -> str:
-        """A text with `{matrix.NAME}` replaced by the case's value."""
+    def fill(self, text: str) -> str:
+        """Replace `{matrix.NAME}` in a text by the case's value."""
         for key, value in self.values.items():
             text = text.replace(f"{{matrix.{key}}}", str(value))
         return text
 
 
-class Verdict(StrEnum):
+class CaseStatus(StrEnum):
     """What came of a case."""
 
     PASSED = "passed"
@@ -82,7 +82,7 @@ class Outcome:
     name: str
     step: str
     line: int
-    verdict: Verdict
+    verdict: CaseStatus
     reason: str = ""
     exit_code: int | None = None
     wall_s: float = 0.0
@@ -96,17 +96,14 @@ class Outcome:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Outcome:
-        """The outcome that `to_json` wrote.
-
-        Raises:
-            ValueError, TypeError, KeyError: the data is of another shape.
-        """
-        verdict, artifacts = Verdict(data["verdict"]), tuple(data["artifacts"])
+        """Read what `to_json` wrote; ValueError, TypeError or KeyError if the data is of another
+        shape."""
+        verdict, artifacts = CaseStatus(data["verdict"]), tuple(data["artifacts"])
         return cls(**{**data, "verdict": verdict, "artifacts": artifacts})
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class PipelineReport:
     """A whole run of a pipeline."""
 
     pipeline: Pipeline
@@ -116,9 +113,9 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        return all(outcome.verdict is Verdict.PASSED for outcome in self.outcomes)
+        return all(outcome.verdict is CaseStatus.PASSED for outcome in self.outcomes)
 
-    def count(self, verdict: Verdict) -> int:
+    def count(self, verdict: CaseStatus) -> int:
         return sum(outcome.verdict is verdict for outcome in self.outcomes)
 
     def to_json(self) -> dict[str, Any]:

@@ -6,21 +6,21 @@ import html
 import re
 from xml.etree import ElementTree
 
-from ctxmode.pipelines.model import Outcome, Report, Verdict
+from ctxmode.pipelines.model import CaseStatus, Outcome, PipelineReport
 
-MARKS = {Verdict.PASSED: "ok", Verdict.FAILED: "FAILED", Verdict.SKIPPED: "skipped"}
-# What XML 1.0 has no place for, whatever a program printed.
+MARKS = {CaseStatus.PASSED: "ok", CaseStatus.FAILED: "FAILED", CaseStatus.SKIPPED: "skipped"}
+# Characters that XML 1.0 forbids; a program may print them.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit(report: Report) -> str:
-    """JUnit's XML: a test suite with a test case for each case."""
+def junit(report: PipelineReport) -> str:
+    """Write JUnit's XML: a test suite with a test case for each case."""
     suite = ElementTree.Element(
         "testsuite",
         name=_xml(report.pipeline.name),
         tests=str(len(report.outcomes)),
-        failures=str(report.count(Verdict.FAILED)),
-        skipped=str(report.count(Verdict.SKIPPED)),
+        failures=str(report.count(CaseStatus.FAILED)),
+        skipped=str(report.count(CaseStatus.SKIPPED)),
         errors="0",
         time=f"{report.wall_s:.3f}",
     )
@@ -34,8 +34,8 @@ def junit(report: Report) -> str:
             line=str(outcome.line),
             time=f"{outcome.wall_s:.3f}",
         )
-        if outcome.verdict is not Verdict.PASSED:
-            tag = "failure" if outcome.verdict is Verdict.FAILED else "skipped"
+        if outcome.verdict is not CaseStatus.PASSED:
+            tag = "failure" if outcome.verdict is CaseStatus.FAILED else "skipped"
             ElementTree.SubElement(case, tag, message=_xml(outcome.reason)).text = _xml(
                 outcome.output
             )
@@ -51,25 +51,26 @@ def _xml(text: str) -> str:
     return _NOT_XML.sub("\ufffd", text)
 
 
-def markdown(report: Report) -> str:
-    """A table of the cases, and below it what they said: first the failed ones, the rest folded."""
+def markdown(report: PipelineReport) -> str:
+    """Write a table of the cases, and below it what they printed: first the failed ones, the rest
+    folded."""
     lines = [f"# {report.pipeline.name}", "", summary(report), ""]
     lines += ["| case | result | time | |", "| --- | --- | ---: | --- |"]
     for outcome in report.outcomes:
         cells = (outcome.name, mark(outcome), f"{outcome.wall_s:.2f} s", outcome.reason)
         lines.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
-    told = [outcome for outcome in report.outcomes if outcome.output]
-    for outcome in told:
-        if outcome.verdict is Verdict.FAILED:
-            lines += ["", f"## {outcome.name}", "", *_fenced(outcome.output)]
-    for outcome in told:
-        if outcome.verdict is Verdict.PASSED:
+    printed = [outcome for outcome in report.outcomes if outcome.output]
+    for outcome in printed:
+        if outcome.verdict is CaseStatus.FAILED:
+            lines += ["", f"## {outcome.name}", "", *_fence(outcome.output)]
+    for outcome in printed:
+        if outcome.verdict is CaseStatus.PASSED:
             title = f"<details><summary>{html.escape(outcome.name)}</summary>"
-            lines += ["", title, "", *_fenced(outcome.output), "", "</details>"]
+            lines += ["", title, "", *_fence(outcome.output), "", "</details>"]
     return "\n".join(lines) + "\n"
 
 
-def _fenced(text: str) -> tuple[str, str, str]:
+def _fence(text: str) -> tuple[str, str, str]:
     fence = "`" * (max(map(len, re.findall("`+", text)), default=2) + 1)
     return fence, text, fence
 
@@ -78,30 +79,30 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def github(report: Report) -> list[str]:
-    """GitHub's workflow commands that put each failure at its line of the file."""
+def github(report: PipelineReport) -> list[str]:
+    """Write GitHub's workflow commands that put each failure at its line of the file."""
     return [
         f"::error file={_property(report.pipeline.path)},line={outcome.line},"
-        f"title={_property(outcome.name)}::{_escaped(_told(outcome))}"
+        f"title={_property(outcome.name)}::{_escape(_describe(outcome))}"
         for outcome in report.outcomes
-        if outcome.verdict is Verdict.FAILED
+        if outcome.verdict is CaseStatus.FAILED
     ]
 
 
-def _told(outcome: Outcome) -> str:
+def _describe(outcome: Outcome) -> str:
     return "\n".join(filter(None, (outcome.reason, outcome.output)))
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
-    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def line(outcome: Outcome) -> str:
-    """A case as it is told when it is done."""
+    """Write the line that shows a case when it is done."""
     reason = f": {outcome.reason}" if outcome.reason else ""
     return f"{mark(outcome):<8} {outcome.name} ({outcome.wall_s:.2f} s){reason}"
 
@@ -111,19 +112,21 @@ def mark(outcome: Outcome) -> str:
     return {"cache": "cached", "before": "before"}.get(outcome.source, mark)
 
 
-def summary(report: Report) -> str:
-    """One sentence: how many passed, failed and were skipped, and how isolated they were."""
+def summary(report: PipelineReport) -> str:
+    """Say in one sentence how many passed, failed and were skipped, and how isolated they were."""
     counts = ", ".join(
-        f"{report.count(verdict)} {verdict.value}" for verdict in Verdict if report.count(verdict)
+        f"{report.count(verdict)} {verdict.value}"
+        for verdict in CaseStatus
+        if report.count(verdict)
     )
     tier = f", sandbox tier {report.tier}" if report.tier else ""
     return f"{counts} in {report.wall_s:.2f} s{tier}."
 
 
-def failures(report: Report) -> list[str]:
-    """What the failed cases said, each under its name."""
+def failures(report: PipelineReport) -> list[str]:
+    """List what the failed cases printed, each under its name."""
     return [
         f"── {outcome.name}: {outcome.reason}\n{outcome.output}"
         for outcome in report.outcomes
-        if outcome.verdict is Verdict.FAILED
+        if outcome.verdict is CaseStatus.FAILED
     ]

@@ -16,7 +16,14 @@ from ctxmode.operations.artifacts import deliver
 from ctxmode.operations.output_folder import RefusedError, remove_folder
 from ctxmode.pipelines.cache import CaseCache
 from ctxmode.pipelines.graph import cases_of
-from ctxmode.pipelines.model import Case, Outcome, Pipeline, Report, Step, Verdict
+from ctxmode.pipelines.model import (
+    CaseStatus,
+    Outcome,
+    Pipeline,
+    PipelineCase,
+    PipelineReport,
+    PipelineStep,
+)
 from ctxmode.render.refusals import refusal_text
 from ctxmode.render.results import ending
 from executor.model import Request, Status
@@ -28,59 +35,56 @@ ARTIFACTS_VARIABLE = "CI_ARTIFACTS"
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class PipelineOptions:
     """How a pipeline runs: where artifacts go, how many at once, what is known already."""
 
     artifacts: Path
     jobs: int
-    begun: Callable[[str], None] = lambda name: None
-    ended: Callable[[Outcome], None] = lambda outcome: None
+    on_begin: Callable[[str], None] = lambda name: None
+    on_end: Callable[[Outcome], None] = lambda outcome: None
     cache: CaseCache | None = None
     before: Mapping[str, Outcome] = field(default_factory=dict)
 
 
-async def run_pipeline(app: App, pipeline: Pipeline, setting: Setting) -> Report:
-    """Every case of every step, in an order that their needs allow.
-
-    Raises:
-        UsageError: a case can't be run as asked; then none was.
-    """
+async def run_pipeline(app: App, pipeline: Pipeline, options: PipelineOptions) -> PipelineReport:
+    """Run every case of every step, in an order that their needs allow. A UsageError says which
+    case cannot be run as asked; then none was."""
     for case in (case for step in pipeline.steps for case in cases_of(step)):
         where = f"{pipeline.path}:{case.step.line}: {case.name}"
-        await app.check(request_of(case, setting.artifacts), where)
+        await app.check(request_of(case, options.artifacts), where)
     started = time.monotonic()
-    running = _Running(app, pipeline, setting)
+    running = _PipelineRun(app, pipeline, options)
     async with trio.open_nursery() as nursery:
         for step in pipeline.steps:
             nursery.start_soon(running.step, step)
     outcomes = tuple(o for step in pipeline.steps for o in running.outcomes[step.name])
     tier = next((outcome.tier for outcome in outcomes if outcome.tier), "")
-    return Report(pipeline, outcomes, time.monotonic() - started, tier)
+    return PipelineReport(pipeline, outcomes, time.monotonic() - started, tier)
 
 
-class _Running:
-    def __init__(self, app: App, pipeline: Pipeline, setting: Setting) -> None:
+class _PipelineRun:
+    def __init__(self, app: App, pipeline: Pipeline, options: PipelineOptions) -> None:
         self._app = app
-        self._setting = setting
-        self._slots = trio.CapacityLimiter(setting.jobs)
+        self._options = options
+        self._slots = trio.CapacityLimiter(options.jobs)
         self._done = {step.name: trio.Event() for step in pipeline.steps}
         self.outcomes: dict[str, list[Outcome]] = {}
 
-    async def step(self, step: Step) -> None:
-        """One step: all its cases, once what it needs is done."""
+    async def step(self, step: PipelineStep) -> None:
+        """Run one step: all its cases, once what it needs is done."""
         for need in step.needs:
             await self._done[need].wait()
         failed = [
             need
             for need in step.needs
-            if any(o.verdict is not Verdict.PASSED for o in self.outcomes[need])
+            if any(o.verdict is not CaseStatus.PASSED for o in self.outcomes[need])
         ]
         cases = cases_of(step)
         found: dict[int, Outcome] = {}
 
-        async def one(number: int, case: Case) -> None:
+        async def one(number: int, case: PipelineCase) -> None:
             found[number] = await self._case(case, failed)
-            self._setting.ended(found[number])
+            self._options.on_end(found[number])
 
         async with trio.open_nursery() as nursery:
             for number, case in enumerate(cases):
@@ -88,78 +92,79 @@ class _Running:
         self.outcomes[step.name] = [found[number] for number in range(len(cases))]
         self._done[step.name].set()
 
-    async def _case(self, case: Case, failed: list[str]) -> Outcome:
+    async def _case(self, case: PipelineCase, failed: list[str]) -> Outcome:
         step = case.step
         if failed:
             reason = f"it needs {', '.join(failed)}"
-            return Outcome(case.name, step.name, step.line, Verdict.SKIPPED, reason)
-        earlier = self._setting.before.get(case.name)
-        if earlier is not None and earlier.verdict is Verdict.PASSED:
+            return Outcome(case.name, step.name, step.line, CaseStatus.SKIPPED, reason)
+        earlier = self._options.before.get(case.name)
+        if earlier is not None and earlier.verdict is CaseStatus.PASSED:
             return replace(earlier, source="before", line=step.line)
-        folder = self._setting.artifacts / safe_name(case.name)
+        folder = self._options.artifacts / safe_name(case.name)
         async with self._slots:
             key = await self._key(case)
-            if key is not None and self._setting.cache is not None:
-                kept = await trio.to_thread.run_sync(self._setting.cache.load, key, folder)
+            if key is not None and self._options.cache is not None:
+                kept = await trio.to_thread.run_sync(self._options.cache.load, key, folder)
                 if kept is not None:
                     return replace(kept, line=step.line)
             outcome = await self._run(case, folder)
-            if key is not None and self._setting.cache is not None:
-                store = self._setting.cache.store
+            if key is not None and self._options.cache is not None:
+                store = self._options.cache.store
                 await trio.to_thread.run_sync(store, key, outcome, folder)
             return outcome
 
-    async def _key(self, case: Case) -> str | None:
-        if self._setting.cache is None:
+    async def _key(self, case: PipelineCase) -> str | None:
+        if self._options.cache is None:
             return None
         needed = [o for need in case.step.needs for o in self.outcomes[need]]
         toolchain = await self._app.toolchain(case.step.language)
         try:
-            return await trio.to_thread.run_sync(self._setting.cache.key, case, toolchain, needed)
+            return await trio.to_thread.run_sync(self._options.cache.key, case, toolchain, needed)
         except OSError:
             return None
 
-    async def _run(self, case: Case, folder: Path) -> Outcome:
-        self._setting.begun(case.name)
-        outcome = Outcome(case.name, case.step.name, case.step.line, Verdict.FAILED)
+    async def _run(self, case: PipelineCase, folder: Path) -> Outcome:
+        self._options.on_begin(case.name)
+        outcome = Outcome(case.name, case.step.name, case.step.line, CaseStatus.FAILED)
         project = self._app.config.project
         try:
             await trio.to_thread.run_sync(remove_folder, folder, project)
             answer = await self._app.execute(
-                request_of(case, self._setting.artifacts), name=case.name
+                request_of(case, self._options.artifacts), name=case.name
             )
             answer = await trio.to_thread.run_sync(deliver, answer, folder, project)
         except (ContextModeError, RefusedError, OSError) as error:
             return replace(outcome, reason=str(error))
-        return _judged(case, answer, outcome)
+        return _judge(case, answer, outcome)
 
 
-def request_of(case: Case, artifacts: Path) -> Request:
-    """What is run for one case, when those that it needs hand their files back to `artifacts`."""
+def request_of(case: PipelineCase, artifacts: Path) -> Request:
+    """Build what is run for one case, when those that it needs hand their files back to
+    `artifacts`."""
     step = case.step
-    env = {name: case.filled(text) for name, text in step.env.items()}
+    env = {name: case.fill(text) for name, text in step.env.items()}
     env |= {f"MATRIX_{key.upper()}": str(value) for key, value in case.values.items()}
     if step.needs:
         env[ARTIFACTS_VARIABLE] = str(artifacts)
     return Request(
         step.language,
-        code=None if step.code is None else case.filled(step.code),
+        code=None if step.code is None else case.fill(step.code),
         path=step.script,
-        args=tuple(map(case.filled, step.args)),
+        args=tuple(map(case.fill, step.args)),
         env=env,
-        artifacts=tuple(map(case.filled, step.artifacts)),
+        artifacts=tuple(map(case.fill, step.artifacts)),
         timeout_s=step.timeout_s,
         limits=step.limits,
         profile=step.profile,
     )
 
 
-def _judged(case: Case, answer: Answer, outcome: Outcome) -> Outcome:
+def _judge(case: PipelineCase, answer: Answer, outcome: Outcome) -> Outcome:
     result = answer.result
     ended = result.status in (Status.OK, Status.NONZERO_EXIT)
     handed = [a.name for a in result.artifacts if a.path is not None]
     missing = [f"{a.name} ({a.reason})" for a in result.artifacts if a.path is None]
-    missing += [p for p in map(case.filled, case.step.artifacts) if not _is_there(p, handed)]
+    missing += [p for p in map(case.fill, case.step.artifacts) if not _is_found(p, handed)]
     passed = ended and result.exit_code in case.step.expect_exit and not missing
     expected = " or ".join(map(str, case.step.expect_exit))
     reason = ""
@@ -173,24 +178,24 @@ def _judged(case: Case, answer: Answer, outcome: Outcome) -> Outcome:
             reason += f"; not handed back: {', '.join(missing)}"
     return replace(
         outcome,
-        verdict=Verdict.PASSED if passed else Verdict.FAILED,
+        verdict=CaseStatus.PASSED if passed else CaseStatus.FAILED,
         reason=reason,
         exit_code=result.exit_code,
         wall_s=round(result.usage.wall_s, 3),
-        output=relevant(result.stdout.text, result.stderr.text),
+        output=cut_output(result.stdout.text, result.stderr.text),
         tier=result.isolation.tier,
         artifacts=tuple(a.path for a in result.artifacts if a.path is not None),
     )
 
 
-def _is_there(pattern: str, names: Sequence[str]) -> bool:
-    """Whether a pattern of artifacts has found anything."""
+def _is_found(pattern: str, names: Sequence[str]) -> bool:
+    """Tell whether a pattern of artifacts has found anything."""
     forms = (pattern, pattern.removeprefix("**/"))
     return any(fnmatch.fnmatchcase(name, form) for name in names for form in forms)
 
 
-def relevant(stdout: str, stderr: str) -> str:
-    """The end of what a case said: of stderr if it said anything there, and of stdout."""
+def cut_output(stdout: str, stderr: str) -> str:
+    """Cut the end of what a case printed: of stderr if it printed anything there, and of stdout."""
     error, out = stderr.strip("\n").splitlines(), stdout.strip("\n").splitlines()
     room = LINES_SHOWN - min(len(error), LINES_SHOWN)
     lines = [*(out[-room:] if room else []), *error[-LINES_SHOWN:]]

@@ -1,4 +1,4 @@
-"""Passages in colour for a person at a terminal, and without what a terminal would obey."""
+"""Text for a person at a terminal: passages in colour, control characters shown instead of sent."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from importlib import import_module
 
 # All control characters but line feed and tab: escape sequences, carriage returns, C1.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-# Those two as well, and the line ends of Unicode.
+# Line feed and tab as well, and the line ends of Unicode.
 _NO_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 _NAMES = {"tsx": "typescript", "dockerfile": "docker", "notebook": "json", "jsonl": "json"}
 
 
-def wanted() -> bool:
-    """Whether standard output is a terminal and its user has not said NO_COLOR."""
+def is_colour_wanted() -> bool:
+    """Tell whether standard output is a terminal and its user has not said NO_COLOR."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def harmless(text: str) -> str:
-    """`text` with control characters shown rather than sent; only a terminal needs it."""
+    """Show control characters in `text` rather than send them; only a terminal needs it."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
 
 
 def one_line(text: str) -> str:
-    """`text` such as a file's name, with control characters and line ends shown as they are
-    written: it takes one line of one column wherever it goes."""
+    """Write `text`, such as a file's name, on one line: control characters and line ends are shown
+    as they are written."""
     return _NO_TEXT.sub(lambda found: repr(found.group())[1:-1], text)
 
 
@@ -35,12 +35,8 @@ def heading(text: str) -> str:
     return f"{_BOLD}{harmless(text)}{_PLAIN}"
 
 
-def faint(text: str) -> str:
-    return f"{_DIM}{harmless(text)}{_PLAIN}"
-
-
-def coloured(text: str, language: str | None) -> str:
-    """`text` as its language's lexer colours it; plain where there is none for it."""
+def colour(text: str, language: str | None) -> str:
+    """Colour `text` by its language's lexer; leave it plain where there is none."""
     plain = harmless(text)
     if language is None:
         return plain

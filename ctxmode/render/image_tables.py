@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
 from rich.text import Text
 
 from ctxmode.render import terminal
-from ctxmode.render.results import size
+from ctxmode.render.amounts import size
 from images.inventory import ImageState, State
 from images.making import Made
 
@@ -16,8 +15,8 @@ STYLES = {State.CURRENT: "green", State.OUTDATED: "yellow", State.MISSING: "red"
 
 
 def show_states(states: Sequence[ImageState]) -> None:
-    """Which images there are, and the commands that mend what is not current."""
-    table = _table("image", "state", "size", "reference")
+    """Show which images there are, and the commands that mend what is not current."""
+    table = terminal.build_table("image", "state", "size", "reference")
     for it in states:
         how_large = size(it.size_bytes) if it.size_bytes else ""
         state = Text(it.state.value, STYLES[it.state])
@@ -29,8 +28,8 @@ def show_states(states: Sequence[ImageState]) -> None:
 
 
 def show_made(made: Sequence[Made]) -> None:
-    """What was built and what runs in it; then what failed, with what it printed."""
-    table = _table("image", "made", "size", "took", "runs")
+    """Show what was built and what runs in it; then what failed, with what it printed."""
+    table = terminal.build_table("image", "made", "size", "took", "runs")
     for it in made:
         ok = Text("no", "red") if it.error else Text("yes", "green")
         how_large = size(it.size_bytes) if it.size_bytes else ""
@@ -49,10 +48,3 @@ def _running(made: Made) -> str:
         for check in made.checks
         if check.start_ms is not None
     )
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table

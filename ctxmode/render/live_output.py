@@ -8,30 +8,25 @@ from typing import BinaryIO
 
 import trio
 
-from ctxmode.render.terminal_output import Screened
+from ctxmode.render.terminal_output import OutputScreen
 
 Chunk = tuple[str, bytes]
 
 
 class LiveOutput:
     """Takes chunks at once and writes them in a thread, so that a slow reader delays no deadline.
-
-    What waits is bounded by the run's own output limit. A terminal gets text and colours only.
-    """
+    The run's output limit bounds what waits. A terminal gets text and colours only."""
 
     def __init__(self, sinks: dict[str, BinaryIO], send: trio.MemorySendChannel[Chunk]) -> None:
         self._sinks = sinks
         self._send = send
-        self._screens = {name: Screened() for name, sink in sinks.items() if sink.isatty()}
+        self._screens = {name: OutputScreen() for name, sink in sinks.items() if sink.isatty()}
 
     @classmethod
     @asynccontextmanager
     async def open(cls, stdout: BinaryIO, stderr: BinaryIO) -> AsyncIterator[LiveOutput]:
-        """Everything fed has been written when the block ends.
-
-        Raises:
-            BrokenPipeError: the reader has left; the block is cancelled.
-        """
+        """Open it; all that was fed is written when the block ends. BrokenPipeError: the reader has
+        left, and the block is cancelled."""
         send, receive = trio.open_memory_channel[Chunk](float("inf"))
         output = cls({"stdout": stdout, "stderr": stderr}, send)
         async with trio.open_nursery() as nursery:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ctxmode.operations.answers import SearchAnswer
     from kb.model import Hit, QueryResult
 
-# By `kb.SearchState`, of which a run's answer has no need.
+# By the values of `kb.SearchState`, which a run does not load.
 NOTHING_FOUND = {
     "no_match": "No passage matches. Try other or fewer words, or leave out source.",
     "nothing_indexed": "Nothing is indexed that could hold it: index a path, or run "
@@ -19,12 +19,13 @@ NOTHING_FOUND = {
 
 
 def search_text(answer: SearchAnswer) -> str:
-    """All queries' passages, each under its query and its source."""
+    """Write all queries' passages, each under its query and its source."""
     return "\n\n".join([*map(query_text, answer.queries), *answer.notes])
 
 
 def query_text(result: QueryResult, *, coloured: bool = False) -> str:
-    """One query's passages, exactly as their sources have them; `coloured` is for a terminal."""
+    """Write one query's passages, exactly as their sources have them; `coloured` is for a
+    terminal."""
     lines = [f"## {result.query}"]
     if result.corrections:
         used = ", ".join(f"{c.typed} as {c.used}" for c in result.corrections)
@@ -32,7 +33,7 @@ def query_text(result: QueryResult, *, coloured: bool = False) -> str:
     for hit in result.hits:
         text = hit.text.strip("\n")
         if coloured:
-            lines += [highlight.heading(hit_heading(hit)), highlight.coloured(text, hit.language)]
+            lines += [highlight.heading(hit_heading(hit)), highlight.colour(text, hit.language)]
         else:
             lines += [hit_heading(hit), text]
     if nothing := NOTHING_FOUND.get(result.state):
@@ -45,7 +46,7 @@ def query_text(result: QueryResult, *, coloured: bool = False) -> str:
 
 
 def hit_heading(hit: Hit) -> str:
-    """Where a passage stands: source, title and lines."""
+    """Say where a passage stands: source, title and lines."""
     title = f" | {highlight.one_line(hit.title)}" if hit.title else ""
     older = ", superseded" if hit.superseded else ""
     source = highlight.one_line(hit.source)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -20,10 +19,10 @@ COLOURS = {"allow": "green", "ask": "yellow", "redirect": "cyan", "deny": "red"}
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """The decision, the deciding rule, and other rules that spoke as far as an agent reads."""
+    """Name the decision, the deciding rule, and as many further rules as an agent reads."""
     lines = [f"  understood: {verdict.coverage}"] if verdict.coverage != "full" else []
     lines += [f"  {_match_line(match)}" for match in verdict.matches]
-    return with_lines(verdict.message, lines) + "\n"
+    return with_lines(verdict.message, lines)
 
 
 def _match_line(match: Match) -> str:
@@ -32,7 +31,7 @@ def _match_line(match: Match) -> str:
 
 
 def explanation_json(language: str, explanation: Explanation) -> dict[str, Any]:
-    """The steps with their places, and the verdict."""
+    """Build the JSON of the steps with their places, and of the verdict."""
     steps = [
         {
             "what": step.what,
@@ -49,8 +48,8 @@ def explanation_json(language: str, explanation: Explanation) -> dict[str, Any]:
 
 
 def rules_json(rules: Rules) -> dict[str, Any]:
-    """Every rule, in force or not, and the warnings."""
-    listed = [_rule_json(rule, in_force=True) for rule in _in_force(rules)]
+    """Build the JSON of every rule, in force or not, and of the warnings."""
+    listed = [_rule_json(rule, in_force=True) for rule in _list_in_force(rules)]
     listed += [_rule_json(rule, in_force=False) for rule in rules.untrusted]
     return {
         "default": rules.default.word,
@@ -75,25 +74,25 @@ def _rule_json(rule: Rule, *, in_force: bool) -> dict[str, Any]:
     }
 
 
-def _in_force(rules: Rules) -> list[Rule]:
-    """Each rule once: one that is written through a link is held at both of its places."""
+def _list_in_force(rules: Rules) -> list[Rule]:
+    """List each rule once: one that is written through a link is held at both of its places."""
     listed = {(rule.id, rule.text, rule.source): rule for rule in reversed(rules.rules)}
     return [*reversed(listed.values()), ADDRESS_RULE]
 
 
-def _named(rule: Rule) -> str:
-    """A rule as messages name it: by its id, and what it says where that is another text."""
+def _name_rule(rule: Rule) -> str:
+    """Name a rule by its id, and by what it says where that is another text."""
     return rule.text if rule.id == rule.text else f"{rule.id} ({rule.text})"
 
 
 def show_rules(rules: Rules) -> None:
-    """The rules as a table, the strictest first, then what is wrong with the files."""
+    """Show the rules as a table, the strictest first, then what is wrong with the files."""
     console = terminal.console()
-    table = _table("decision", "rule", "in force", "written in")
-    for rule in sorted(_in_force(rules), key=lambda rule: -rule.decision):
-        _add(table, rule.decision.word, _named(rule), "yes", str(rule.source))
+    table = terminal.build_table("decision", "rule", "in force", "written in")
+    for rule in sorted(_list_in_force(rules), key=lambda rule: -rule.decision):
+        _add(table, rule.decision.word, _name_rule(rule), "yes", str(rule.source))
     for rule in rules.untrusted:
-        _add(table, rule.decision.word, _named(rule), "no: not trusted", str(rule.source))
+        _add(table, rule.decision.word, _name_rule(rule), "no: not trusted", str(rule.source))
     console.print(table)
     console.print(f"What no rule speaks of: {rules.default.word}.")
     console.print(Text(f"Files read: {', '.join(rules.sources) or 'none'}."))
@@ -102,32 +101,25 @@ def show_rules(rules: Rules) -> None:
 
 
 def show_report(report: CaseReport) -> None:
-    """Right answers by tag, then every miss."""
+    """Show the right answers by tag, then every miss."""
     console = terminal.console()
-    table = _table("tag", "right", "of", "%")
+    table = terminal.build_table("tag", "right", "of", "%")
     for tag, (right, total) in report.by_tag().items():
         table.add_row(Text(tag or "-"), str(right), str(total), f"{100 * right / total:.1f}")
     console.print(table)
     misses = report.misses()
     for miss in misses:
-        _show_miss(console, miss.case.line, miss.case.language, miss.case.code)
-        console.print(
-            Text(
-                f"  expected {miss.case.expected}, got {miss.verdict.decision.word}: "
-                f"{miss.verdict.message}\n  {miss.case.reason}"
-            )
-        )
+        case, verdict = miss.case, miss.verdict
+        console.print(Text(f"line {case.line}, {case.language}: {case.code!r}", style="red"))
+        expected = f"  expected {case.expected}, got {verdict.decision.word}"
+        console.print(Text(f"{expected}: {verdict.message}\n  {case.reason}"))
     total = len(report.results)
     console.print(f"{total - len(misses)} of {total} as expected.")
 
 
-def _show_miss(console: Console, line: int, language: str, code: str) -> None:
-    console.print(Text(f"line {line}, {language}: {code!r}", style="red"))
-
-
 def show_log(entries: Sequence[Mapping[str, Any]]) -> None:
-    """The verdicts, oldest first."""
-    table = _table("time", "where", "language", "decision", "rules", "program")
+    """Show the verdicts, oldest first."""
+    table = terminal.build_table("time", "where", "language", "decision", "rules", "program")
     for one in entries:
         at = datetime.fromtimestamp(float(one.get("time", 0)), UTC).strftime("%Y-%m-%d %H:%M:%S")
         cells = (str(one.get(key, "")) for key in ("surface", "language", "decision"))
@@ -135,13 +127,6 @@ def show_log(entries: Sequence[Mapping[str, Any]]) -> None:
         excerpt = one_line(str(one.get("excerpt", "")))
         table.add_row(at, *map(Text, (*cells, rules, excerpt)))
     terminal.console().print(table if entries else "No verdict was written yet.")
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
 
 
 def _add(table: Table, decision: str, *cells: str) -> None:

@@ -11,12 +11,12 @@ OnProgress = Callable[[int, int], None]
 
 
 def ignore_progress(done: int, total: int) -> None:
-    """Where nobody waits."""
+    """Show nothing, where nobody waits."""
 
 
 @contextmanager
 def waiting(what: str) -> Iterator[OnProgress]:
-    """Show it on stderr until the block ends; what is yielded keeps it up to date."""
+    """Show it on stderr until the block ends; the function that is yielded keeps it up to date."""
     if not sys.stderr.isatty():
         yield ignore_progress
         return

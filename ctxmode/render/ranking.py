@@ -17,7 +17,7 @@ HIT_FIELDS = ("source", "title", "start_line", "end_line", "score")
 
 
 def explain(store: Store, request: SearchRequest) -> tuple[RankExplanation, ...]:
-    """Every query's explanation, under the request's filters."""
+    """Explain every query, under the request's filters."""
     filters = Filters(
         source=request.source,
         kind="code" if request.content == "code" else request.kind,
@@ -31,7 +31,7 @@ def explain(store: Store, request: SearchRequest) -> tuple[RankExplanation, ...]
 
 
 def explanation_text(explanation: RankExplanation) -> str:
-    """For a reader: what was asked, and each hit's scores, best first."""
+    """Write what was asked, and each hit's scores, best first."""
     lines = [f"## {explanation.query}", f"words: {' '.join(explanation.words) or 'none'}"]
     lines += [f"corrected: {one.typed} as {one.used}" for one in explanation.corrections]
     lines += [f"filter: {name} = {value}" for name, value in explanation.filters]
@@ -48,7 +48,7 @@ def explanation_text(explanation: RankExplanation) -> str:
 
 
 def scores_text(hit: ExplainedHit) -> str:
-    """What the score is the sum of."""
+    """Write what the score is the sum of."""
     near = "" if hit.together_rank is None else f" (rank {hit.together_rank})"
     return (
         f"score {hit.hit.score:.4g} = words {hit.words:.4g} (rank {hit.words_rank})"
@@ -57,12 +57,12 @@ def scores_text(hit: ExplainedHit) -> str:
 
 
 def to_json(explanations: tuple[RankExplanation, ...]) -> dict[str, Any]:
-    """The same as data; of each hit where it stands, without its text."""
-    told = []
+    """Build the same as data; of each hit its place, without its text."""
+    found = []
     for explanation in explanations:
         data = asdict(explanation)
         data["filters"] = dict(explanation.filters)
         for hit in data["hits"]:
             hit["hit"] = {name: hit["hit"][name] for name in HIT_FIELDS}
-        told.append(data)
-    return {"explanations": told}
+        found.append(data)
+    return {"explanations": found}

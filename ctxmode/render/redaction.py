@@ -1,7 +1,7 @@
 """What an agent is shown, without secrets: redacted where answers are rendered, and counted.
 
-A person's terminal shows what a program printed, and artifacts are files as the program made
-them; a model's context and what is written to logs get neither keys nor passwords.
+A model's context and logs get neither keys nor passwords. A person's terminal shows what a program
+printed, and artifacts are files as the program made them.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from policy.secrets import find_secrets, redact
 _BETWEEN = "\t"
 
 
-def shown(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """An answer's text and data without secrets; if there were any, both say how many."""
+def redact_answer(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Redact an answer's text and data; if there were secrets, both say how many."""
     redacted = redact(text)
     kinds: Counter[str] = Counter()
     clean: dict[str, Any] = without_secrets(data, kinds) if _may_hold_secrets(data) else data
     counts = dict(redacted.kinds) or dict(kinds)
     if not counts:
         return text, data
-    return f"{redacted.text}\n[{told(counts)}]", clean | {"redactions": counts}
+    return f"{redacted.text}\n[{describe_redactions(counts)}]", clean | {"redactions": counts}
 
 
-def told(counts: Mapping[str, int]) -> str:
-    """How many secrets were replaced, by kind: `2 secrets redacted: 1 password, 1 token`."""
+def describe_redactions(counts: Mapping[str, int]) -> str:
+    """Say how many secrets were replaced, by kind: `2 secrets redacted: 1 password, 1 token`."""
     total = sum(counts.values())
     each = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
     return f"{total} secret{'s' if total > 1 else ''} redacted: {each}"
 
 
 def _may_hold_secrets(data: dict[str, Any]) -> bool:
-    """Whether any of the texts has a secret, by one search of them all: most answers have none,
-    and each search costs something however short the text is. Lines don't see each other."""
+    """Search all the texts at once, a line each: most answers hold no secret, and each search costs
+    something however short the text is."""
     return bool(find_secrets("\n".join(_texts(data))))
 
 
 def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
-    """Every text that `without_secrets` looks at, as it looks at it."""
+    """Yield every text that `without_secrets` looks at, as it looks at it."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -54,7 +54,7 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
 
 
 def without_secrets(value: Any, kinds: Counter[str]) -> Any:  # noqa: ANN401 - JSON
-    """The same JSON value, every text in it redacted; `kinds` counts what was."""
+    """Redact every text of a JSON value; `kinds` counts what was replaced."""
     if isinstance(value, str):
         redacted = redact(value)
         kinds.update(redacted.kinds)
@@ -62,7 +62,7 @@ def without_secrets(value: Any, kinds: Counter[str]) -> Any:  # noqa: ANN401 - J
     if isinstance(value, Mapping):
         return {key: without_secrets(item, kinds) for key, item in value.items()}
     if _is_words(value):
-        # The words of a command: an option's value is told by the word before it.
+        # The words of a command: the word before an option's value shows that it is a secret.
         words: list[str] = without_secrets(_BETWEEN.join(value), kinds).split(_BETWEEN)
         return words
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""What is said of a program that a rule refused: never more than an agent should have to read."""
+"""The text on a program that a rule refused, never longer than an agent should have to read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LINE_BYTES_MAX = 160
 
 
 def refusal_text(result: Result) -> str:
-    """Which rule of which file decided, and what to do instead. Nothing ran."""
+    """Say which rule of which file decided, and what to do instead. Nothing ran."""
     verdict = result.verdict or {}
     message = str(verdict.get("message") or result.message)
     if result.status is Status.REDIRECTED:
@@ -25,11 +25,11 @@ def refusal_text(result: Result) -> str:
             if verdict.get("consent") is False
             else "\nA rule asks for a person's consent, and there is nobody here to give it."
         )
-    return with_lines(head, _others(verdict))
+    return with_lines(head, _list_others(verdict))
 
 
 def with_lines(head: str, lines: Sequence[str]) -> str:
-    """A text with as many further lines as fit, and how many were left out."""
+    """Add as many further lines to a text as fit, and say how many were left out."""
     for count in range(min(len(lines), BYTES_MAX), -1, -1):
         rest = f"\n{len(lines) - count} more: `context-mode policy explain` shows them"
         text = "\n".join([head, *(cut(line, _LINE_BYTES_MAX) for line in lines[:count])])
@@ -39,8 +39,8 @@ def with_lines(head: str, lines: Sequence[str]) -> str:
     return head
 
 
-def _others(verdict: Mapping[str, Any]) -> list[str]:
-    """The other rules that decide the same, each once."""
+def _list_others(verdict: Mapping[str, Any]) -> list[str]:
+    """List the other rules that decide the same, each once."""
     found: dict[str, None] = {}
     for match in verdict.get("matches", ()):
         if match["decision"] == verdict["decision"]:

@@ -2,59 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ctxmode.render import highlight
+from ctxmode.render.amounts import inflect, size
 from ctxmode.render.passages import query_text
 from ctxmode.render.refusals import refusal_text
-from executor.model import ChangedFile, Layer, Result, Status, Stream
+from executor.model import Result, Status
 
 if TYPE_CHECKING:
-    from ctxmode.doctor.diagnosis import Diagnosis
     from ctxmode.operations.answers import BatchAnswer, CommandAnswer, IndexAnswer
-    from executor import Background, LanguageReport
-    from executor.instance.control import PrewarmReport
+    from executor import Background
     from executor.run.output_routing import Answer
     from kb.model import Purged
 
 CHANGED_FILES_SHOWN = 8
-# How what was kept is found again: by an agent, and by a person.
+# How an agent, and how a person, finds a kept output again.
 BY_TOOL = 'ctx_search(queries=["…"], source="{}")'
 BY_VERB = "context-mode outputs show {}"
 CHANGE_MARKS = {"created": "+", "modified": "~", "deleted": "-", "renamed": ">", "mode": "~"}
 
 
 def answer_text(answer: Answer, find: str = BY_TOOL) -> str:
-    """What a run printed, or the sections of it that match, and the footer."""
+    """Write what a run printed, or the sections of it that match, and the footer."""
     result = answer.result
     if result.status in (Status.DENIED, Status.REDIRECTED):
         return refusal_text(result) + (f"\n[{answer.note}]" if answer.note else "")
-    body = output_text(result) if answer.sections is None else sections_text(answer)
+    body = streams_text(result) if answer.sections is None else sections_text(answer)
     return f"{body}\n{footer(answer, find)}" if body else footer(answer, find)
 
 
-def output_text(result: Result) -> str:
-    """stdout, then stderr, marked."""
-    return streams_text(result.stdout, result.stderr)
-
-
-def streams_text(out: Stream, err: Stream) -> str:
-    """Two streams one after the other, the second one marked."""
-    stdout, stderr = _shown(out), _shown(err)
+def streams_text(of: Result | Background[Answer]) -> str:
+    """Write stdout, then stderr under a mark."""
+    stdout, stderr = (stream.text.removesuffix("\n") for stream in (of.stdout, of.stderr))
     if not stderr:
         return stdout
     return f"{stdout}\n[stderr]\n{stderr}" if stdout else f"[stderr]\n{stderr}"
 
 
-def _shown(stream: Stream) -> str:
-    return stream.text.removesuffix("\n")
-
-
 def sections_text(answer: Answer) -> str:
-    """The sections that match the intent, each under its title, and how many more there are."""
+    """Write the sections that match the intent, each under its title, and how many more there
+    are."""
     if not answer.sections:
-        return f"[no section of the output matches the intent]\n{output_text(answer.result)}"
+        return f"[no section of the output matches the intent]\n{streams_text(answer.result)}"
     parts = [f"## {s.stream}: {s.title}\n{s.text.strip(chr(10))}" for s in answer.sections]
     more = answer.sections_total - len(answer.sections)
     if more > 0:
@@ -75,7 +66,8 @@ NOT_COMMITTED = {
 
 
 def footer(answer: Answer, find: str = BY_TOOL) -> str:
-    """One line: how it ended, what it took, what confined it, what changed, where the rest is."""
+    """Write one line: how it ended, what it took, what confined it, what changed, where the rest
+    is."""
     result = answer.result
     facts = [ending(result), f"sandbox {result.isolation.tier}, {result.profile}"]
     if result.session is not None:
@@ -84,14 +76,14 @@ def footer(answer: Answer, find: str = BY_TOOL) -> str:
         facts.append(changes_text(result))
     facts += run_notes(result)
     if answer.kept is not None:
-        facts.append(_kept_text(answer, find))
+        facts.append(_describe_kept(answer, find))
     if answer.note:
         facts.append(answer.note)
     return f"[{' | '.join(map(highlight.one_line, facts))}]"
 
 
 def ending(result: Result) -> str:
-    """Status, exit code or signal, and times: `exit 3 in 0.12 s`."""
+    """Write status, exit code or signal, and times: `exit 3 in 0.12 s`."""
     words = "ok" if result.ok else result.status.value.replace("_", " ")
     if result.exit_code is not None:
         words += f", exit {result.exit_code}"
@@ -107,7 +99,8 @@ def ending(result: Result) -> str:
 
 
 def run_notes(result: Result) -> list[str]:
-    """What else a reader must know: files handed back, protected paths, refused connections."""
+    """List what else a reader must know: files handed back, protected paths, refused
+    connections."""
     notes = []
     if handed := [
         f"{a.name} ({size(a.bytes or 0)}) at {a.path}" for a in result.artifacts if a.path
@@ -123,9 +116,9 @@ def run_notes(result: Result) -> list[str]:
 
 
 def changes_text(result: Result) -> str:
-    """The changed files by mark, and whether the changes last."""
+    """Write the changed files by mark, and whether the changes last."""
     shown = result.changed_files[:CHANGED_FILES_SHOWN]
-    names = " ".join(_change(change) for change in shown)
+    names = " ".join(f"{CHANGE_MARKS.get(one.change, '?')}{one.path}" for one in shown)
     more = len(result.changed_files) - len(shown) + result.changed_files_omitted
     kept = "changed" if result.persists else "changed, not kept"
     if result.changes_id and not result.persists:
@@ -134,7 +127,7 @@ def changes_text(result: Result) -> str:
 
 
 def not_committed(result: Result) -> list[str]:
-    """A folded line for each reason why something did not reach the project."""
+    """Write a line for each reason why something did not reach the project."""
     lines = []
     for kind, words in NOT_COMMITTED.items():
         paths = [path for path in result.not_committed if path.kind == kind]
@@ -148,11 +141,7 @@ def not_committed(result: Result) -> list[str]:
     return lines
 
 
-def _change(change: ChangedFile) -> str:
-    return f"{CHANGE_MARKS.get(change.change, '?')}{change.path}"
-
-
-def _kept_text(answer: Answer, find: str) -> str:
+def _describe_kept(answer: Answer, find: str) -> str:
     kept, result = answer.kept, answer.result
     assert kept is not None
     streams = {"stdout": result.stdout, "stderr": result.stderr}
@@ -168,12 +157,12 @@ def _kept_text(answer: Answer, find: str) -> str:
 
 
 def background_text(background: Background[Answer]) -> str:
-    """What a run in the background has printed so far, or its answer; and how to go on."""
+    """Write what a run in the background has printed so far, or its answer; and how to go on."""
     if background.answer is not None:
         return f"{answer_text(background.answer)}\n[{background.id} has ended]"
     if background.error:
         return f"[{background.id} has ended without a result: {background.error}]"
-    body = streams_text(background.stdout, background.stderr)
+    body = streams_text(background)
     line = (
         f"[running for {background.wall_s:.1f} s | "
         f'ctx_background(handle="{background.id}") reads it, with wait or stop]'
@@ -182,7 +171,7 @@ def background_text(background: Background[Answer]) -> str:
 
 
 def backgrounds_text(backgrounds: Sequence[Background[Answer]]) -> str:
-    """One line a run."""
+    """Write one line a run."""
     lines = [
         f"{one.id}: {'running' if one.running else 'ended'}, {one.wall_s:.1f} s, {one.label}"
         for one in backgrounds
@@ -191,7 +180,7 @@ def backgrounds_text(backgrounds: Sequence[Background[Answer]]) -> str:
 
 
 def index_text(answer: IndexAnswer) -> str:
-    """What was indexed, and what was left out."""
+    """Say what was indexed, and what was left out."""
     skipped = ", ".join(f"{count} {reason}" for reason, count in answer.skipped.items() if count)
     converted = f" ({answer.converted})" if answer.converted else ""
     files = (
@@ -203,9 +192,9 @@ def index_text(answer: IndexAnswer) -> str:
     source = highlight.one_line(answer.source)
     named = f"as {source}" if answer.labelled else f"of the folder {source}"
     lines = [
-        f"Indexed {counted(answer.files, 'file')}, {counted(answer.sections, 'section')}, "
+        f"Indexed {inflect(answer.files, 'file')}, {inflect(answer.sections, 'section')}, "
         f"{size(answer.bytes)} {named}{converted}.",
-        *(f"{counted(count, 'file')} {what}." for count, what in files if count),
+        *(f"{inflect(count, 'file')} {what}." for count, what in files if count),
         *([f"Secrets redacted: {answer.redactions}."] if answer.redactions else []),
         *([f"Words to search it for: {', '.join(answer.terms)}."] if answer.terms else []),
         *([f"Left out: {skipped}."] if skipped else []),
@@ -214,23 +203,19 @@ def index_text(answer: IndexAnswer) -> str:
     return "\n".join(lines)
 
 
-def counted(count: int, noun: str) -> str:
-    """A number of things, in words."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def purged_text(purged: Purged) -> str:
-    """What was forgotten."""
+def purge_text(purged: Purged) -> str:
+    """Say what was forgotten."""
     if not purged.sources:
         return "Nothing fits; nothing was forgotten."
     return (
-        f"Forgot {counted(purged.sources, 'source')} with {counted(purged.chunks, 'section')}, "
+        f"Forgot {inflect(purged.sources, 'source')} with {inflect(purged.chunks, 'section')}, "
         f"{size(purged.text_bytes)} of text."
     )
 
 
 def batch_text(answer: BatchAnswer, find: str = BY_TOOL) -> str:
-    """Every command with how it ended; outputs in full only where no query asked for parts."""
+    """Write every command with how it ended; outputs in full only where no query asked for
+    parts."""
     whole = not answer.queries
     parts = [_command_text(command, find, whole=whole) for command in answer.commands]
     parts += [query_text(query) for query in answer.queries]
@@ -245,82 +230,3 @@ def _command_text(command: CommandAnswer, find: str, *, whole: bool) -> str:
     shown = answer_text if whole or failed else footer
     text = shown(command.answer, find)
     return f"# {command.label}\n{text}"
-
-
-def doctor_text(diagnosis: Diagnosis) -> str:
-    """One line a fact, in plain words, for whoever cannot show a table."""
-    languages = map(_language_line, diagnosis.languages.values())
-    layers = (_layer_line(name, it) for name, it in diagnosis.isolation.layers.items())
-    parts = {"storage": diagnosis.storage, "fts5": diagnosis.fts5, "opening": diagnosis.opening}
-    lines = [
-        f"project: {diagnosis.project}",
-        f"isolation: tier {diagnosis.isolation.tier}",
-        *layers,
-        *languages,
-        *(
-            f"{name}: {it.detail if it.ok else f'BROKEN: {it.reason}'}"
-            for name, it in parts.items()
-        ),
-        f"container engine: {diagnosis.container_engine.summary}",
-        *_holdings_lines(diagnosis),
-        *prewarmed_lines(diagnosis.prewarmed),
-        *(f"notice: {notice}" for notice in diagnosis.notices),
-        f"critical: {', '.join(diagnosis.critical) or 'nothing'}",
-    ]
-    return "\n".join(lines)
-
-
-def _holdings_lines(diagnosis: Diagnosis) -> list[str]:
-    from ctxmode.operations.quotas import holdings_lines  # noqa: PLC0415 - few ask
-
-    return [] if diagnosis.holdings is None else holdings_lines(diagnosis.holdings)
-
-
-def prewarmed_lines(kept: Iterable[PrewarmReport]) -> list[str]:
-    """What is kept ready for runs, one line a kind and server; none where nothing ever was."""
-    return [_prewarmed_line(one) for one in kept]
-
-
-def _prewarmed_line(kept: PrewarmReport) -> str:
-    trouble = f"; the last could not be made: {kept.trouble}" if kept.trouble else ""
-    return (
-        f"kept ready: {kept.idle} for {kept.label}, {size(kept.bytes)}, used by {kept.hits} of "
-        f"{kept.hits + kept.misses} runs (server {kept.instance}){trouble}"
-    )
-
-
-def brief_reason(report: LanguageReport) -> str:
-    """Why a language does not run, in one line: a toolchain's stack trace is cut off."""
-    first, *more = report.reason.strip().splitlines() or [""]
-    return f"{first.rstrip()} …" if more else first
-
-
-def _language_line(report: LanguageReport) -> str:
-    if not report.runnable:
-        return f"{report.name}: not runnable: {brief_reason(report)}. {report.hint}"
-    version = f" {report.version}" if report.version else ""
-    return f"{report.name}: {report.toolchain}{version}, starts in {report.start_ms:.0f} ms"
-
-
-def _layer_line(name: str, layer: Layer) -> str:
-    return f"{name}: {layer.detail}" if layer.active else f"{name}: off: {layer.reason}"
-
-
-def size(count: int) -> str:
-    """Bytes for people: `812 B`, `4.0 KB`, `1.2 MB`; powers of 1024."""
-    if count < 1024:
-        return f"{count} B"
-    amount = float(count)
-    for unit in ("KB", "MB", "GB"):
-        amount /= 1024
-        if amount < 1024 or unit == "GB":
-            break
-    return f"{amount:.1f} {unit}"
-
-
-def age(seconds: float) -> str:
-    """A time span for people, in its largest whole unit: `45 s`, `12 min`, `3 h`, `9 d`."""
-    for unit, length_s in (("d", 86_400), ("h", 3600), ("min", 60)):
-        if seconds >= length_s:
-            return f"{seconds // length_s:.0f} {unit}"
-    return f"{max(seconds, 0):.0f} s"

@@ -10,7 +10,7 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 def open_what_is_closed() -> None:
-    """Standard streams that the caller has closed lead nowhere, as a daemon's do."""
+    """Open the null device for each standard stream that the caller has closed."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             # The lowest free descriptor is taken, which is the one that is missing.
@@ -18,12 +18,13 @@ def open_what_is_closed() -> None:
 
 
 def give_up_output() -> None:
-    """Let go of what is not written yet: the interpreter's own flush at its end must not trip."""
+    """Drop what is not written yet, so that the interpreter's own flush at its end does not
+    fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def no_space(error: OSError) -> str:
-    """What is said where nothing more can be written."""
+    """Word that nothing more can be written."""
     where = f" ({error.filename})" if error.filename else ""
     return (
         f"nothing more can be written: {error.strerror}{where}\n"

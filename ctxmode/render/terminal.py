@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
-from rich.console import Console, ConsoleRenderable, Group, RenderHook
+from rich.console import (
+    Console,
+    ConsoleRenderable,
+    Group,
+    JustifyMethod,
+    OverflowMethod,
+    RenderHook,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -15,12 +23,8 @@ NARROW_COLUMNS = 60
 
 
 def console() -> Console:
-    """Standard output. Colours only on a terminal, or where FORCE_COLOR is set, and never where
-    NO_COLOR is: rich's own rule.
-
-    A terminal's width is kept; into a pipe or a file lines are long, so that a path or a reason
-    stays on one.
-    """
+    """Open standard output. Rich's own rule decides on colours: on a terminal, or with FORCE_COLOR,
+    never with NO_COLOR. Into a pipe or a file lines are long, so that a path stays on one."""
     fits = sys.stdout.isatty() or "COLUMNS" in os.environ
     out = _Console(file=sys.stdout, highlight=False, width=None if fits else PIPED_COLUMNS)
     if out.width < NARROW_COLUMNS:
@@ -28,9 +32,22 @@ def console() -> Console:
     return out
 
 
+def build_table(
+    *columns: str, fixed: Sequence[str] = (), right: Sequence[str] = (), title: str = ""
+) -> Table:
+    """Make a table without lines; its cells wrap, but for those of the `fixed` columns."""
+    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
+    for column in columns:
+        is_fixed = column in fixed
+        justify: JustifyMethod = "right" if column in right else "left"
+        overflow: OverflowMethod = "ellipsis" if is_fixed else "fold"
+        table.add_column(column, justify=justify, overflow=overflow, no_wrap=is_fixed)
+    return table
+
+
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        # The command's own boundary knows what to do, where rich would exit with 1.
+        # `ctxmode.cli` handles it, where rich would exit with 1.
         raise BrokenPipeError
 
 
@@ -38,10 +55,10 @@ class _TablesAsRecords(RenderHook):
     """Shows each row of a table as lines `column: value`, where columns find no room."""
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        return [_records(it) if isinstance(it, Table) else it for it in renderables]
+        return [_list_records(it) if isinstance(it, Table) else it for it in renderables]
 
 
-def _records(table: Table) -> ConsoleRenderable:
+def _list_records(table: Table) -> ConsoleRenderable:
     lines = [Text.from_markup(str(table.title))] if table.title else []
     for row in zip(*(column.cells for column in table.columns), strict=True):
         for column, cell in zip(table.columns, row, strict=True):

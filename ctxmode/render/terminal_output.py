@@ -22,36 +22,37 @@ _MISLEADING = re.compile(
 _BEGUN = re.compile(r"\x1b(?:\[[0-9;:]{0,64})?\Z")
 
 
-class Screened:
-    """One stream, cut into chunks anywhere."""
+class OutputScreen:
+    """A screen for one stream, cut into chunks anywhere."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._held = ""
 
     def feed(self, chunk: bytes, *, final: bool = False) -> bytes:
-        """What may be shown by now; at the `final` call all that is left."""
+        """Return what may be shown by now; at the `final` call all that is left."""
         text = self._held + self._decoder.decode(chunk, final)
         begun = None if final else _BEGUN.search(text)
         self._held = begun.group() if begun else ""
-        return screened(text[: begun.start()] if begun else text).encode()
+        return screen(text[: begun.start()] if begun else text).encode()
 
 
-def screened(text: str) -> str:
-    """`text` with what a terminal would obey shown rather than sent."""
+def screen(text: str) -> str:
+    """Show what a terminal would obey rather than send it."""
     return _OBEYED.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
 
 
 def for_review(text: str) -> str:
-    """As `for_stdout`, of what a person decides by: nothing of it hides or overwrites another."""
-    return _MISLEADING.sub(_spelled, text) if sys.stdout.isatty() else text
+    """Prepare what a person decides by, on a terminal: nothing of it hides or overwrites
+    another."""
+    return _MISLEADING.sub(_spell, text) if sys.stdout.isatty() else text
 
 
-def _spelled(found: re.Match[str]) -> str:
+def _spell(found: re.Match[str]) -> str:
     code = ord(found.group())
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:x}}}"
 
 
 def for_stdout(text: str) -> str:
-    """`text` as standard output may have it: screened only for a terminal."""
-    return screened(text) if sys.stdout.isatty() else text
+    """Screen `text` where standard output is a terminal."""
+    return screen(text) if sys.stdout.isatty() else text

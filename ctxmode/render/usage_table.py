@@ -6,19 +6,16 @@ import sqlite3
 
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
-from ctxmode.operations.usage import ESTIMATOR, FORMULA, Counts, Usage, read, tokens
-from ctxmode.render.results import size
+from ctxmode.operations.usage import ESTIMATOR, FORMULA, Counts, ToolUsage, read, tokens
+from ctxmode.render.amounts import size
 
 BAR_COLUMNS = 30
 BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
-def read_usage(config: Config) -> Usage:
-    """The project's counts.
-
-    Raises:
-        ContextModeError: the file is damaged or cannot be read.
-    """
+def read_usage(config: Config) -> ToolUsage:
+    """Read the project's counts; a ContextModeError says that the file is damaged or cannot be
+    read."""
     try:
         return read(config.usage_file)
     except sqlite3.Error as error:
@@ -27,8 +24,8 @@ def read_usage(config: Config) -> Usage:
         ) from error
 
 
-def usage_text(usage: Usage) -> str:
-    """One line a tool, and the total."""
+def usage_text(usage: ToolUsage) -> str:
+    """Write one line a tool, and the total."""
     if not usage.tools:
         return "No tool was called in this project yet."
     lines = [f"{tool}: {_counts_text(counts)}" for tool, counts in usage.tools.items()]
@@ -41,31 +38,29 @@ def _counts_text(counts: Counts) -> str:
     failed = f" ({counts.errors} failed)" if counts.errors else ""
     return (
         f"{counts.calls} calls{failed}, produced {size(counts.produced)}, "
-        f"returned {size(counts.returned)}, kept {signed(counts.kept)}"
+        f"returned {size(counts.returned)}, kept {format_signed(counts.kept)}"
     )
 
 
-def signed(count: int) -> str:
-    """A size that may be below zero."""
+def format_signed(count: int) -> str:
+    """Write a size that may be below zero."""
     return f"-{size(-count)}" if count < 0 else size(count)
 
 
-def show(usage: Usage) -> None:
+def show(usage: ToolUsage) -> None:
     """Print the table and its chart."""
-    from rich.table import Table  # noqa: PLC0415 - for people only
-    from rich.text import Text  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415 - for people only
 
     from ctxmode.render import terminal  # noqa: PLC0415
 
-    table = Table(box=None, pad_edge=False)
-    for name in ("tool", "calls", "produced", "returned", "kept"):
-        table.add_column(name, justify="left" if name == "tool" else "right", no_wrap=True)
-    table.add_column("returned of what was produced", no_wrap=True)
+    numbers = ("calls", "produced", "returned", "kept")
+    columns = ("tool", *numbers, "returned of what was produced")
+    table = terminal.build_table(*columns, fixed=columns, right=numbers)
     rows = [*usage.tools.items(), ("total", usage.total)]
     for tool, counts in rows:
-        numbers = (size(counts.produced), size(counts.returned), signed(counts.kept))
+        sizes = (size(counts.produced), size(counts.returned), format_signed(counts.kept))
         style = "bold" if tool == "total" else ""
-        table.add_row(tool, str(counts.calls), *numbers, Text(bar(counts)), style=style)
+        table.add_row(tool, str(counts.calls), *sizes, Text(bar(counts)), style=style)
     console = terminal.console()
     console.print(table)
     total = usage.total
@@ -73,7 +68,7 @@ def show(usage: Usage) -> None:
 
 
 def bar(counts: Counts) -> str:
-    """The returned share of what was produced; empty where nothing was produced."""
+    """Draw the returned share of what was produced; nothing where nothing was produced."""
     if counts.produced <= 0:
         return ""
     eighths = round(min(counts.returned / counts.produced, 1.0) * BAR_COLUMNS * 8)

@@ -1,1 +1,1 @@
-"""An interactive session: what is typed, where a program ends, and what is said of it."""
+"""An interactive session: reading programs, running them, and commands for the session itself."""

@@ -20,11 +20,9 @@ _TAGS = {"php": "<?php "}
 
 
 def is_complete(text: str, row: Language) -> bool:
-    """Whether a program is ready to run; a wrong one is, for its language to say so.
-
-    It is not while something is open at its end (a bracket, a quote, a block, an operator without
-    its other side), or where each program is one of its own. An empty line ends it in any case.
-    """
+    """Tell whether a program is ready to run; a wrong one is, for its language to say so. It is not
+    while a bracket, a quote or a block is open, nor where each program starts anew. An empty line
+    ends it in any case."""
     if not text.rsplit("\n", maxsplit=1)[-1].strip():
         return True
     if row.conversation is None:
@@ -36,7 +34,7 @@ def is_complete(text: str, row: Language) -> bool:
 
 
 def _is_complete_python(text: str) -> bool:
-    """By the rules of Python's own console: a block goes on until an empty line."""
+    """Apply the rules of Python's own console: a block goes on until an empty line."""
     last = text.rsplit("\n", maxsplit=1)[-1]
     try:
         with warnings.catch_warnings():
@@ -69,22 +67,22 @@ def _is_open(text: str, parser: Parser, grammar: str) -> bool:
     if grammar in _TAGS and not parser.parse(source + b";").root_node.has_error:
         return False
     end = len(source.rstrip())
-    troubles = list(_troubles(root))
+    troubles = list(_find_troubles(root))
     return not troubles or any(_opens(trouble, end) for trouble in troubles)
 
 
-def _troubles(node: Node) -> Iterator[Node]:
-    """The nodes that say where the text does not fit the grammar."""
+def _find_troubles(node: Node) -> Iterator[Node]:
+    """Yield the nodes that say where the text does not fit the grammar."""
     if node.is_error or node.is_missing:
         yield node
     elif node.has_error:
         for child in node.children:
-            yield from _troubles(child)
+            yield from _find_troubles(child)
 
 
 def _opens(trouble: Node, end: int) -> bool:
-    """Whether it is that something is still to come, rather than too much or wrong."""
-    leaves = [leaf.type for leaf in _leaves(trouble)]
+    """Tell whether something is still to come, rather than too much or wrong."""
+    leaves = [leaf.type for leaf in _find_leaves(trouble)]
     if not _QUOTES.isdisjoint(leaves):
         return True  # what follows a quote that is not closed is taken for something else
     if trouble.end_byte < end or trouble.is_missing:
@@ -92,8 +90,8 @@ def _opens(trouble: Node, end: int) -> bool:
     return leaves[-1] not in _CLOSERS or not _OPENERS.isdisjoint(leaves)
 
 
-def _leaves(node: Node) -> Iterator[Node]:
+def _find_leaves(node: Node) -> Iterator[Node]:
     if not node.children:
         yield node
     for child in node.children:
-        yield from _leaves(child)
+        yield from _find_leaves(child)

@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, TextIO
 
 import trio
 
+from ctxmode.repl.commands import is_command
 from ctxmode.repl.completeness import is_complete
-from ctxmode.repl.orders import is_order
 from runtimes import Language
 
 if TYPE_CHECKING:
     from prompt_toolkit.lexers import Lexer
 
 Reader = Callable[[], Awaitable[str | None]]
-"""The next program, or an order; None at the end."""
+"""The next program, or a command; None at the end."""
 
 
 def is_ready(text: str, row: Language) -> bool:
-    """Whether what is typed can be acted on."""
-    return is_order(text) or is_complete(text, row)
+    """Tell whether what is typed can be acted on."""
+    return is_command(text) or is_complete(text, row)
 
 
-def piped(source: TextIO, row: Language) -> Reader:
-    """Programs from a pipe, cut as they would be at a terminal."""
+def build_pipe_reader(source: TextIO, row: Language) -> Reader:
+    """Read programs from a pipe, cut as they would be at a terminal."""
 
     async def read() -> str | None:
         lines: list[str] = []
@@ -40,8 +40,8 @@ def piped(source: TextIO, row: Language) -> Reader:
     return read
 
 
-def typed(row: Language, folder: Path) -> Reader:
-    """Programs from a person, with editing, highlighting and a history kept below `folder`."""
+def build_terminal_reader(row: Language, folder: Path) -> Reader:
+    """Read programs from a person, with editing, highlighting and a history kept below `folder`."""
     from prompt_toolkit import PromptSession  # noqa: PLC0415 - for terminals only
     from prompt_toolkit.filters import Condition  # noqa: PLC0415
     from prompt_toolkit.history import FileHistory  # noqa: PLC0415
@@ -68,7 +68,7 @@ def typed(row: Language, folder: Path) -> Reader:
 
 
 def _lexer(row: Language) -> Lexer | None:
-    """What colours a language's programs, where pygments knows it by one of its names."""
+    """Find what colours a language's programs, where pygments knows it by one of its names."""
     from prompt_toolkit.lexers import PygmentsLexer  # noqa: PLC0415
 
     lexers, util = import_module("pygments.lexers"), import_module("pygments.util")

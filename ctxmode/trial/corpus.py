@@ -45,15 +45,12 @@ class Corpus:
 
 
 def gather(project: Path) -> Corpus:
-    """Read what there is, the project's own history and sources first.
-
-    Raises:
-        ContextModeError: the machine has less than a megabyte of all of it together.
-    """
+    """Read what there is, the project's own history and sources first; a ContextModeError if that
+    is less than a megabyte."""
     contents: list[bytes] = []
     parts: list[CorpusPart] = []
     for name, read in SOURCES.items():
-        content = b"".join(_up_to(BYTES_MAX_EACH, read(project)))
+        content = b"".join(_limit(BYTES_MAX_EACH, read(project)))
         if content:
             contents.append(content if content.endswith(b"\n") else content + b"\n")
             parts.append(CorpusPart(name, len(contents[-1])))
@@ -66,9 +63,9 @@ def gather(project: Path) -> Corpus:
     return Corpus(whole, tuple(parts))
 
 
-def _up_to(limit: int, pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _limit(limit: int, pieces: Iterator[bytes]) -> Iterator[bytes]:
     for piece in pieces:
-        # NUL is the one byte that several languages' line readers treat in a way of their own.
+        # Several languages' line readers treat NUL, and no other byte, in their own way.
         yield piece[:limit].replace(b"\0", b" ")
         limit -= len(piece)
         if limit <= 0:

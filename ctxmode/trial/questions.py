@@ -30,7 +30,7 @@ def _lines(content: bytes) -> list[bytes]:
 
 
 def _fnv1a(content: bytes) -> int:
-    """The 32-bit FNV-1a hash (Fowler, Noll, Vo), which no byte can be left out of."""
+    """Compute the 32-bit FNV-1a hash (Fowler, Noll, Vo), which no byte can be left out of."""
     digest = 0x811C9DC5
     for byte in content:
         digest = (digest ^ byte) * 0x01000193 & 0xFFFFFFFF

@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ctxmode.render import terminal
-from ctxmode.render.results import size
-from ctxmode.trial.steps import Answered, Listed, Trial
+from ctxmode.render.amounts import size
+from ctxmode.trial.steps import LargeOutput, Trial, TrialAnswer
 
 
 class TrialProgress:
@@ -19,7 +19,7 @@ class TrialProgress:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
-    def tell(self, answered: Answered) -> None:
+    def tell(self, answered: TrialAnswer) -> None:
         if self._stream.isatty():
             mark = "ok" if answered.correct else "WRONG"
             self._stream.write(f"{answered.language}: {mark} in {answered.wall_s:.2f} s\n")
@@ -42,10 +42,9 @@ def show(trial: Trial) -> None:
 
 def _answers(trial: Trial) -> Table:
     title = f"\nEach language read all of it, in sandbox tier {trial.tier}"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for column in ("language", "question", "answer", "right", "time", "read", "returned"):
-        right = column in ("answer", "time", "read", "returned")
-        table.add_column(column, justify="right" if right else "left", overflow="fold")
+    columns = ("language", "question", "answer", "right", "time", "read", "returned")
+    right = ("answer", "time", "read", "returned")
+    table = terminal.build_table(*columns, right=right, title=title)
     for a in trial.answers:
         table.add_row(
             a.language,
@@ -59,7 +58,7 @@ def _answers(trial: Trial) -> Table:
     return table
 
 
-def _show_listed(console: Console, listed: Listed) -> None:
+def _show_listed(console: Console, listed: LargeOutput) -> None:
     console.print(
         Text(
             f"\nA large output of {size(listed.bytes_total)}: {size(listed.bytes_returned)} came "

@@ -1,7 +1,7 @@
 """The trial itself: every language answers about real input, then a large output is searched.
 
-Nothing is taken on trust: each number is compared with one worked out here, each passage with
-the bytes that the program must have printed.
+Each number is compared with one worked out here, each passage with the bytes that the program must
+have printed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ import trio
 from ctxmode.app import App, open_app
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
+from ctxmode.operations.library import Library
 from ctxmode.operations.searching import SearchRequest
+from ctxmode.operations.side_by_side import work_through
 from ctxmode.render.progress_line import waiting
 from ctxmode.trial.corpus import Corpus, gather
 from ctxmode.trial.questions import INPUT_NAME, PROGRAMS, QUESTIONS, WORD, SampleProgram
@@ -36,7 +39,7 @@ LARGE_BYTES_MIN = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class TrialAnswer:
     """One language's answer. `correct` is False too when it gave none."""
 
     language: str
@@ -64,7 +67,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class LargeOutput:
     """The large output: what it was, what came back of it, and what was found in it."""
 
     bytes_total: int
@@ -80,8 +83,8 @@ class Trial:
 
     tier: str
     input: Corpus
-    answers: tuple[Answered, ...]
-    listed: Listed | None
+    answers: tuple[TrialAnswer, ...]
+    listed: LargeOutput | None
     missing: dict[str, str]
     problems: tuple[str, ...]
     wall_s: float
@@ -106,12 +109,9 @@ class Trial:
         }
 
 
-async def run_trial(config: Config, report: Callable[[Answered], None]) -> Trial:
-    """Try everything, in a project of its own; `report` hears of each answer as it comes.
-
-    Raises:
-        ContextModeError: there is too little input, or the project cannot be opened.
-    """
+async def run_trial(config: Config, report: Callable[[TrialAnswer], None]) -> Trial:
+    """Try everything, in a project of its own; `report` hears of each answer as it comes. A
+    ContextModeError says that there is too little input, or that the project cannot be opened."""
     started = trio.current_time()
     corpus = await trio.to_thread.run_sync(gather, config.project)
     async with _own_project(config, corpus) as app:
@@ -127,14 +127,17 @@ async def run_trial(config: Config, report: Callable[[Answered], None]) -> Trial
         answers=answers,
         listed=listed,
         missing=missing,
-        problems=(*(f"critical: {name}" for name in diagnosis.critical), *_wrong(answers, listed)),
+        problems=(
+            *(f"critical: {name}" for name in diagnosis.critical),
+            *_judge(answers, listed),
+        ),
         wall_s=trio.current_time() - started,
     )
 
 
 @asynccontextmanager
 async def _own_project(config: Config, corpus: Corpus) -> AsyncIterator[App]:
-    """A project that holds the input and nothing else, and storage that ends with it."""
+    """Open a project that holds the input and nothing else, with storage that ends with it."""
     with tempfile.TemporaryDirectory(prefix="context-mode-try-") as folder:
         own = await trio.to_thread.run_sync(_furnish, Path(folder), config, corpus)
         async with open_app(own) as app:
@@ -146,42 +149,39 @@ def _furnish(folder: Path, config: Config, corpus: Corpus) -> Config:
     project = folder / "project"
     project.mkdir()
     (project / INPUT_NAME).write_bytes(corpus.content)
-    # What earlier probes of the languages found is kept: it is the machine's, not the trial's.
+    # The state stays, since probes of languages hold for the machine, not for the trial.
     return replace(config, project=project, database_dir=folder / "data")
 
 
 async def _answer_all(
-    app: App, corpus: Corpus, programs: list[SampleProgram], report: Callable[[Answered], None]
-) -> tuple[Answered, ...]:
-    expected = await trio.to_thread.run_sync(_expected, corpus, programs)
-    answers: dict[str, Answered] = {}
-    waiting = iter(programs)
+    app: App,
+    corpus: Corpus,
+    programs: list[SampleProgram],
+    report: Callable[[TrialAnswer], None],
+) -> tuple[TrialAnswer, ...]:
+    expected = await trio.to_thread.run_sync(_work_out_answers, corpus, programs)
 
-    async def work() -> None:
-        for program in waiting:
-            answer = await _answer(app, corpus, program, expected[program.question])
-            answers[program.language] = answer
-            report(answer)
+    async def answer(program: SampleProgram) -> TrialAnswer:
+        answer = await _answer(app, corpus, program, expected[program.question])
+        report(answer)
+        return answer
 
-    async with trio.open_nursery() as nursery:
-        for _ in range(SIDE_BY_SIDE):
-            nursery.start_soon(work)
-    return tuple(answers[program.language] for program in programs)
+    return await work_through(programs, answer, SIDE_BY_SIDE)
 
 
-def _expected(corpus: Corpus, programs: list[SampleProgram]) -> dict[str, int]:
+def _work_out_answers(corpus: Corpus, programs: list[SampleProgram]) -> dict[str, int]:
     asked = {program.question for program in programs}
     return {name: QUESTIONS[name].answer(corpus.content) for name in asked}
 
 
-async def _answer(app: App, corpus: Corpus, program: SampleProgram, expected: int) -> Answered:
+async def _answer(app: App, corpus: Corpus, program: SampleProgram, expected: int) -> TrialAnswer:
     request = Request(program.language, code=program.code, timeout_s=RUN_S_MAX)
     try:
         result = (await app.execute(request)).result
     except ContextModeError as error:
-        return _unanswered(program, expected, str(error))
+        return _build_unanswered(program, expected, str(error))
     printed = result.stdout.text.strip()
-    return Answered(
+    return TrialAnswer(
         language=program.language,
         question=QUESTIONS[program.question].text,
         expected=expected,
@@ -195,28 +195,29 @@ async def _answer(app: App, corpus: Corpus, program: SampleProgram, expected: in
     )
 
 
-def _unanswered(program: SampleProgram, expected: int, why: str) -> Answered:
+def _build_unanswered(program: SampleProgram, expected: int, why: str) -> TrialAnswer:
     text = QUESTIONS[program.question].text
-    return Answered(program.language, text, expected, why, False, "not_run", 0.0, 0, 0, "none")
+    return TrialAnswer(program.language, text, expected, why, False, "not_run", 0.0, 0, 0, "none")
 
 
-async def _list_and_search(app: App, corpus: Corpus) -> Listed | None:
-    """Print something large, and ask for three of its lines by a word that only they have."""
+async def _list_and_search(app: App, corpus: Corpus) -> LargeOutput | None:
+    """Print something large, and search for three of its lines by a word that only they have."""
     try:
         answer = await app.execute(Request("shell", code=LISTING, timeout_s=RUN_S_MAX))
     except ContextModeError:
         return None
     if answer.kept is None:
         return None
-    printed = await trio.to_thread.run_sync(listing, corpus.content)
+    printed = await trio.to_thread.run_sync(build_listing, corpus.content)
     (stream,) = answer.kept.streams
-    exact = await app.text(stream.source_id) == printed
+    exact = await app.read(lambda library: library.store.text(stream.source_id)) == printed
     searches = []
-    for word, line in rare_words(printed):
-        search = await app.search(SearchRequest((word,), limit=1, source=answer.kept.output_id))
+    for word, line in find_rare_words(printed):
+        request = SearchRequest((word,), limit=1, source=answer.kept.output_id)
+        search = await app.read(partial(Library.search, request=request))
         searches.append(_check(search.queries[0].hits, word, line, printed, exact))
     shown = answer.result.stdout
-    return Listed(
+    return LargeOutput(
         bytes_total=shown.bytes_total,
         bytes_returned=shown.bytes_total - shown.bytes_omitted,
         bytes_indexed=answer.kept.bytes_indexed,
@@ -225,20 +226,20 @@ async def _list_and_search(app: App, corpus: Corpus) -> Listed | None:
     )
 
 
-def listing(content: bytes) -> bytes:
-    """What the listing program must print, byte for byte."""
+def build_listing(content: bytes) -> bytes:
+    """Work out what the listing program must print, byte for byte."""
     lines = content.split(b"\n")[:-1]
     return b"".join(b"%d:%s\n" % (n, line) for n, line in enumerate(lines, 1) if b"def " in line)
 
 
-def rare_words(printed: bytes) -> list[tuple[str, bytes]]:
-    """Words that occur once, spread over the text, each with its line."""
+def find_rare_words(printed: bytes) -> list[tuple[str, bytes]]:
+    """Find words that occur once, spread over the text, each with its line."""
     lowered = printed.lower()
     lines = printed.split(b"\n")[:-1]
     found: dict[str, bytes] = {}
     for number in range(1, SEARCHES + 1):
         for line in lines[number * len(lines) // (SEARCHES + 1) :]:
-            plain = (word.decode() for word in WORD.findall(line) if _only_one(word, lowered))
+            plain = (word.decode() for word in WORD.findall(line) if _is_unique(word, lowered))
             fresh = next((word for word in plain if word not in found), None)
             if fresh:
                 found[fresh] = line
@@ -246,14 +247,16 @@ def rare_words(printed: bytes) -> list[tuple[str, bytes]]:
     return list(found.items())
 
 
-def _only_one(word: bytes, lowered: bytes) -> bool:
-    """Whether it is a plain word and nothing else has its stem, not even inside an identifier."""
+def _is_unique(word: bytes, lowered: bytes) -> bool:
+    """Tell whether it is a plain word and nothing else has its stem, not even inside an
+    identifier."""
     plain = len(word) >= WORD_LENGTH_MIN and word.isalpha() and word.islower()
     return plain and lowered.count(word[:STEM_LENGTH]) == 1
 
 
 def _check(hits: tuple[Any, ...], word: str, line: bytes, printed: bytes, exact: bool) -> Found:
-    """Right is the one chunk that holds the line, with the very bytes that were printed."""
+    """Check that the hit is the chunk that holds the line, with the very bytes that were
+    printed."""
     shown = line.decode("utf-8", "replace").strip()
     if not hits:
         return Found(word, shown, "", 0, 0, False)
@@ -263,7 +266,7 @@ def _check(hits: tuple[Any, ...], word: str, line: bytes, printed: bytes, exact:
     return Found(word, shown, hit.source, hit.start_byte, hit.end_byte, correct)
 
 
-def _wrong(answers: tuple[Answered, ...], listed: Listed | None) -> list[str]:
+def _judge(answers: tuple[TrialAnswer, ...], listed: LargeOutput | None) -> list[str]:
     wrong = [
         f"{a.language}: {a.status}, printed {a.printed!r}, expected {a.expected}"
         for a in answers

@@ -1,1 +1,1 @@
-"""Pages from the web: fetched under the rules, within bounds, as text that can be searched."""
+"""Pages from the web, fetched under the rules and within bounds, as text that can be searched."""

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from ctxmode.render.amounts import age, size
 from ctxmode.render.highlight import one_line
-from ctxmode.render.results import age, size
 
 PREVIEW_BYTES = 2048
 PREVIEW_BYTES_OF_SEVERAL = 320
@@ -69,7 +69,7 @@ class FetchAnswer:
 
 
 def fetch_text(answer: FetchAnswer) -> str:
-    """One page with its beginning; of several a line each and their first words."""
+    """Write one page with its beginning; of several a line each and their first words."""
     limit = PREVIEW_BYTES if len(answer.pages) == 1 else PREVIEW_BYTES_OF_SEVERAL
     return "\n\n".join(_page_text(page, limit) for page in answer.pages)
 

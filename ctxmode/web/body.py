@@ -12,12 +12,8 @@ _GZIP_OR_ZLIB, _RAW = 47, -15
 
 
 async def read_bounded(chunks: AsyncIterator[bytes], encoding: str, bytes_max: int) -> bytes:
-    """All of it.
-
-    Raises:
-        FetchError: it is larger than `bytes_max`, before or after decompression, in an encoding
-            that was not asked for, or damaged.
-    """
+    """Read all of it. A FetchError says that it is larger than `bytes_max`, before or after
+    decompression, damaged, or in an encoding that was not asked for."""
     names = [name.strip().lower() for name in encoding.split(",")]
     names = [name for name in names if name not in ("", "identity")]
     if len(names) > 1 or any(name not in ("gzip", "x-gzip", "deflate") for name in names):
@@ -43,7 +39,7 @@ def too_large(bytes_max: int) -> FetchError:
 
 
 class _Inflate:
-    """Decompression that stops at a number of bytes, however little it takes to ask for more."""
+    """A decompressor that stops at a number of bytes, however few bytes demand more."""
 
     def __init__(self, bytes_max: int) -> None:
         self._room = self._bytes_max = bytes_max
@@ -53,7 +49,7 @@ class _Inflate:
     def feed(self, data: bytes) -> bytes:
         out = bytearray()
         while data:
-            piece = self._inflated(data)
+            piece = self._inflate(data)
             self._begun = True
             if len(piece) > self._room:
                 raise too_large(self._bytes_max)
@@ -67,7 +63,7 @@ class _Inflate:
                 self._stream = zlib.decompressobj(_GZIP_OR_ZLIB)
         return bytes(out)
 
-    def _inflated(self, data: bytes) -> bytes:
+    def _inflate(self, data: bytes) -> bytes:
         try:
             return self._stream.decompress(data, self._room + 1)
         except zlib.error as error:

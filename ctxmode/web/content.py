@@ -1,4 +1,4 @@
-"""What a page's bytes are, as UTF-8 text that the store can detect, convert and cut."""
+"""A page's bytes as UTF-8 text that the store can detect, convert and cut."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _TEXT_TYPES = re.compile(
 )
 _META_CHARSET = re.compile(rb"""(?is)<meta[^<>]{1,200}?charset\s*=\s*["']?([a-z0-9._:-]{1,40})""")
 _HEADER_CHARSET = re.compile(r"""(?i)charset\s*=\s*["']?([a-z0-9._:-]{1,40})""")
-# Codecs of Python's that no page is written in: of names, and of source. The time that the first
-# takes grows with the square of the length: a megabyte would hold up everything for a minute.
+# Python's codecs for names and for source, in which no page is written. The time of the first grows
+# with the square of the length: a megabyte would take a minute.
 _NO_CHARSETS = frozenset(("punycode", "idna", "unicode-escape", "raw-unicode-escape", "utf-7"))
 _SNIFF_BYTES = 8192
 
@@ -43,11 +43,7 @@ class Content:
 
 
 async def content_of(response: Response) -> Content:
-    """The text of an answer.
-
-    Raises:
-        FetchError: it is nothing that can be read as text.
-    """
+    """Convert an answer to text; a FetchError says that it holds none."""
     media_type = response.content_type.partition(";")[0].strip().lower()
     body = response.body
     if body.startswith(b"%PDF-") or (media_type == "application/pdf" and body):
@@ -58,7 +54,7 @@ async def content_of(response: Response) -> Content:
             f"it is {media_type or 'binary'}, which holds no text", "Fetch a page, or its text."
         )
     kind = detect(body[:_SNIFF_BYTES], media_type=media_type if known else None).kind
-    text, said = _decoded(body, response.content_type, kind)
+    text, said = _decode(body, response.content_type, kind)
     title = title_of(text.decode("utf-8", "replace")) if kind == "html" else None
     return Content(text, media_type if known else None, title, said, response.url)
 
@@ -71,9 +67,9 @@ def _undecodable(body: bytes) -> bool:
     return False
 
 
-def _decoded(body: bytes, content_type: str, kind: str) -> tuple[bytes, str | None]:
-    """The body in UTF-8, and what it was in. A byte order mark goes before what the header says,
-    that before what the page says; where all are wrong it is read as browsers read it."""
+def _decode(body: bytes, content_type: str, kind: str) -> tuple[bytes, str | None]:
+    """Convert the body to UTF-8; return what it was in. A byte order mark goes before the header,
+    that before the page's own word; where all are wrong it is read as browsers read it."""
     marked, encoding = as_utf8(body)
     if encoding is not None:
         return marked, f"{encoding} to UTF-8"

@@ -1,5 +1,5 @@
-"""One address over HTTP: every hop is judged, resolved once, and asked at the very address that was
-checked, so that no name can lead elsewhere a moment later."""
+"""One address over HTTP: every hop is judged and resolved once. The request goes to the very
+address that was checked, so that no name can lead elsewhere a moment later."""
 
 from __future__ import annotations
 
@@ -54,23 +54,20 @@ async def get(
     bounds: Bounds,
     validators: ValidatorsOf = lambda _: None,
 ) -> Response:
-    """What `url` answers, after its redirects; each hop is sent its own `validators`.
-
-    Raises:
-        FetchError: a hop is forbidden, fails, or exceeds a bound.
-    """
+    """Fetch what `url` answers, after its redirects; each hop is sent its own `validators`. A
+    FetchError says that a hop is forbidden, fails, or exceeds a bound."""
     with trio.move_on_after(bounds.total_s):
-        return await _followed(_target(url, ""), judge, network, bounds, validators)
+        return await _follow(_resolve_target(url, ""), judge, network, bounds, validators)
     raise FetchError(f"it took longer than {bounds.total_s:g} s", "Try again, or give it longer.")
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """The addresses of a host by the system's resolver, each once, in its order."""
+    """Look up the addresses of a host by the system's resolver, each once, in its order."""
     found = await trio.socket.getaddrinfo(host, port, type=trio.socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-async def _followed(
+async def _follow(
     url: str, judge: Judge, network: Network, bounds: Bounds, validators: ValidatorsOf
 ) -> Response:
     passed = [url]
@@ -79,11 +76,11 @@ async def _followed(
         checked = check_url(url, allow_private=network.allow_private)
         if not checked.allowed:
             raise FetchError(f"{url} may not be fetched: {checked.refused}")
-        hop = _Hop(url, checked, await _addresses(checked, network), validators(url))
-        answer = await _asked(hop, network, bounds)
+        hop = _Hop(url, checked, await _look_up(checked, network), validators(url))
+        answer = await _ask(hop, network, bounds)
         if isinstance(answer, Response):
             return answer
-        url = _target(url, answer)
+        url = _resolve_target(url, answer)
         if url in passed:
             raise FetchError(f"it redirects in a circle, back to {url}")
         if len(passed) > bounds.redirects_max:
@@ -91,16 +88,16 @@ async def _followed(
         passed.append(url)
 
 
-def _target(url: str, location: str) -> str:
-    """Where a redirect at `url` leads, without a fragment."""
+def _resolve_target(url: str, location: str) -> str:
+    """Find where a redirect at `url` leads, without a fragment."""
     try:
         return urldefrag(urljoin(url, location)).url
     except ValueError as error:
         raise FetchError(f"{location or url!r} is malformed: {error}") from error
 
 
-async def _addresses(checked: CheckedUrl, network: Network) -> Sequence[str]:
-    """Where the host is, each place checked; none may be forbidden."""
+async def _look_up(checked: CheckedUrl, network: Network) -> Sequence[str]:
+    """Look up where the host is and check each place; none may be forbidden."""
     try:
         found = await network.resolve(checked.host, checked.port)
     except (OSError, UnicodeError) as error:
@@ -114,18 +111,18 @@ async def _addresses(checked: CheckedUrl, network: Network) -> Sequence[str]:
     return found
 
 
-async def _asked(hop: _Hop, network: Network, bounds: Bounds) -> Response | str:
-    """The answer of one hop, or where it sends us; a server that asks to wait is obeyed."""
+async def _ask(hop: _Hop, network: Network, bounds: Bounds) -> Response | str:
+    """Return the answer of one hop, or where it redirects; wait where the server asks for it."""
     certificates = network.certificates or ssl.create_default_context()
     async with httpx2.AsyncClient(
         verify=certificates, trust_env=False, follow_redirects=False, timeout=bounds.idle_s
     ) as client:
         for attempt in range(bounds.retries_max + 1):
-            response = await _sent(client, hop)
+            response = await _send(client, hop)
             try:
-                wait_s = _asked_to_wait(response)
+                wait_s = _find_wait(response)
                 if wait_s is None:
-                    return await _taken(hop.url, response, bounds)
+                    return await _read_answer(hop.url, response, bounds)
             finally:
                 with trio.CancelScope(shield=True, deadline=trio.current_time() + 1):
                     await response.aclose()
@@ -138,7 +135,7 @@ async def _asked(hop: _Hop, network: Network, bounds: Bounds) -> Response | str:
     raise AssertionError("unreachable")
 
 
-def _headers(hop: _Hop) -> dict[str, str]:
+def _build_headers(hop: _Hop) -> dict[str, str]:
     checked, validators = hop.checked, hop.validators
     host = f"[{checked.host}]" if ":" in checked.host else checked.host
     default = {"http": 80, "https": 443}[checked.scheme]
@@ -155,8 +152,9 @@ def _headers(hop: _Hop) -> dict[str, str]:
     return headers
 
 
-async def _sent(client: httpx2.AsyncClient, hop: _Hop) -> httpx2.Response:
-    """The answer's head, from the first of the checked addresses that takes the connection."""
+async def _send(client: httpx2.AsyncClient, hop: _Hop) -> httpx2.Response:
+    """Return the answer's head, from the first of the checked addresses that takes the
+    connection."""
     failure: Exception | None = None
     for address in hop.addresses:
         try:
@@ -164,8 +162,8 @@ async def _sent(client: httpx2.AsyncClient, hop: _Hop) -> httpx2.Response:
             request = client.build_request(
                 "GET",
                 target,
-                headers=_headers(hop),
-                # The certificate must be the name's, though the connection is to an address.
+                headers=_build_headers(hop),
+                # The certificate must bear the name, though the connection goes to an address.
                 extensions={"sni_hostname": hop.checked.host},
                 timeout=client.timeout,
             )
@@ -177,10 +175,10 @@ async def _sent(client: httpx2.AsyncClient, hop: _Hop) -> httpx2.Response:
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             failure = error
             break
-    raise _failed(hop.checked.host, failure) from failure
+    raise _build_error(hop.checked.host, failure) from failure
 
 
-async def _taken(url: str, response: httpx2.Response, bounds: Bounds) -> Response | str:
+async def _read_answer(url: str, response: httpx2.Response, bounds: Bounds) -> Response | str:
     status, headers = response.status_code, response.headers
     if status == NOT_MODIFIED:
         return Response(url, unchanged=True)
@@ -198,7 +196,7 @@ async def _taken(url: str, response: httpx2.Response, bounds: Bounds) -> Respons
         async with aclosing(response.aiter_raw()) as chunks:
             body = await read_bounded(chunks, encoding, bounds.bytes_max)
     except httpx2.HTTPError as error:
-        raise _failed(url, error) from error
+        raise _build_error(url, error) from error
     return Response(
         url,
         body,
@@ -208,8 +206,8 @@ async def _taken(url: str, response: httpx2.Response, bounds: Bounds) -> Respons
     )
 
 
-def _asked_to_wait(response: httpx2.Response) -> float | None:
-    """How many seconds a busy server asks to wait; None where it does not."""
+def _find_wait(response: httpx2.Response) -> float | None:
+    """Return how many seconds a busy server asks to wait; None where it does not."""
     given = response.headers.get("retry-after", "").strip()
     if response.status_code not in WAITS or not given:
         return None
@@ -219,23 +217,23 @@ def _asked_to_wait(response: httpx2.Response) -> float | None:
     return None if moment is None else max(0.0, email.utils.mktime_tz(moment) - time.time())
 
 
-def _failed(where: str, error: Exception | None) -> FetchError:
+def _build_error(where: str, error: Exception | None) -> FetchError:
     tls = _ssl_error(error)
     if tls is not None:
         reason = getattr(tls, "verify_message", "") or tls.reason or str(tls)
         return FetchError(f"{where} cannot prove who it is: {reason}")
     if isinstance(error, httpx2.TimeoutException):
         return FetchError(f"{where} did not answer in time")
-    causes = (str(cause) for cause in _causes(error))
+    causes = (str(cause) for cause in _list_causes(error))
     reason = next((words for words in causes if words), type(error).__name__)
     return FetchError(f"{where} failed: {reason}")
 
 
 def _ssl_error(error: BaseException | None) -> ssl.SSLError | None:
-    return next((cause for cause in _causes(error) if isinstance(cause, ssl.SSLError)), None)
+    return next((cause for cause in _list_causes(error) if isinstance(cause, ssl.SSLError)), None)
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def _list_causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

@@ -1,4 +1,4 @@
-"""What fetching is bounded by, and what one address answered."""
+"""The bounds of fetching, and the answer of one address."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class FetchError(ContextModeError):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one address may cost. `bytes_max` holds before and after decompression; `retry_s_max` is
-    the longest wait that a server may ask for."""
+    """The most that one address may cost. `bytes_max` holds before and after decompression;
+    `retry_s_max` is the longest wait that a server may ask for."""
 
     total_s: float = 30.0
     idle_s: float = 10.0
@@ -44,7 +44,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Validators:
-    """By what a server can tell that a page is still the one we have."""
+    """What a server can compare to say that a page has not changed."""
 
     etag: str | None = None
     last_modified: str | None = None

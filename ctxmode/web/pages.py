@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -14,10 +14,10 @@ import trio
 
 import kb
 import policy
-from ctxmode.error_translation import translate_errors
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, UsageError, translate_errors
 from ctxmode.operations import audit
 from ctxmode.operations.library import Library
+from ctxmode.operations.side_by_side import work_through
 from ctxmode.render.progress_line import OnProgress, ignore_progress
 from ctxmode.web import http
 from ctxmode.web.answers import PREVIEW_BYTES, FetchAnswer, PageAnswer, PageStatus
@@ -35,7 +35,7 @@ URLS_MAX = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PageRequest:
     """One address, and under which label it is to be kept; none is the address itself."""
 
     url: str
@@ -47,7 +47,7 @@ class FetchRequest:
     """Addresses. Within `ttl_s` of the last time no server is asked, after it only for what
     changed; 0 always asks. `force` fetches anew whatever is kept."""
 
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[PageRequest, ...]
     ttl_s: float = DAY_S
     force: bool = False
     concurrency: int = 4
@@ -61,37 +61,22 @@ async def fetch(
     writing: trio.CapacityLimiter,
     on_progress: OnProgress = ignore_progress,
 ) -> FetchAnswer:
-    """Every address; one that fails is a value. `writing` is held by whoever writes to the store,
-    `on_progress` gets how many are done.
-
-    Raises:
-        UsageError: there is no address, or there are too many.
-    """
+    """Fetch every address; one that fails is a value. `writing` is held by whoever writes to the
+    store. A UsageError says that there is no address, or that there are too many."""
     if not request.wanted:
         raise UsageError("no address is given", "Give a URL, such as https://example.org/docs.")
     if len(request.wanted) > URLS_MAX:
         raise UsageError(f"more than {URLS_MAX} addresses at once", "Ask for fewer.")
     with translate_errors():
         rules = await trio.to_thread.run_sync(library.rules)
-    desk = _Desk(library, request, network, writing, rules)
-    answers: dict[int, PageAnswer] = {}
-    # Workers that take from one iterator: as many at once as asked for, and no more.
-    waiting = iter(enumerate(request.wanted))
-
-    async def work(waiting: Iterator[tuple[int, Wanted]]) -> None:
-        for number, wanted in waiting:
-            answers[number] = await desk.answer(wanted)
-            on_progress(len(answers), len(request.wanted))
-
-    async with trio.open_nursery() as nursery:
-        for _ in range(max(1, min(request.concurrency, CONCURRENCY_MAX, len(request.wanted)))):
-            nursery.start_soon(work, waiting)
-    return FetchAnswer(tuple(answers[number] for number in range(len(request.wanted))))
+    fetcher = _PageFetcher(library, request, network, writing, rules)
+    workers = min(request.concurrency, CONCURRENCY_MAX)
+    return FetchAnswer(await work_through(request.wanted, fetcher.answer, workers, on_progress))
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
-    """What every address of one request has in common."""
+class _PageFetcher:
+    """Fetches the addresses of one request."""
 
     library: Library
     request: FetchRequest
@@ -99,20 +84,20 @@ class _Desk:
     writing: trio.CapacityLimiter
     rules: policy.Rules
 
-    async def answer(self, wanted: Wanted) -> PageAnswer:
+    async def answer(self, wanted: PageRequest) -> PageAnswer:
         try:
             with translate_errors():
-                return await self._fetched(wanted)
+                return await self._fetch(wanted)
         except ContextModeError as error:
             return PageAnswer(redact(wanted.url).text, PageStatus.FAILED, error=str(error))
 
-    async def _fetched(self, wanted: Wanted) -> PageAnswer:
+    async def _fetch(self, wanted: PageRequest) -> PageAnswer:
         self._judge(wanted.url)  # a rule holds for what is kept already, too
         known = await trio.to_thread.run_sync(pages.find, self.library.store, wanted.url)
         if known is not None and not self.request.force:
             source = await self._source(known)
             if source is not None and time.time() - known.fetched_at < self.request.ttl_s:
-                return await self._kept(wanted, known, source, PageStatus.CACHED)
+                return await self._build_answer(wanted, known, source, PageStatus.CACHED)
             known = known if source is not None else None
 
         def validators(url: str) -> Validators | None:
@@ -132,8 +117,8 @@ class _Desk:
                 raise FetchError("its server says that it is unchanged, but nothing is kept of it")
             await self._write(partial(pages.confirm, self.library.store, wanted.url))
             source = self.library.store.source(known.source_id)
-            return await self._kept(wanted, known, source, PageStatus.UNCHANGED)
-        return await self._added(wanted, response, await content_of(response))
+            return await self._build_answer(wanted, known, source, PageStatus.UNCHANGED)
+        return await self._add(wanted, response, await content_of(response))
 
     def _judge(self, url: str) -> None:
         allow_private = self.network.allow_private
@@ -152,12 +137,12 @@ class _Desk:
             sys.stderr.write(f"context-mode: {problem}\n")
 
     async def _source(self, known: pages.Page) -> kb.Source | None:
-        """The source of a page that was fetched before, if it still stands for it."""
+        """Read the source of a page that was fetched before, if it still stands for it."""
         source = await trio.to_thread.run_sync(self.library.store.source, known.source_id)
         expired = source.expires_at is not None and source.expires_at <= time.time()
         return None if expired or source.superseded_by is not None else source
 
-    async def _added(self, wanted: Wanted, response: Response, content: Content) -> PageAnswer:
+    async def _add(self, wanted: PageRequest, response: Response, content: Content) -> PageAnswer:
         spec = kb.SourceSpec(
             label_of(wanted),
             kb.Origin.FETCH,
@@ -181,10 +166,10 @@ class _Desk:
         source = await trio.to_thread.run_sync(self.library.store.source, indexed.source_id)
         if known is None:
             raise FetchError("it was purged as soon as it was kept")
-        return await self._kept(wanted, known, source, PageStatus.NEW)
+        return await self._build_answer(wanted, known, source, PageStatus.NEW)
 
-    async def _kept(
-        self, wanted: Wanted, known: pages.Page, source: kb.Source, status: PageStatus
+    async def _build_answer(
+        self, wanted: PageRequest, known: pages.Page, source: kb.Source, status: PageStatus
     ) -> PageAnswer:
         text = partial(self.library.store.text, source.id, 0, 2 * PREVIEW_BYTES)
         preview = (await trio.to_thread.run_sync(text)).decode("utf-8", "ignore")
@@ -207,7 +192,7 @@ class _Desk:
         return await trio.to_thread.run_sync(call, limiter=self.writing)
 
 
-def label_of(wanted: Wanted) -> str:
-    """What a page is found by: its address without secrets, after the label that was given."""
+def label_of(wanted: PageRequest) -> str:
+    """Name a page by its address without secrets, after the label that was given."""
     url = redact(wanted.url).text
     return f"{wanted.source}::{url}" if wanted.source else url

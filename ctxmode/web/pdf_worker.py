@@ -13,7 +13,7 @@ TEXT_BYTES_MAX = 20 * 1024 * 1024
 
 
 def main() -> int:
-    """0 and the text, or 1 and the reason on stderr."""
+    """Write the text and return 0, or the reason on stderr and return 1."""
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S_MAX, CPU_S_MAX))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
     data = sys.stdin.buffer.read()

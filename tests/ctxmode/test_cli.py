@@ -8,8 +8,8 @@ import pytest
 
 from ctxmode import __version__, cli, exit_codes
 from ctxmode.commands.table import VERBS
-from ctxmode.errors import ContextModeError, UsageError, sole
-from ctxmode.repl import conversation
+from ctxmode.errors import ContextModeError, UsageError, unwrap
+from ctxmode.repl import session
 
 
 @pytest.mark.parametrize("argument", ["--version", "-V"])
@@ -119,8 +119,8 @@ def test_a_reader_that_leaves_is_no_error():
 
 def test_the_sole_exception_of_nested_groups_is_found():
     error = UsageError("x")
-    assert sole(BaseExceptionGroup("a", [ExceptionGroup("b", [error])])) is error
-    assert sole(error) is error
+    assert unwrap(BaseExceptionGroup("a", [ExceptionGroup("b", [error])])) is error
+    assert unwrap(error) is error
 
 
 def _raiser(error):
@@ -132,8 +132,8 @@ def _raiser(error):
 
 @pytest.mark.parametrize(
     "tell",
-    [lambda text: cli._report(ContextModeError(text, text)), conversation.say],
-    ids=["an error", "a conversation"],
+    [lambda text: cli._report(ContextModeError(text, text)), session.say],
+    ids=["an error", "a session"],
 )
 def test_what_is_said_is_no_order_to_a_terminal(capsys, tell):
     tell("a file\x1b[2J\rof\nothers")

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ctxmode.pipelines.cache import CaseCache
-from ctxmode.pipelines.model import Outcome, Verdict
+from ctxmode.pipelines.model import CaseStatus, Outcome
 
 PIPELINE = """\
 [[step]]
@@ -195,7 +195,7 @@ def test_the_cache_keeps_no_content_that_a_link_leads_to(tmp_path):
     folder.mkdir(parents=True)
     secret.write_text("secret")
     (folder / "fine").write_text("fine")
-    outcome = Outcome("n", "n", 1, Verdict.PASSED, artifacts=(str(folder / "fine"),))
+    outcome = Outcome("n", "n", 1, CaseStatus.PASSED, artifacts=(str(folder / "fine"),))
     cache = CaseCache(tmp_path / "cache", tmp_path)
     cache.store("control", outcome, folder)
     assert cache.load("control", folder) is not None

@@ -10,7 +10,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 from mcp.types import ListRootsResult, Root
 
-from ctxmode.mcp.tools import offered
+from ctxmode.mcp.tools import list_offered
 from tests.ctxmode.web.site import answer, serving
 from tests.e2e.conversing import ALL_S_MAX, connected, text
 
@@ -19,7 +19,7 @@ async def test_the_tools_are_listed(place):
     async with connected(place) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}
     assert "ctx_execute" in names
-    assert names == set(offered())
+    assert names == set(list_offered())
 
 
 async def test_hooks_know_of_a_server_before_its_first_call(place):

@@ -12,8 +12,8 @@ from policy.strict_json import strict_json
 SMALL_BYTES = 64 * 1024  # parsed in place: well below a millisecond
 
 
-async def whole(receive: Receive, bytes_max: int) -> list[Message]:
-    """The messages of a body, up to its end or to more than `bytes_max`."""
+async def receive_body(receive: Receive, bytes_max: int) -> list[Message]:
+    """Receive the messages of a body, up to its end or to more than `bytes_max`."""
     messages: list[Message] = []
     size = 0
     while size <= bytes_max:
@@ -25,18 +25,18 @@ async def whole(receive: Receive, bytes_max: int) -> list[Message]:
     return messages
 
 
-async def problem(messages: Sequence[Message], bytes_max: int) -> str:
-    """What is wrong with a body as JSON; empty if nothing, or if it is refused for another reason:
-    it is too large, or its sender has left."""
+async def find_problem(messages: Sequence[Message], bytes_max: int) -> str:
+    """Say what is wrong with a body as JSON; nothing of one that is too large or cut off, which is
+    refused elsewhere."""
     body = b"".join(message.get("body", b"") for message in messages)
     if len(body) > bytes_max or messages[-1]["type"] != "http.request":
         return ""
     if len(body) <= SMALL_BYTES:
-        return _problem(body)
-    return await trio.to_thread.run_sync(_problem, body)
+        return _find_problem(body)
+    return await trio.to_thread.run_sync(_find_problem, body)
 
 
-def _problem(body: bytes) -> str:
+def _find_problem(body: bytes) -> str:
     try:
         value = strict_json(body.decode("utf-8"))
     except RecursionError:
@@ -52,11 +52,11 @@ def _problem(body: bytes) -> str:
     return ""
 
 
-def again(messages: Sequence[Message], receive: Receive) -> Receive:
-    """Gives what was received once more, then what comes."""
+def replay(messages: Sequence[Message], receive: Receive) -> Receive:
+    """Give what was received once more, then what comes."""
     left = list(reversed(messages))
 
-    async def received() -> Message:
+    async def receive_again() -> Message:
         return left.pop() if left else await receive()
 
-    return received
+    return receive_again

@@ -1,7 +1,7 @@
 """The connections over which HTTP/1.1 is spoken: so many at once, and none that waits for ever.
 
-Hypercorn's protocol does the talking. Its own server would speak HTTP/2 with whoever asks for it,
-token or not, and wait for him without a deadline, as it does for one that takes no answer.
+Hypercorn's protocol speaks it. Hypercorn's own server would speak HTTP/2 without a token, and wait
+without a deadline for clients that send or take nothing.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ Stream = trio.SocketStream | trio.SSLStream[trio.SocketStream]
 
 
 class Connections:
-    """Those that are open, the oldest first. `app` is ASGI."""
+    """The open connections, the oldest first. `app` is ASGI."""
 
     def __init__(self, app: Any, settings: Hypercorn, at_once: int = CONNECTIONS_MAX) -> None:  # noqa: ANN401 - hypercorn and starlette type it differently
         self.app = wrap_app(app, 0, "asgi")
         self.settings = settings
         self.context = WorkerContext(None)
         self._at_once = at_once
-        self._open: dict[_Connection, None] = {}
+        self._open: dict[_HttpConnection, None] = {}
 
     async def serve(self, listener: trio.SocketListener) -> None:
-        """Until cancelled; over TLS if the settings have a certificate."""
+        """Serve until cancelled; over TLS if the settings have a certificate."""
         served: trio.abc.Listener[Any] = listener
         if tls := self.settings.create_ssl_context():
             served = trio.SSLListener(listener, tls, https_compatible=True)
@@ -59,9 +59,9 @@ class Connections:
                 connection.drop()
 
     async def _one(self, stream: Stream) -> None:
-        connection = _Connection(stream, self)
+        connection = _HttpConnection(stream, self)
         if len(self._open) >= self._at_once:
-            # Who has not asked for anything makes room; if all have, the newcomer is one too many.
+            # An idle connection makes room; if none is idle, the new one is dropped.
             next((known for known in self._open if known.is_idle), connection).drop()
         self._open[connection] = None
         try:
@@ -74,13 +74,14 @@ class Connections:
 
 
 class _Http1(H11Protocol):
-    """Who asks to go on in HTTP/2 is answered in HTTP/1.1 (RFC 9110, section 7.8)."""
+    """HTTP/1.1 alone: a client that asks to go on in HTTP/2 is answered in HTTP/1.1 (RFC 9110,
+    section 7.8)."""
 
     async def _check_protocol(self, event: h11.Request) -> None:
         pass
 
     async def _send_error_response(self, status_code: int) -> None:
-        """What is no request at all is refused in words, too."""
+        """Refuse in words what is no request at all."""
         headers: list[tuple[bytes, bytes]] = [
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(NO_REQUEST)),
@@ -92,8 +93,8 @@ class _Http1(H11Protocol):
         await self._send_h11_event(h11.EndOfMessage())
 
 
-class _Connection:
-    """One of them. It `is_idle` while it waits for the head of a request."""
+class _HttpConnection:
+    """One connection. It `is_idle` while it waits for the head of a request."""
 
     def __init__(self, stream: Stream, others: Connections) -> None:
         self.is_idle = True
@@ -114,7 +115,7 @@ class _Connection:
         self._socket.close()
 
     async def run(self) -> None:
-        """Until either side ends it, or it is silent for too long."""
+        """Serve it until either side ends it, or it is silent for too long."""
         with contextlib.suppress(*GONE, trio.TooSlowError):
             if isinstance(self._stream, trio.SSLStream):
                 with trio.fail_after(HANDSHAKE_S_MAX):
@@ -149,7 +150,7 @@ class _Connection:
         self._patience.deadline = trio.current_time() + IDLE_S_MAX if idle else math.inf
 
     async def _send(self, event: Event) -> None:
-        """What the protocol has to say."""
+        """Send what the protocol has to say."""
         if isinstance(event, Updated):
             self._wait(idle=event.idle)
             return
@@ -165,11 +166,8 @@ class _Connection:
         await self._protocol.handle(Closed())
 
     async def _send_all(self, data: bytes) -> None:
-        """In pieces, each whole: an answer that is cut off within one could not go on.
-
-        Raises:
-            trio.ClosedResourceError: the other side does not take it.
-        """
+        """Send in pieces, each whole: an answer that is cut off within one could not go on.
+        trio.ClosedResourceError: the other side does not take it."""
         for start in range(0, len(data), PIECE_BYTES):
             deadline = trio.current_time() + SEND_S_MAX
             with trio.CancelScope(shield=True, deadline=deadline) as late:

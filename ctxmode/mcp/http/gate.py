@@ -1,8 +1,8 @@
 """In front of every HTTP request: Host, Origin, bearer token, and a deadline for the body.
 
-Host is checked because a name that an attacker controls may resolve to the loopback address
-(DNS rebinding), Origin because a browser sends requests for any page; both as the Streamable
-HTTP section of the Model Context Protocol demands.
+The Streamable HTTP section of the Model Context Protocol demands both checks. An attacker's name
+may resolve to the loopback address (DNS rebinding): hence Host. A browser sends requests for any
+page: hence Origin.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ctxmode.mcp.http.tokens import Tokens
 BODY_S_MAX = 30.0
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 OPEN_PATHS = ("/healthz",)
-# Of two, this program and a proxy before it could each go by another.
+# Of two such headers, this program could read one and a proxy before it the other.
 SENT_ONCE = (
     *("host", "origin", "authorization", "content-type", "content-length"),
     *("mcp-session-id", "mcp-protocol-version"),
@@ -37,11 +37,12 @@ class Admission:
     origins: frozenset[str] = frozenset()
 
     def admits_host(self, given: str) -> bool:
-        """Whether requests to this Host, with a port or without, are meant for this server."""
+        """Tell whether requests to this Host, with a port or without, are meant for this server."""
         return _without_port(given).lower() in self.hosts
 
     def admits_origin(self, given: str) -> bool:
-        """Whether a page of this origin may ask: one that was named, or one of this machine."""
+        """Tell whether a page of this origin may ask: one that was named, or one of this
+        machine."""
         scheme, _, rest = given.partition("://")
         local = scheme in ("http", "https") and _without_port(rest).lower() in LOOPBACK
         return given in self.origins or local
@@ -60,29 +61,29 @@ class Gate:
         self._admission = admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle one request."""
         if scope["type"] != "http":
             return  # websockets are not served
         headers = Headers(scope=scope)
         if refusal := self._refusal(scope, headers):
             await refusal(scope, receive, send)
             return
-        await self._app(scope, _hasty(receive), send)
+        await self._app(scope, _limit_time(receive), send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> JSONResponse | None:
-        if why := _ambiguous(headers):
-            return _refused(400, why)
+        if why := _find_ambiguity(headers):
+            return _refuse(400, why)
         if not self._admission.admits_host(headers.get("host", "")):
-            return _refused(421, "this Host is not served here; --allow-host NAME adds one")
+            return _refuse(421, "this Host is not served here; --allow-host NAME adds one")
         origin = headers.get("origin")
         if origin is not None and not self._admission.admits_origin(origin):
-            return _refused(403, "this Origin may not ask; --allow-origin ORIGIN adds one")
+            return _refuse(403, "this Origin may not ask; --allow-origin ORIGIN adds one")
         if scope["path"] in OPEN_PATHS:
             return None
         scheme, _, token = headers.get("authorization", "").partition(" ")
         name = self._admission.tokens.name_of(token.strip()) if scheme.lower() == "bearer" else None
         if name is None:
-            answer = _refused(401, "a bearer token is required: Authorization: Bearer TOKEN")
+            answer = _refuse(401, "a bearer token is required: Authorization: Bearer TOKEN")
             answer.headers["WWW-Authenticate"] = 'Bearer realm="context-mode"'
             return answer
         access = AccessToken(token="", client_id=name, scopes=[])
@@ -90,8 +91,8 @@ class Gate:
         return None
 
 
-def _ambiguous(headers: Headers) -> str:
-    """Why two programs could read these headers differently; nothing if they can't."""
+def _find_ambiguity(headers: Headers) -> str:
+    """Say why two programs could read these headers differently; nothing if they can't."""
     if twice := next((name for name in SENT_ONCE if len(headers.getlist(name)) > 1), None):
         return f"the header {twice} stands there more than once: send one"
     if "transfer-encoding" in headers and "content-length" in headers:
@@ -99,16 +100,16 @@ def _ambiguous(headers: Headers) -> str:
     return ""
 
 
-def _refused(status: int, reason: str) -> JSONResponse:
+def _refuse(status: int, reason: str) -> JSONResponse:
     return JSONResponse({"error": reason}, status)
 
 
-def _hasty(receive: Receive) -> Receive:
-    """Gives up on a body that does not come within its time."""
+def _limit_time(receive: Receive) -> Receive:
+    """Wrap `receive` so that it gives up on a body that does not come within its time."""
     deadline = trio.current_time() + BODY_S_MAX
     complete = False
 
-    async def received() -> Message:
+    async def receive_in_time() -> Message:
         nonlocal complete
         if complete:
             return await receive()
@@ -119,4 +120,4 @@ def _hasty(receive: Receive) -> Receive:
         complete = True
         return {"type": "http.disconnect"}
 
-    return received
+    return receive_in_time

@@ -1,4 +1,4 @@
-"""What `/metrics` tells, in Prometheus's text format."""
+"""The figures behind `/metrics`, in Prometheus's text format."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ class Metrics:
         self._seconds.labels(tool).observe(seconds)
 
     def text(self) -> bytes:
-        """All figures as they are now."""
+        """Write all figures as they are now."""
         return generate_latest(self._registry)

@@ -26,7 +26,7 @@ from ctxmode.mcp.http.metrics import Metrics
 from ctxmode.mcp.http.tokens import Tokens
 from ctxmode.mcp.projects import open_projects
 from ctxmode.mcp.server import build_server
-from ctxmode.mcp.tools import offered
+from ctxmode.mcp.tools import list_offered
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
 CONVERSATIONS_MAX = 256  # of each name of a token
@@ -55,15 +55,12 @@ class Site:
     hosts: frozenset[str] = frozenset()
     origins: frozenset[str] = frozenset()
     others: Mapping[str, Path] = field(default_factory=dict)
-    tools: tuple[str, ...] = offered()
+    tools: tuple[str, ...] = list_offered()
 
 
 async def serve_http(site: Site, address: Address) -> None:
-    """Serve until cancelled.
-
-    Raises:
-        ContextModeError: the address can't be listened on, or storage can't be written.
-    """
+    """Serve until cancelled. A ContextModeError says that the address or the storage cannot be
+    used."""
     log_messages.configure()
     prepare_storage(site.config)
     listener = _listen(address)
@@ -76,7 +73,7 @@ async def serve_http(site: Site, address: Address) -> None:
     settings.include_server_header = False
     admission = Admission(
         site.tokens,
-        frozenset({*LOOPBACK, _bracketed(address.host), *(h.lower() for h in site.hosts)}),
+        frozenset({*LOOPBACK, _bracket(address.host), *(h.lower() for h in site.hosts)}),
         site.origins,
     )
     _announce(site, address, port)
@@ -86,10 +83,8 @@ async def serve_http(site: Site, address: Address) -> None:
 
 
 class Endpoints:
-    """ASGI: the table of paths behind the gate. Made by `open_endpoints` only.
-
-    Each name of a token has conversations of its own, which neither count nor are known to others.
-    """
+    """ASGI: the table of paths behind the gate, made by `open_endpoints` only. Each name of a token
+    has conversations of its own, which neither count nor are known to others."""
 
     def __init__(
         self,
@@ -104,7 +99,7 @@ class Endpoints:
         self._conversations = conversations
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request that the gate let in."""
+        """Answer one request that the gate let in."""
         path = scope["path"].rstrip("/")
         if path in self._folders:
             scope["ctxmode.config.project"] = self._folders[path]
@@ -121,20 +116,20 @@ class Endpoints:
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "POST":
-            messages = await bodies.whole(receive, BODY_BYTES_MAX)
-            if problem := await bodies.problem(messages, BODY_BYTES_MAX):
+            messages = await bodies.receive_body(receive, BODY_BYTES_MAX)
+            if problem := await bodies.find_problem(messages, BODY_BYTES_MAX):
                 await JSONResponse({"error": problem}, 400)(scope, receive, send)
                 return
-            receive = bodies.again(messages, receive)
+            receive = bodies.replay(messages, receive)
         name = scope["user"].username
-        await self._conversations[name].handle_request(scope, receive, _told_when_full(name, send))
+        await self._conversations[name].handle_request(scope, receive, _explain_full(name, send))
 
 
-def _told_when_full(name: str, send: Send) -> Send:
-    """The answer to who has as many conversations as he may, in our words."""
+def _explain_full(name: str, send: Send) -> Send:
+    """Word the answer to a client that has as many conversations as it may."""
     is_full = False
 
-    async def sent(message: Message) -> None:
+    async def send_explained(message: Message) -> None:
         nonlocal is_full
         if message["type"] == "http.response.start" and message["status"] == FULL:
             is_full = True
@@ -151,12 +146,12 @@ def _told_when_full(name: str, send: Send) -> Send:
         elif not is_full:
             await send(message)
 
-    return sent
+    return send_explained
 
 
 @asynccontextmanager
 async def open_endpoints(site: Site) -> AsyncIterator[Endpoints]:
-    """The projects of a site, and for each name of its tokens a house of conversations."""
+    """Open the projects of a site, and for each name of its tokens a manager of conversations."""
     metrics = Metrics()
     async with open_projects(site.config) as projects, AsyncExitStack() as houses:
         server = build_server(lambda: nullcontext(projects), site.tools, metrics.observe)
@@ -192,17 +187,17 @@ def _listen(address: Address) -> socket.socket:
     return listener
 
 
-def _bracketed(host: str) -> str:
+def _bracket(host: str) -> str:
     return f"[{host}]" if ":" in host else host.lower()
 
 
 def _announce(site: Site, address: Address, port: int) -> None:
     scheme = "https" if address.certificate else "http"
-    base = f"{scheme}://{_bracketed(address.host)}:{port}"
+    base = f"{scheme}://{_bracket(address.host)}:{port}"
     lines = [f"serving {site.config.project} at {base}/{ENDPOINT}"]
     lines += [f"serving {f} at {base}/{name}/{ENDPOINT}" for name, f in site.others.items()]
     lines.append(f"bearer tokens: {site.tokens.source}")
-    if address.certificate is None and _bracketed(address.host) not in LOOPBACK:
+    if address.certificate is None and _bracket(address.host) not in LOOPBACK:
         lines.append("warning: without --certificate and --key, tokens travel unencrypted")
     sys.stderr.write("".join(f"context-mode: {line}\n" for line in lines))
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Bearer tokens: where they come from, and whose one is."""
+"""Bearer tokens: where they come from, and whose a token is."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Tokens:
     source: str
 
     def name_of(self, given: str) -> str | None:
-        """Whose token this is. How long it takes tells nothing about the tokens."""
+        """Find whose token this is; the time it takes says nothing about the tokens."""
         found = None
         for token, name in self.names.items():
             if hmac.compare_digest(token.encode(), given.encode()):
@@ -36,13 +36,9 @@ class Tokens:
 
 
 def load_tokens(file: Path | None, environ: Mapping[str, str], default: Path) -> Tokens:
-    """The tokens of `file`, else of CONTEXT_MODE_TOKEN, else of `default`, made if missing.
-
-    A file has a token a line, with a name before it where several people or agents come in.
-
-    Raises:
-        UsageError: a token is too short, or the file can't be read or is open to others.
-    """
+    """Load the tokens of `file`, else of CONTEXT_MODE_TOKEN, else of `default`, made if missing. A
+    line is a token, or a name and a token. A UsageError names a token that is too short, or a file
+    that others can read."""
     if file is not None:
         return Tokens(_read(file), str(file))
     if given := environ.get(VARIABLE):

@@ -37,6 +37,6 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 STAGED_ONLY = changes.TOOL.name
 
 
-def offered(*, staging: bool = False) -> tuple[str, ...]:
-    """The names of the tools that are served where nobody chose any."""
+def list_offered(*, staging: bool = False) -> tuple[str, ...]:
+    """List the names of the tools that are served where nobody chose any."""
     return tuple(name for name in BY_NAME if staging or name != STAGED_ONLY)

@@ -9,9 +9,8 @@ from pydantic import Field
 from ctxmode.mcp import structured
 from ctxmode.mcp.arguments import Arguments
 from ctxmode.mcp.output_schemas import BACKGROUND, RUN, object_schema
-from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.run_reply import background_reply
-from ctxmode.mcp.tool import ANSWER_GRACE_S, RUNS_CODE, Call, Tool, seconds
+from ctxmode.mcp.reply import Reply, background_reply
+from ctxmode.mcp.tool import ANSWER_GRACE_S, RUNS_CODE, CallContext, Tool, seconds
 from ctxmode.render import results
 
 
@@ -23,13 +22,13 @@ class BackgroundArguments(Arguments):
     stop: bool = False
 
 
-async def _call(call: Call, given: BackgroundArguments) -> Reply:
+async def _call(call: CallContext, given: BackgroundArguments) -> Reply:
     if given.handle is None:
-        known = call.app.backgrounds(call.conversation.owner)
+        known = call.app.backgrounds(call.client.owner)
         listed = [structured.background(one, with_output=False) for one in known]
         return Reply(results.backgrounds_text(known), {"background": listed})
     wait_s = seconds(given.wait) or 0
-    owner = call.conversation.owner
+    owner = call.client.owner
     return background_reply(
         await call.app.background(given.handle, wait_s=wait_s, stop=given.stop, owner=owner)
     )

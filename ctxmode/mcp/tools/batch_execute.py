@@ -10,10 +10,9 @@ from pydantic import BeforeValidator, Field
 from ctxmode.mcp import structured
 from ctxmode.mcp.arguments import Arguments, Milliseconds, Query, read_list
 from ctxmode.mcp.output_schemas import FLAG, LIST, QUERIES, object_schema
-from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.run_reply import printed
-from ctxmode.mcp.tool import RUNS_CODE, Call, Tool, run_deadline, seconds
-from ctxmode.operations.batch import BatchCommand, BatchRequest
+from ctxmode.mcp.reply import Reply, count_printed_bytes
+from ctxmode.mcp.tool import RUNS_CODE, CallContext, Tool, run_deadline, seconds
+from ctxmode.operations.batch import BatchCommand, BatchRequest, run_batch
 from ctxmode.render import results
 
 
@@ -56,7 +55,7 @@ class BatchArguments(Arguments):
     query_scope: Literal["batch", "global"] = "batch"
 
 
-async def _call(call: Call, given: BatchArguments) -> Reply:
+async def _call(call: CallContext, given: BatchArguments) -> Reply:
     request = BatchRequest(
         commands=tuple(BatchCommand(c.label, c.command) for c in given.commands),
         queries=tuple(given.queries),
@@ -65,8 +64,8 @@ async def _call(call: Call, given: BatchArguments) -> Reply:
         cwd=given.cwd,
         scope=given.query_scope,
     )
-    answer = await call.app.batch(request, call.caller_midway)
-    produced = sum(printed(one.answer.result) for one in answer.commands if one.answer)
+    answer = await run_batch(call.app, request, call.caller_midway)
+    produced = sum(count_printed_bytes(one.answer.result) for one in answer.commands if one.answer)
     return Reply(results.batch_text(answer), structured.batch(answer), produced=produced)
 
 

@@ -13,7 +13,7 @@ from ctxmode.errors import UsageError
 from ctxmode.mcp.arguments import Arguments
 from ctxmode.mcp.output_schemas import LIST, object_schema
 from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import RUNS_CODE, Call, Tool
+from ctxmode.mcp.tool import RUNS_CODE, CallContext, Tool
 from ctxmode.operations import changes as kept_changes
 
 DIFF_BYTES_MAX = 16 * 1024
@@ -26,9 +26,9 @@ class ChangesArguments(Arguments):
     paths: list[str] = Field([])
 
 
-async def _call(call: Call, given: ChangesArguments) -> Reply:
+async def _call(call: CallContext, given: ChangesArguments) -> Reply:
     """List change sets, show one, apply it with a person's consent, or drop it."""
-    known = kept_changes.Changes(call.app.config)
+    known = kept_changes.ChangeSets(call.app.config)
     if given.id is None:
         listed = await trio.to_thread.run_sync(known.list)
         data = {"changes": [kept_changes.to_json(one) for one in listed]}
@@ -49,7 +49,7 @@ async def _call(call: Call, given: ChangesArguments) -> Reply:
             + kept_changes.commit_text(preview, dry_run=True)[:DIFF_BYTES_MAX],
             "matches": [],
         }
-        if not await call.conversation.consent(question):
+        if not await call.client.consent(question):
             hint = f"A person can: context-mode changes apply {kept.id}"
             return Reply(f"{NO_CONSENT}. {hint}", {"applied": []}, is_error=True)
         done = await trio.to_thread.run_sync(partial(known.apply, kept, given.paths))

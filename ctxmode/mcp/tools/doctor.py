@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from ctxmode.mcp.arguments import Arguments
+from ctxmode.mcp.arguments import NoArguments
 from ctxmode.mcp.output_schemas import OBJECT, object_schema
 from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import READS, Call, Tool
-from ctxmode.render import results
+from ctxmode.mcp.tool import READS, CallContext, Tool
+from ctxmode.render import health
 
 
-class DoctorArguments(Arguments):
-    pass
-
-
-async def _call(call: Call, given: DoctorArguments) -> Reply:
+async def _call(call: CallContext, given: NoArguments) -> Reply:
     del given
     diagnosis = await call.app.doctor()
-    return Reply(results.doctor_text(diagnosis), diagnosis.to_json())
+    return Reply(health.doctor_text(diagnosis), diagnosis.to_json())
 
 
 TOOL = Tool(
@@ -26,7 +22,7 @@ WHEN: a language fails to start, or you need to know which run here and how stro
 WHEN NOT: before ordinary calls: each result names what confined it.
 RETURNS: each language with version or the reason and remedy, the isolation layers, the storage.
 EXAMPLE: {}""",
-    arguments=DoctorArguments,
+    arguments=NoArguments,
     annotations=READS,
     call=_call,
     deadline_s=lambda given: 180.0,

@@ -6,9 +6,8 @@ from pydantic import Field
 
 from ctxmode.mcp.arguments import Arguments, Milliseconds, Strings
 from ctxmode.mcp.output_schemas import BACKGROUND, RUN, object_schema
-from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.run_reply import background_reply, run_reply
-from ctxmode.mcp.tool import RUNS_CODE, Call, Tool, run_deadline, seconds
+from ctxmode.mcp.reply import Reply, background_reply, run_reply
+from ctxmode.mcp.tool import RUNS_CODE, CallContext, Tool, run_deadline, seconds
 from executor.model import Request
 
 
@@ -33,7 +32,7 @@ class ExecuteArguments(Arguments):
     background: bool = Field(False, description="return a handle at once, for ctx_background")
 
 
-async def _call(call: Call, given: ExecuteArguments) -> Reply:
+async def _call(call: CallContext, given: ExecuteArguments) -> Reply:
     request = Request(
         given.language,
         code=given.code,
@@ -45,7 +44,7 @@ async def _call(call: Call, given: ExecuteArguments) -> Reply:
         background=given.background,
         session=given.session,
         fresh=given.fresh,
-        owner=call.conversation.owner,
+        owner=call.client.owner,
     )
     if given.background:
         return background_reply(await call.app.start(request, call.caller))

@@ -6,9 +6,8 @@ from pydantic import Field
 
 from ctxmode.mcp.arguments import Arguments, Milliseconds
 from ctxmode.mcp.output_schemas import RUN, object_schema
-from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.run_reply import run_reply
-from ctxmode.mcp.tool import RUNS_CODE, Call, Tool, run_deadline, seconds
+from ctxmode.mcp.reply import Reply, run_reply
+from ctxmode.mcp.tool import RUNS_CODE, CallContext, Tool, run_deadline, seconds
 from executor.model import Request
 
 
@@ -20,7 +19,7 @@ class ExecuteFileArguments(Arguments):
     intent: str | None = None
 
 
-async def _call(call: Call, given: ExecuteFileArguments) -> Reply:
+async def _call(call: CallContext, given: ExecuteFileArguments) -> Reply:
     request = Request(
         given.language,
         code=given.code,

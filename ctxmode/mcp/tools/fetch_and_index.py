@@ -9,9 +9,9 @@ from pydantic import BeforeValidator, Field
 from ctxmode.mcp.arguments import Arguments, read_list
 from ctxmode.mcp.output_schemas import LIST, object_schema
 from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import ANSWER_GRACE_S, FETCHES, Call, Tool
+from ctxmode.mcp.tool import ANSWER_GRACE_S, FETCHES, CallContext, Tool
 from ctxmode.web.answers import fetch_text
-from ctxmode.web.pages import DAY_S, FetchRequest, Wanted
+from ctxmode.web.pages import DAY_S, FetchRequest, PageRequest
 
 PAGE_KEYS = ("url", "status", "source", "title", "sections", "bytes", "error")
 
@@ -42,10 +42,10 @@ class FetchArguments(Arguments):
     force: bool = False
 
 
-async def _call(call: Call, given: FetchArguments) -> Reply:
-    wanted = [Wanted(one.url, one.source or given.source) for one in given.requests]
+async def _call(call: CallContext, given: FetchArguments) -> Reply:
+    wanted = [PageRequest(one.url, one.source or given.source) for one in given.requests]
     if given.url is not None:
-        wanted.insert(0, Wanted(given.url, given.source))
+        wanted.insert(0, PageRequest(given.url, given.source))
     request = FetchRequest(
         tuple(wanted),
         ttl_s=DAY_S if given.ttl is None else given.ttl / 1000,

@@ -7,7 +7,7 @@ from pydantic import Field
 from ctxmode.mcp.arguments import Arguments, Strings
 from ctxmode.mcp.output_schemas import INTEGER, TEXT, object_schema
 from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import ADDS, Call, Tool
+from ctxmode.mcp.tool import ADDS, CallContext, Tool
 from ctxmode.operations.indexing import IndexRequest
 from ctxmode.render import results
 
@@ -25,7 +25,7 @@ class IndexArguments(Arguments):
     followSymlinks: bool = False  # noqa: N815
 
 
-async def _call(call: Call, given: IndexArguments) -> Reply:
+async def _call(call: CallContext, given: IndexArguments) -> Reply:
     request = IndexRequest(
         content=None if given.content is None else given.content.encode("utf-8"),
         path=given.path,
@@ -38,7 +38,7 @@ async def _call(call: Call, given: IndexArguments) -> Reply:
         respect_gitignore=given.respectGitignore,
         follow_symlinks=given.followSymlinks,
     )
-    answer = await call.app.index(request)
+    answer = await call.app.write(lambda library: library.index(request))
     find = f', source="{answer.source}"' if answer.labelled else ""
     text = f'{results.index_text(answer)}\nFind it: ctx_search(queries=["…"]{find})'
     data = {key: value for key, value in answer.to_json().items() if key != "left_out"}

@@ -10,7 +10,7 @@ from ctxmode.errors import UsageError
 from ctxmode.mcp.arguments import Arguments
 from ctxmode.mcp.output_schemas import INTEGER, object_schema
 from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import FORGETS, Call, Tool
+from ctxmode.mcp.tool import FORGETS, CallContext, Tool
 from ctxmode.operations.library import age_s
 from ctxmode.operations.purging import PurgeRequest
 from ctxmode.render import results
@@ -25,7 +25,7 @@ class PurgeArguments(Arguments):
     olderThan: str | None = Field(None, description="age: 12h, 7d")  # noqa: N815
 
 
-async def _call(call: Call, given: PurgeArguments) -> Reply:
+async def _call(call: CallContext, given: PurgeArguments) -> Reply:
     if not given.confirm:
         return Reply("Purge cancelled. Pass confirm: true to proceed.", {"sources": 0})
     if given.sessionId is not None and given.scope == "project":
@@ -42,9 +42,9 @@ async def _call(call: Call, given: PurgeArguments) -> Reply:
         request = PurgeRequest(everything=True)
     elif given.scope == "project":
         raise UsageError("scope project and a filter exclude each other", "Give one of them.")
-    purged = await call.app.purge(request)
+    purged = await call.app.write(lambda library: library.purge(request))
     counts = {"sources": purged.sources, "sections": purged.chunks, "bytes": purged.text_bytes}
-    return Reply(results.purged_text(purged), counts)
+    return Reply(results.purge_text(purged), counts)
 
 
 TOOL = Tool(

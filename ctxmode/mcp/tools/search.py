@@ -10,7 +10,7 @@ from ctxmode.mcp import structured
 from ctxmode.mcp.arguments import Arguments, Query, read_list
 from ctxmode.mcp.output_schemas import QUERIES, object_schema
 from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import READS, Call, Tool
+from ctxmode.mcp.tool import READS, CallContext, Tool
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.render import passages
 
@@ -26,7 +26,7 @@ class SearchArguments(Arguments):
     sort: Literal["relevance", "timeline"] = "relevance"
 
 
-async def _call(call: Call, given: SearchArguments) -> Reply:
+async def _call(call: CallContext, given: SearchArguments) -> Reply:
     request = SearchRequest(
         tuple(given.queries),
         given.limit,
@@ -35,7 +35,7 @@ async def _call(call: Call, given: SearchArguments) -> Reply:
         given.sort,
         budget_bytes=SEARCH_BYTES_MAX,
     )
-    answer = await call.app.search(request)
+    answer = await call.app.read(lambda library: library.search(request))
     return Reply(passages.search_text(answer), structured.search(answer))
 
 

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from ctxmode.mcp.arguments import Arguments
+from ctxmode.doctor.diagnosis import list_prewarmed
+from ctxmode.mcp.arguments import NoArguments
 from ctxmode.mcp.output_schemas import OBJECT, object_schema
 from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import READS, Call, Tool
-from ctxmode.operations.quotas import holdings_lines
-from ctxmode.render import results
-from ctxmode.render.usage_table import usage_text
+from ctxmode.mcp.tool import READS, CallContext, Tool
+from ctxmode.operations.quotas import read_holdings
+from ctxmode.render import health
+from ctxmode.render.usage_table import read_usage, usage_text
 
 
-class StatsArguments(Arguments):
-    pass
-
-
-async def _call(call: Call, given: StatsArguments) -> Reply:
+async def _call(call: CallContext, given: NoArguments) -> Reply:
     del given
-    usage = await call.app.usage()
+    config = call.app.config
+    usage, holdings = await call.app.read(lambda _: (read_usage(config), read_holdings(config)))
     data = usage.to_json()
     del data["days"]
-    ready = await call.app.list_prewarmed()
+    ready = await list_prewarmed(config)
     data["prewarmed"] = [asdict(one) for one in ready]
-    holdings = await call.app.holdings()
     data["on_disk"] = holdings.to_json()
-    lines = [usage_text(usage), *holdings_lines(holdings), *results.prewarmed_lines(ready)]
-    return Reply("\n".join(lines), data)
+    lines = [*health.holdings_lines(holdings), *health.describe_prewarmed(ready)]
+    return Reply("\n".join([usage_text(usage), *lines]), data)
 
 
 TOOL = Tool(
@@ -37,7 +34,7 @@ WHEN: the user asks what these tools have kept out of the conversation.
 WHEN NOT: in the course of other work.
 RETURNS: bytes produced, returned and kept, per tool and in all.
 EXAMPLE: {}""",
-    arguments=StatsArguments,
+    arguments=NoArguments,
     annotations=READS,
     call=_call,
     deadline_s=lambda given: 30.0,

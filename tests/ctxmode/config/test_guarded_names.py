@@ -8,10 +8,10 @@ import jsonschema
 import pytest
 
 from ctxmode.config.engine_settings import engine_settings
-from ctxmode.config.files import PROJECT_FILE, USER_FILE, lines_of
+from ctxmode.config.files import PROJECT_FILE, USER_FILE, find_lines
 from ctxmode.config.guarded_names import load_names
 from ctxmode.config.locations import Config
-from ctxmode.config.schema import schema
+from ctxmode.config.schema import build_schema
 from ctxmode.errors import UsageError
 from executor.project.rules.names import NAMES, ChangeVerdict
 
@@ -87,7 +87,7 @@ def test_what_means_nothing_is_an_error_at_its_line(config, text, line, said):
 
 
 def test_quoted_keys_with_dots_and_slashes_have_lines():
-    assert lines_of('[names]\n"a.b/c" = 1\n\'*.d\' = 2\n[x."y.z"]\n') == {
+    assert find_lines('[names]\n"a.b/c" = 1\n\'*.d\' = 2\n[x."y.z"]\n') == {
         ("names",): 1,
         ("names", "a.b/c"): 2,
         ("names", "*.d"): 3,
@@ -96,6 +96,6 @@ def test_quoted_keys_with_dots_and_slashes_have_lines():
 
 
 def test_the_schema_knows_the_table():
-    jsonschema.validate({"names": {".vscode": "held"}}, schema())
+    jsonschema.validate({"names": {".vscode": "held"}}, build_schema())
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({"names": {".vscode": "perhaps"}}, schema())
+        jsonschema.validate({"names": {".vscode": "perhaps"}}, build_schema())

@@ -12,8 +12,8 @@ import pytest
 
 from ctxmode.commands import config as command
 from ctxmode.config import files
-from ctxmode.config.files import lines_of
-from ctxmode.config.schema import schema
+from ctxmode.config.files import find_lines
+from ctxmode.config.schema import build_schema
 from ctxmode.config.settings import BY_KEY, SETTINGS, load_settings
 from ctxmode.errors import UsageError
 from executor.model import Limits
@@ -105,7 +105,7 @@ def test_a_variable_that_means_nothing_is_an_error_with_its_name(places):
 
 def test_lines_are_found_for_tables_dotted_and_quoted_keys():
     text = '[a."b"]\n# c = 1\nc = 1\n\n[[d]]\ne.f = 2\n[d.g]\nh = 1\n[[d]]\ne.f = [\n  [1],\n]\n'
-    assert lines_of(text) == {
+    assert find_lines(text) == {
         ("a", "b"): 1,
         ("a", "b", "c"): 3,
         ("d",): 5,
@@ -120,7 +120,7 @@ def test_lines_are_found_for_tables_dotted_and_quoted_keys():
 
 def test_the_shipped_schema_is_the_programs_own():
     shipped = Path(command.__file__).parent.parent / "config.schema.json"
-    assert json.loads(shipped.read_text()) == schema()
+    assert json.loads(shipped.read_text()) == build_schema()
 
 
 @pytest.mark.parametrize("for_project", [False, True])
@@ -133,7 +133,7 @@ def test_a_new_file_holds_every_setting_that_it_may_and_loads(tmp_path: Path, fo
     assert tomllib.loads(text) == {table: {} for table in {s.path[0] for s in wanted}}
     uncommented = text.replace("\n# ", "\n")
     lines = uncommented.splitlines()[2:]
-    jsonschema.validate(tomllib.loads("\n".join(lines)), schema())
+    jsonschema.validate(tomllib.loads("\n".join(lines)), build_schema())
     with pytest.raises(UsageError, match="exists"):
         command.write_template(path, for_project=for_project)
 

@@ -4,7 +4,7 @@ import pytest
 
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth, check_fts5, check_storage
 from ctxmode.doctor.table import show
-from ctxmode.render.results import doctor_text
+from ctxmode.render.health import doctor_text
 from executor import Isolation, LanguageReport, Layer
 
 SHELL = LanguageReport("shell", True, "/usr/bin/x", "x", "1.2", 5.04)

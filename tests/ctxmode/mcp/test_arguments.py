@@ -5,9 +5,8 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from ctxmode.mcp.arguments import explain, input_schema
+from ctxmode.mcp.arguments import NoArguments, explain, input_schema
 from ctxmode.mcp.tools.batch_execute import BatchArguments, LabelledCommand
-from ctxmode.mcp.tools.doctor import DoctorArguments
 from ctxmode.mcp.tools.execute import ExecuteArguments
 from ctxmode.mcp.tools.execute_file import ExecuteFileArguments
 from ctxmode.mcp.tools.index import IndexArguments
@@ -99,7 +98,7 @@ def test_numbers_and_booleans_come_as_strings_too(model, sent, name, value):
         (BatchArguments, {"commands": []}, "- commands:"),
         (BatchArguments, {"commands": ["ls"], "concurrency": 65}, "- concurrency:"),
         (BatchArguments, {"commands": [{"label": "x"}]}, "- commands.0.command: is required"),
-        (DoctorArguments, {"a": 1}, "no arguments"),
+        (NoArguments, {"a": 1}, "no arguments"),
     ],
 )
 def test_arguments_that_cannot_be_used_are_explained_name_by_name(model, sent, said):

@@ -24,16 +24,16 @@ def call(level=None):
 def test_a_level_stands_for_all_that_are_worse(level, wanted):
     levels = Levels()
     levels.set("ada", level)
-    assert levels.wanted(call(), "ada") == frozenset(wanted)
-    assert levels.wanted(call(), "bob") == frozenset()
-    assert Levels().wanted(call(level), "bob") == frozenset(wanted)
+    assert levels.find_levels(call(), "ada") == frozenset(wanted)
+    assert levels.find_levels(call(), "bob") == frozenset()
+    assert Levels().find_levels(call(level), "bob") == frozenset(wanted)
 
 
 def test_a_request_that_names_a_level_is_believed():
     levels = Levels()
     levels.set("ada", "debug")
-    assert levels.wanted(call("emergency"), "ada") == {"emergency"}
-    assert levels.wanted(call("loud"), "ada") == frozenset()
+    assert levels.find_levels(call("emergency"), "ada") == {"emergency"}
+    assert levels.find_levels(call("loud"), "ada") == frozenset()
 
 
 def test_the_conversations_that_asked_last_are_remembered(monkeypatch):
@@ -41,5 +41,5 @@ def test_the_conversations_that_asked_last_are_remembered(monkeypatch):
     levels = Levels()
     for owner in ("ada", "bob", "ada", "eve"):
         levels.set(owner, "debug")
-    remembered = [owner for owner in ("ada", "bob", "eve") if levels.wanted(call(), owner)]
+    remembered = [owner for owner in ("ada", "bob", "eve") if levels.find_levels(call(), owner)]
     assert remembered == ["ada", "eve"]

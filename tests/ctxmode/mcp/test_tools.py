@@ -6,7 +6,7 @@ from pathlib import Path
 import kb
 from ctxmode.mcp import tools
 from ctxmode.mcp.server import tool_list
-from ctxmode.mcp.tools import TOOLS, offered
+from ctxmode.mcp.tools import TOOLS, list_offered
 
 TOKENS_MAX = 3000
 PARTS = ("WHEN:", "WHEN NOT:", "RETURNS:", "EXAMPLE:")
@@ -37,7 +37,7 @@ def test_the_whole_list_costs_less_than_three_thousand_tokens():
 
 
 def test_changes_are_offered_where_staging_is_on():
-    assert set(offered(staging=True)) - set(offered()) == {"ctx_changes"}
+    assert set(list_offered(staging=True)) - set(list_offered()) == {"ctx_changes"}
 
 
 def test_descriptions_have_their_four_parts_in_order():

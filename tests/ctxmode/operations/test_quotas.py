@@ -15,8 +15,9 @@ from ctxmode.doctor.diagnosis import Diagnosis, PartHealth
 from ctxmode.operations import quotas
 from ctxmode.operations.indexing import IndexRequest
 from ctxmode.operations.library import open_library
-from ctxmode.operations.quotas import Holdings, Quotas, holdings_lines, read_holdings
-from ctxmode.render import results
+from ctxmode.operations.quotas import Holdings, Quotas, read_holdings
+from ctxmode.render import health
+from ctxmode.render.health import holdings_lines
 from executor import Isolation
 from kb import disk_use
 from kb.all_stores import QuotaReport
@@ -112,7 +113,7 @@ def test_doctor_tells_them(config):
     good = PartHealth(True, "good")
     diagnosis = Diagnosis("/p", {}, Isolation("A"), good, good, holdings=HOLDINGS)
     assert diagnosis.to_json()["on_disk"] == HOLDINGS.to_json()
-    assert "3.0 MB of 4.0 MB for this project" in results.doctor_text(diagnosis)
+    assert "3.0 MB of 4.0 MB for this project" in health.doctor_text(diagnosis)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"damaged" * 1000])

@@ -3,7 +3,7 @@
 import pytest
 
 from ctxmode.errors import UsageError
-from ctxmode.operations.searching import SearchRequest, in_sources, search
+from ctxmode.operations.searching import SearchRequest, search, search_in
 from kb import SearchState
 from kb.model import SourceSpec
 
@@ -84,11 +84,11 @@ def test_a_since_that_means_no_time_is_refused_by_name(filled, query):
 
 def test_queries_can_be_kept_to_some_sources(filled):
     wanted = [source.id for source in filled.sources() if source.label == "guide.md"]
-    (result,) = in_sources(filled, ["retry"], wanted)
+    (result,) = search_in(filled, ["retry"], wanted)
     assert [hit.source for hit in result.hits] == ["guide.md"]
 
 
 @pytest.mark.parametrize(("ids", "state"), [([], "nothing_indexed"), ([1], "no_match")])
 def test_no_sources_are_told_from_no_match(filled, ids, state):
-    (result,) = in_sources(filled, ["zzyzx"], ids)
+    (result,) = search_in(filled, ["zzyzx"], ids)
     assert result.state.value == state

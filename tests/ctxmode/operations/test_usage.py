@@ -9,7 +9,7 @@ import pytest
 from ctxmode.config.locations import load_config
 from ctxmode.errors import ContextModeError
 from ctxmode.operations import usage
-from ctxmode.operations.usage import Answered, Counts, Recorder, Usage, read, record, tokens
+from ctxmode.operations.usage import CallRecord, Counts, Recorder, ToolUsage, read, record, tokens
 from ctxmode.render.usage_table import bar, read_usage, usage_text
 
 
@@ -19,14 +19,14 @@ def file(tmp_path):
 
 
 def test_nothing_is_counted_yet(file):
-    assert read(file) == Usage({}, {})
+    assert read(file) == ToolUsage({}, {})
     assert not file.exists()
 
 
 def test_parts_make_the_whole(file):
-    record(file, Answered("ctx_execute", False, 100_000, 4_000))
-    record(file, Answered("ctx_execute", True, 10, 90))
-    record(file, Answered("ctx_search", False, 0, 3_000))
+    record(file, CallRecord("ctx_execute", False, 100_000, 4_000))
+    record(file, CallRecord("ctx_execute", True, 10, 90))
+    record(file, CallRecord("ctx_search", False, 0, 3_000))
     found = read(file)
     assert found.tools == {
         "ctx_execute": Counts(2, 1, 100_010, 4_090),
@@ -42,14 +42,14 @@ def test_parts_make_the_whole(file):
 
 
 def test_indexing_alone_saves_nothing(file):
-    record(file, Answered("ctx_index", False, 0, 80))
+    record(file, CallRecord("ctx_index", False, 0, 80))
     assert read(file).total.kept == -80
 
 
 def test_many_servers_count_into_one_file_and_none_is_lost(file):
     def server():
         for _ in range(20):
-            record(file, Answered("ctx_execute", False, 3, 1))
+            record(file, CallRecord("ctx_execute", False, 3, 1))
 
     servers = [threading.Thread(target=server) for _ in range(6)]
     for one in servers:
@@ -63,8 +63,8 @@ def test_what_a_server_adds_others_find_at_once(file):
     first, second = Recorder(file), Recorder(file)
     with closing(first), closing(second):
         for recorder in (first, second, first):
-            assert recorder.add(Answered("ctx_execute", produced=3, returned=1))
-            record(file, Answered("ctx_search", returned=2))
+            assert recorder.add(CallRecord("ctx_execute", produced=3, returned=1))
+            record(file, CallRecord("ctx_search", returned=2))
         assert read(file).tools == {
             "ctx_execute": Counts(3, 0, 9, 3),
             "ctx_search": Counts(3, 0, 0, 6),
@@ -73,12 +73,12 @@ def test_what_a_server_adds_others_find_at_once(file):
 
 def test_while_another_writes_nothing_is_added_and_nothing_waits(file):
     with closing(Recorder(file)) as recorder:
-        assert recorder.add(Answered("ctx_execute"))
+        assert recorder.add(CallRecord("ctx_execute"))
         with closing(sqlite3.connect(file, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            assert not recorder.add(Answered("ctx_execute"))
+            assert not recorder.add(CallRecord("ctx_execute"))
             other.execute("ROLLBACK")
-        assert recorder.add(Answered("ctx_execute"))
+        assert recorder.add(CallRecord("ctx_execute"))
         assert read(file).total.calls == 2
 
 
@@ -87,7 +87,7 @@ def test_the_log_of_a_file_that_is_held_open_does_not_grow_for_ever(file):
     sizes = []
     with closing(Recorder(file)) as recorder:
         for number in range(5000):
-            call = Answered("ctx_execute", produced=number)
+            call = CallRecord("ctx_execute", produced=number)
             if not recorder.add(call):
                 record(file, call)
                 sizes.append(log.stat().st_size)
@@ -98,10 +98,10 @@ def test_the_log_of_a_file_that_is_held_open_does_not_grow_for_ever(file):
 
 def test_a_file_that_was_removed_begins_anew(file):
     with closing(Recorder(file)) as recorder:
-        assert recorder.add(Answered("ctx_execute"))
+        assert recorder.add(CallRecord("ctx_execute"))
         for path in file.parent.glob(f"{file.name}*"):
             path.unlink()
-        assert recorder.add(Answered("ctx_search"))
+        assert recorder.add(CallRecord("ctx_search"))
         assert list(read(file).tools) == ["ctx_search"]
 
 
@@ -113,13 +113,13 @@ def test_a_damaged_file_is_told_with_what_to_do(tmp_path, monkeypatch):
     with pytest.raises(ContextModeError, match="usage"):
         read_usage(config)
     with pytest.raises(sqlite3.Error):
-        record(config.usage_file, Answered("x"))
+        record(config.usage_file, CallRecord("x"))
     with closing(Recorder(config.usage_file)) as recorder, pytest.raises(sqlite3.Error):
-        recorder.add(Answered("x"))
+        recorder.add(CallRecord("x"))
 
 
 def test_the_text_names_the_formula_and_the_estimator():
-    text = usage_text(Usage({"ctx_execute": Counts(2, 1, 2048, 1024)}, {}))
+    text = usage_text(ToolUsage({"ctx_execute": Counts(2, 1, 2048, 1024)}, {}))
     assert "2 calls (1 failed), produced 2.0 KB, returned 1.0 KB, kept 1.0 KB" in text
     assert "about 256 tokens (UTF-8 bytes / 4)" in text
     assert "kept = produced - returned" in text

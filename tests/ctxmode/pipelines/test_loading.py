@@ -9,7 +9,7 @@ import pytest
 from ctxmode.errors import UsageError
 from ctxmode.pipelines.graph import cases_of, find_circle
 from ctxmode.pipelines.loading import load
-from ctxmode.pipelines.model import Step
+from ctxmode.pipelines.model import PipelineStep
 from executor.model import Limits
 
 STEP = '[[step]]\nname = "a"\nlanguage = "shell"\ncode = "true"\n'
@@ -44,7 +44,7 @@ matrix = { year = [2024, 2025], os = ["x"] }
 limits = { processes = 9 }
 """
     (step,) = read(text).steps
-    assert step == Step(
+    assert step == PipelineStep(
         name="count",
         language="python",
         line=4,
@@ -61,7 +61,7 @@ limits = { processes = 9 }
     )
     cases = cases_of(step)
     assert [case.name for case in cases] == ["count (year=2024, os=x)", "count (year=2025, os=x)"]
-    assert cases[1].filled("in {matrix.year}") == "in 2025"
+    assert cases[1].fill("in {matrix.year}") == "in 2025"
 
 
 @pytest.mark.parametrize(
@@ -111,8 +111,8 @@ def test_a_missing_file_is_told(tmp_path: Path):
         load(tmp_path / "gone.toml", tmp_path, Limits())
 
 
-def steps(**needs: str) -> list[Step]:
-    return [Step(name, "shell", 1, code="", needs=tuple(of)) for name, of in needs.items()]
+def steps(**needs: str) -> list[PipelineStep]:
+    return [PipelineStep(name, "shell", 1, code="", needs=tuple(of)) for name, of in needs.items()]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_circles_are_found(given, circle):
 
 def test_a_long_chain_is_no_circle():
     chain = [
-        Step(str(n), "shell", 1, code="", needs=(str(n + 1),) if n < 5000 else ())
+        PipelineStep(str(n), "shell", 1, code="", needs=(str(n + 1),) if n < 5000 else ())
         for n in range(5001)
     ]
     assert find_circle(chain) == []

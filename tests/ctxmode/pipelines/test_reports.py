@@ -5,15 +5,17 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from ctxmode.pipelines import reports
-from ctxmode.pipelines.model import Outcome, Pipeline, Report, Verdict
-from ctxmode.pipelines.running import LINES_SHOWN, relevant
+from ctxmode.pipelines.model import CaseStatus, Outcome, Pipeline, PipelineReport
+from ctxmode.pipelines.running import LINES_SHOWN, cut_output
 
-REPORT = Report(
+REPORT = PipelineReport(
     Pipeline("all", "ci/all.toml", ()),
     (
-        Outcome("a", "a", 3, Verdict.PASSED, wall_s=1.5, output="fine", tier="A"),
-        Outcome("b (x=1)", "b", 9, Verdict.FAILED, "exit 1", 1, 0.5, "50 %\n\x1b[31m```|<&>", "A"),
-        Outcome("c", "c", 12, Verdict.SKIPPED, "it needs b"),
+        Outcome("a", "a", 3, CaseStatus.PASSED, wall_s=1.5, output="fine", tier="A"),
+        Outcome(
+            "b (x=1)", "b", 9, CaseStatus.FAILED, "exit 1", 1, 0.5, "50 %\n\x1b[31m```|<&>", "A"
+        ),
+        Outcome("c", "c", 12, CaseStatus.SKIPPED, "it needs b"),
     ),
     2.0,
     "A",
@@ -57,6 +59,6 @@ def test_an_outcome_survives_its_json():
 
 def test_only_the_end_of_what_was_said_is_shown_errors_first():
     many = "".join(f"{n}\n" for n in range(100))
-    assert relevant(many, "").splitlines() == [str(n) for n in range(100 - LINES_SHOWN, 100)]
-    assert relevant(many, "wrong\n").splitlines()[-1] == "wrong"
-    assert len(relevant(many, many).splitlines()) == LINES_SHOWN
+    assert cut_output(many, "").splitlines() == [str(n) for n in range(100 - LINES_SHOWN, 100)]
+    assert cut_output(many, "wrong\n").splitlines()[-1] == "wrong"
+    assert len(cut_output(many, many).splitlines()) == LINES_SHOWN

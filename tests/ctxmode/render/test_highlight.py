@@ -17,17 +17,17 @@ def test_only_a_terminal_without_no_color_gets_colours(monkeypatch, terminal, no
     monkeypatch.delenv("NO_COLOR", raising=False)
     if no_color is not None:
         monkeypatch.setenv("NO_COLOR", no_color)
-    assert highlight.wanted() is wanted
+    assert highlight.is_colour_wanted() is wanted
 
 
 @pytest.mark.parametrize("language", ["python", "markdown", "tsx", "no such language", None])
 def test_colours_change_nothing_but_the_colour(language):
     text = "\n# head\n\ndef f():\n    return 'x'\n\n"
-    assert re.sub(r"\x1b\[[0-9;]*m", "", highlight.coloured(text, language)) == text
+    assert re.sub(r"\x1b\[[0-9;]*m", "", highlight.colour(text, language)) == text
 
 
 def test_code_is_coloured():
-    assert "\x1b[" in highlight.coloured("def f(): pass", "python")
+    assert "\x1b[" in highlight.colour("def f(): pass", "python")
 
 
 @pytest.mark.parametrize("text", ["\x1b]0;title\x07", "a\rb", "\x9b31m", "\x7f"])

@@ -7,13 +7,15 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxmode.render.redaction import shown, told, without_secrets
+from ctxmode.render.redaction import describe_redactions, redact_answer, without_secrets
 
 KEY = "glpat-" + "Zq8Wx4Vr2Tk6Yp9Lm3Nd"
 
 
 def test_text_and_data_are_both_redacted_and_both_count():
-    text, data = shown(f"key {KEY}\npassword: hunter2", {"stdout": f"key {KEY}", "exit_code": 0})
+    text, data = redact_answer(
+        f"key {KEY}\npassword: hunter2", {"stdout": f"key {KEY}", "exit_code": 0}
+    )
     assert text == (
         "key [REDACTED:gitlab-token]\npassword: [REDACTED:password]\n"
         "[2 secrets redacted: 1 gitlab-token, 1 password]"
@@ -25,11 +27,11 @@ def test_text_and_data_are_both_redacted_and_both_count():
 
 def test_an_answer_without_secrets_is_given_as_it_is():
     text, data = "commit 0123456789abcdef0123456789abcdef01234567", {"stdout": "ok", "n": [1]}
-    assert shown(text, data) == (text, data)
+    assert redact_answer(text, data) == (text, data)
 
 
 def test_what_is_in_the_data_alone_is_redacted_and_counted_too():
-    text, data = shown("ok", {"sections": [{"text": f"a {KEY}"}]})
+    text, data = redact_answer("ok", {"sections": [{"text": f"a {KEY}"}]})
     assert text == "ok\n[1 secret redacted: 1 gitlab-token]"
     assert data["sections"] == [{"text": "a [REDACTED:gitlab-token]"}]
 
@@ -47,13 +49,13 @@ TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=4).map("".join)
 def test_no_secret_is_missed_among_other_texts(data):
     kinds: Counter[str] = Counter()
     clean = without_secrets(data, kinds)
-    _, found = shown("ok", data)
+    _, found = redact_answer("ok", data)
     assert found == (clean | {"redactions": dict(kinds)} if kinds else data)
 
 
 def test_the_words_of_a_command_are_read_together():
     argv = ["mysql", "--password", "hunter2", "db"]
-    _, data = shown("ok", {"argv": argv, "names": ["a\tb", "c"]})
+    _, data = redact_answer("ok", {"argv": argv, "names": ["a\tb", "c"]})
     assert data["argv"] == ["mysql", "--password", "[REDACTED:password]", "db"]
     assert data["names"] == ["a\tb", "c"]
 
@@ -63,4 +65,4 @@ def test_every_depth_is_reached():
     value = {"a": ({"b": [KEY, None, 1.5, True]},)}
     expected = {"a": [{"b": ["[REDACTED:gitlab-token]", None, 1.5, True]}]}
     assert without_secrets(value, kinds) == expected
-    assert told(kinds) == "1 secret redacted: 1 gitlab-token"
+    assert describe_redactions(kinds) == "1 secret redacted: 1 gitlab-token"

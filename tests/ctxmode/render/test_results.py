@@ -4,8 +4,9 @@ import pytest
 
 from ctxmode.mcp.structured import is_error
 from ctxmode.operations.answers import BatchAnswer, CommandAnswer, IndexAnswer
+from ctxmode.render.amounts import size
 from ctxmode.render.passages import query_text
-from ctxmode.render.results import answer_text, batch_text, index_text, size
+from ctxmode.render.results import answer_text, batch_text, index_text
 from executor.model import ChangedFile, Isolation, Result, Status, Stream, Usage
 from executor.run.output_routing import Answer, KeptOutput, KeptStream, OutputSection
 from kb import Correction, Hit, QueryResult, SearchState

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from ctxmode.render.live_output import LiveOutput
-from ctxmode.render.terminal_output import Screened, for_review, screened
+from ctxmode.render.terminal_output import OutputScreen, for_review, screen
 
 SHOWN = {
     "plain \u00e9 text\n\twith tabs": "plain \u00e9 text\n\twith tabs",
@@ -28,25 +28,25 @@ SHOWN = {
 
 @pytest.mark.parametrize("text", SHOWN)
 def test_colours_pass_and_what_a_terminal_would_obey_is_shown(text: str):
-    assert screened(text) == SHOWN[text]
+    assert screen(text) == SHOWN[text]
 
 
 @pytest.mark.parametrize("text", SHOWN)
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_it_does_not_matter_where_chunks_are_cut(text: str, size: int):
-    screen, data = Screened(), text.encode()
+    screen, data = OutputScreen(), text.encode()
     parts = [screen.feed(data[at : at + size]) for at in range(0, len(data), size)]
     assert b"".join([*parts, screen.feed(b"", final=True)]).decode() == SHOWN[text]
 
 
 def test_a_sequence_that_never_ends_is_not_kept_for_ever():
-    screen = Screened()
+    screen = OutputScreen()
     shown = screen.feed(b"\x1b[" + b"1" * 1000)
     assert shown == b"\\x1b[" + b"1" * 1000
 
 
 def test_bytes_that_are_no_text_stay_no_control_characters():
-    assert Screened().feed(b"\x9b2J\xff") == "\ufffd2J\ufffd".encode()
+    assert OutputScreen().feed(b"\x9b2J\xff") == "\ufffd2J\ufffd".encode()
 
 
 class Terminal(io.BytesIO):

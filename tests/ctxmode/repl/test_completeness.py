@@ -7,7 +7,7 @@ import io
 import pytest
 
 from ctxmode.repl.completeness import is_complete
-from ctxmode.repl.reading import piped
+from ctxmode.repl.reading import build_pipe_reader
 from runtimes import LANGUAGES, language
 
 COMPLETE = {
@@ -53,7 +53,7 @@ def test_a_language_whose_programs_start_anew_is_given_all_up_to_an_empty_line()
 
 async def test_a_pipe_is_cut_into_programs():
     typed = "x = 1\ndef f():\n    return x\n\n.help\nf()\n(1,"
-    read = piped(io.StringIO(typed), language("python"))
+    read = build_pipe_reader(io.StringIO(typed), language("python"))
     found = []
     while (text := await read()) is not None:
         found.append(text)

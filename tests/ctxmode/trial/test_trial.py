@@ -9,7 +9,7 @@ import runtimes
 from ctxmode.errors import ContextModeError
 from ctxmode.trial import corpus
 from ctxmode.trial.questions import PROGRAMS, QUESTIONS
-from ctxmode.trial.steps import listing, rare_words
+from ctxmode.trial.steps import build_listing, find_rare_words
 
 TEXT = b"""\
 def one(a, b):
@@ -95,11 +95,11 @@ def test_too_little_input_is_an_error_that_says_what_helps(monkeypatch, tmp_path
 
 
 def test_the_listing_is_the_lines_that_define_with_their_numbers():
-    assert listing(b"x\n def a\ny\ndef b\n") == b"2: def a\n4:def b\n"
+    assert build_listing(b"x\n def a\ny\ndef b\n") == b"2: def a\n4:def b\n"
 
 
 def test_words_to_search_for_occur_once_in_any_form():
     printed = b"".join(b"%d:def common(exceptions, Exception):\n" % n for n in range(50))
-    assert rare_words(printed) == []
+    assert find_rare_words(printed) == []
     printed = printed.replace(b"20:def common", b"20:def zebracrossing")
-    assert [word for word, _ in rare_words(printed)] == ["zebracrossing"]
+    assert [word for word, _ in find_rare_words(printed)] == ["zebracrossing"]

@@ -14,7 +14,7 @@ from ctxmode.operations import audit
 from ctxmode.operations.library import open_library
 from ctxmode.web.answers import FetchAnswer, PageAnswer, PageStatus, fetch_text
 from ctxmode.web.model import Bounds
-from ctxmode.web.pages import FetchRequest, Wanted, fetch
+from ctxmode.web.pages import FetchRequest, PageRequest, fetch
 from tests.ctxmode.web.site import answer, redirect, serving
 
 HTML = b"""<html><head><title>A guide</title></head><body><nav>menu</nav><h1>Guide</h1>
@@ -32,7 +32,7 @@ def library(config):
 
 async def fetched(library, web, *wanted, **options):
     request = FetchRequest(
-        tuple(Wanted(one) if isinstance(one, str) else one for one in wanted),
+        tuple(PageRequest(one) if isinstance(one, str) else one for one in wanted),
         **({"bounds": Bounds(idle_s=60, total_s=60, bytes_max=1_000_000)} | options),
     )
     return (await fetch(library, request, web.network(), trio.CapacityLimiter(1))).pages
@@ -276,7 +276,7 @@ async def test_a_secret_in_an_address_or_a_page_is_neither_kept_nor_told(library
 
 async def test_labels_tell_pages_apart_and_find_them_together(library):
     async with serving({"/a": answer(body=b"walrus a\n"), "/b": answer(body=b"walrus b\n")}) as web:
-        wanted = [Wanted(web.url(path), "docs") for path in ("/a", "/b")]
+        wanted = [PageRequest(web.url(path), "docs") for path in ("/a", "/b")]
         pages = await fetched(library, web, *wanted)
     assert [page.source for page in pages] == [f"docs::{web.url('/a')}", f"docs::{web.url('/b')}"]
     assert len(library.store.search("walrus", source="docs::")[0].hits) == 2
@@ -292,7 +292,7 @@ async def test_what_is_no_address_is_told(library, url):
     assert page.error
 
 
-@pytest.mark.parametrize("wanted", [(), (Wanted("http://a.example"),) * 51])
+@pytest.mark.parametrize("wanted", [(), (PageRequest("http://a.example"),) * 51])
 async def test_no_address_or_too_many_are_refused(library, wanted):
     async with serving({}) as web:
         with pytest.raises(UsageError):
@@ -301,9 +301,9 @@ async def test_no_address_or_too_many_are_refused(library, wanted):
 
 async def test_the_text_shows_the_beginning_and_what_was_done(library):
     async with serving({"/": html(), "/long": answer(body=b"word\n" * 2000)}) as web:
-        request = FetchRequest((Wanted(web.url("/")),))
+        request = FetchRequest((PageRequest(web.url("/")),))
         one = await fetch(library, request, web.network(), trio.CapacityLimiter(1))
-        request = FetchRequest((Wanted(web.url("/long")), Wanted(web.url("/gone"))))
+        request = FetchRequest((PageRequest(web.url("/long")), PageRequest(web.url("/gone"))))
         two = await fetch(library, request, web.network(), trio.CapacityLimiter(1))
     assert fetch_text(one).startswith(f"[new] {web.url('/')} | A guide\n[")
     assert "HTML to Markdown" in fetch_text(one)

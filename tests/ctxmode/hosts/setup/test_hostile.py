@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxmode.config.files import BYTES_MAX, PROJECT_FILE, lines_of
+from ctxmode.config.files import BYTES_MAX, PROJECT_FILE, find_lines
 from ctxmode.config.files import read as read_config
 from ctxmode.errors import ContextModeError
 from ctxmode.hosts.setup.hosts import BY_NAME
@@ -136,7 +136,7 @@ def test_a_configuration_linked_within_the_project_is_read(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("line", ["[a" + " " * BYTES_MAX, "a" + " " * BYTES_MAX, "[" * BYTES_MAX])
 def test_lines_of_keys_are_found_without_trying_every_way(line: str) -> None:
-    assert lines_of(f"{line}\n[here]\n")[("here",)] == 2
+    assert find_lines(f"{line}\n[here]\n")[("here",)] == 2
 
 
 def test_a_document_of_plans_stays_json(target: Target) -> None:

@@ -8,55 +8,49 @@ from pathlib import Path
 
 from ctxmode.errors import UsageError
 
-ORDERS = {
+COMMANDS = {
     ".help": "tell these",
     ".load FILE": "run a program of the project here, and keep what it defines",
     ".save FILE": "write what was typed so far to a new file",
     ".reset": "start anew: variables and files of the session are gone",
     ".quit": "leave, as Ctrl-D does",
 }
-_TAKES_FILE = {form.split()[0]: " " in form for form in ORDERS}
+_TAKES_FILE = {form.split()[0]: " " in form for form in COMMANDS}
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """One of `ORDERS`, with its file if it takes one."""
+class ReplCommand:
+    """One of `COMMANDS`, with its file if it takes one."""
 
     name: str
     file: str = ""
 
 
-def is_order(text: str) -> bool:
-    """Whether a text is meant for the session itself; all else is a program."""
+def is_command(text: str) -> bool:
+    """Tell whether a text is meant for the session itself; all else is a program."""
     return "\n" not in text and text.split(" ", maxsplit=1)[0].rstrip() in _TAKES_FILE
 
 
-def parse(text: str) -> Order:
-    """The order that a text is.
-
-    Raises:
-        UsageError: it lacks its file, or has one that means nothing.
-    """
+def parse(text: str) -> ReplCommand:
+    """Read a command and its file; a UsageError says that it lacks one, or has one that means
+    nothing."""
     name, _, file = text.strip().partition(" ")
     if bool(file.strip()) != _TAKES_FILE[name]:
-        form = next(form for form in ORDERS if form.split()[0] == name)
+        form = next(form for form in COMMANDS if form.split()[0] == name)
         raise UsageError(f"{text.strip()!r} is not understood", f"Say {form}.")
-    return Order(name, file.strip())
+    return ReplCommand(name, file.strip())
 
 
 def help_text() -> str:
-    """All orders, a line each, and the keys."""
-    lines = [f"{form:<12} {meaning}" for form, meaning in ORDERS.items()]
+    """List all commands, a line each, and the keys."""
+    lines = [f"{form:<12} {meaning}" for form, meaning in COMMANDS.items()]
     keys = "Ctrl-C stops a program, an empty line ends one, Alt-Enter breaks a line."
     return "\n".join([*lines, keys])
 
 
 def save(programs: Sequence[str], file: Path) -> str:
-    """Write programs to a file that is not there yet; what to say of it.
-
-    Raises:
-        UsageError: there is one of that name, or it can't be written.
-    """
+    """Write programs to a new file and return what to say of it; a UsageError says that it exists,
+    or cannot be written."""
     text = "".join(f"{program.rstrip()}\n" for program in programs)
     try:
         with file.open("x", encoding="utf-8", errors="surrogateescape") as out:

@@ -5,29 +5,29 @@ from __future__ import annotations
 import pytest
 
 from ctxmode.errors import UsageError
-from ctxmode.repl.orders import ORDERS, Order, help_text, is_order, parse, save
+from ctxmode.repl.commands import COMMANDS, ReplCommand, help_text, is_command, parse, save
 
 
 @pytest.mark.parametrize("text", [".help", ".load a b.py", ".quit ", ".save"])
 def test_an_order_is_known_by_its_first_word(text):
-    assert is_order(text)
+    assert is_command(text)
 
 
 @pytest.mark.parametrize("text", [".5 + 1", ". file.sh", ".helper", "x = .help", ".load a\n.quit"])
 def test_all_else_is_a_program(text):
-    assert not is_order(text)
+    assert not is_command(text)
 
 
 def test_an_order_has_a_file_where_it_takes_one():
-    assert parse(".load my file.py ") == Order(".load", "my file.py")
-    assert parse(".reset") == Order(".reset")
+    assert parse(".load my file.py ") == ReplCommand(".load", "my file.py")
+    assert parse(".reset") == ReplCommand(".reset")
     for text in (".load", ".quit now"):
         with pytest.raises(UsageError, match="is not understood"):
             parse(text)
 
 
 def test_help_tells_every_order():
-    assert all(form in help_text() for form in ORDERS)
+    assert all(form in help_text() for form in COMMANDS)
 
 
 def test_what_was_typed_is_saved_to_a_new_file_only(tmp_path):

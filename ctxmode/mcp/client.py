@@ -31,8 +31,8 @@ CONSENT_S_MAX = 180.0
 Context = ServerRequestContext[Projects]
 
 
-class Conversation:
-    """What a tool may ask of, and tell to, the client whose call it carries out."""
+class Client:
+    """The client whose call a tool carries out: what the tool may ask of it, and tell it."""
 
     def __init__(self, context: Context, answers: Mapping[str, Any] | None = None) -> None:
         self._context = context
@@ -43,7 +43,8 @@ class Conversation:
 
     @property
     def owner(self) -> str:
-        """Tells clients of one server apart; empty over stdio, which has one client only."""
+        """Name the client among those of one server; empty over stdio, which has one client
+        only."""
         request = self._context.request
         if request is None:
             return ""
@@ -52,11 +53,8 @@ class Conversation:
         return hashlib.sha256(f"{who}\n{conversation}".encode()).hexdigest()[:12]
 
     async def app(self) -> App:
-        """The project that this call is about, open.
-
-        Raises:
-            ContextModeError: it can't be opened.
-        """
+        """Open the project that this call is about; a ContextModeError says why it cannot be
+        opened."""
         projects: Projects = self._context.lifespan_context
         request = self._context.request
         if request is not None:
@@ -68,7 +66,7 @@ class Conversation:
         return await projects.app(*projects.root)
 
     async def _ask_root(self) -> Path | None:
-        """The first folder that the client says it works in, if it says so."""
+        """Ask for the first folder that the client works in; None if it does not say."""
         capabilities = self._context.session.client_capabilities
         if capabilities is None or capabilities.roots is None:
             return None
@@ -85,10 +83,7 @@ class Conversation:
 
     async def consent(self, verdict: Mapping[str, Any], *, may_restart: bool = True) -> bool | None:
         """Ask the person behind the client; None if the client cannot, or nobody answers.
-
-        Raises:
-            ConsentNeededError: the client makes the call again; only with `may_restart`.
-        """
+        ConsentNeededError, only with `may_restart`: the client makes the call again."""
         started = trio.current_time()
         if self.scope is not None:
             self.scope.deadline += CONSENT_S_MAX
@@ -109,18 +104,15 @@ class Conversation:
 
     @contextmanager
     def preparing(self, what: str) -> Iterator[None]:
-        """Have the progress display say what is made ready."""
+        """Let the progress display name what is made ready."""
         self._note = what
         yield
         self._note = ""
 
     @contextmanager
     def progress(self) -> Iterator[None]:
-        """Tell how long it goes on inside, and what was last printed, a client that asked for it.
-
-        Whoever leaves does not wait for the task that tells it: an answer is not to queue behind
-        whatever else is ready to run.
-        """
+        """Tell a client that asked for it how long the call takes, and what was last printed.
+        Leaving does not wait for the task that tells: an answer must not queue behind it."""
         scope = trio.CancelScope()
         if (self._context.meta or {}).get("progress_token") is not None:
             self._context.lifespan_context.nursery.start_soon(self._show_progress, scope)
@@ -143,7 +135,7 @@ class Conversation:
             logging.getLogger(__name__).error(crash_report.report(error))
 
     def _latest(self) -> str:
-        """The latest line of output, cut behind what is a secret and not within it."""
+        """Return the latest line of output, redacted before it is cut: no secret is cut in two."""
         return redact(self._note).text[:LINE_CHARS_MAX]
 
 

@@ -1,4 +1,4 @@
-"""The conversation itself: a program is read, run, and what went wrong is told; it goes on."""
+"""One session: read a program, run it, tell what went wrong, and go on."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ import trio
 
 from ctxmode import exit_codes
 from ctxmode.app import App
-from ctxmode.errors import ContextModeError, sole
+from ctxmode.errors import ContextModeError, unwrap
 from ctxmode.render.highlight import harmless
 from ctxmode.render.live_output import LiveOutput
 from ctxmode.render.progress_line import waiting
 from ctxmode.render.refusals import refusal_text
 from ctxmode.render.results import ending
-from ctxmode.repl import orders
+from ctxmode.repl import commands
 from ctxmode.repl.reading import Reader
 from executor import Caller
 from executor.model import Request, Result, Status
 
-SESSION = "repl"
+NAME = "repl"
 REACTION_S_MAX = 3.0
 """How long an interpreter may take to stop at Ctrl-C before its session is ended."""
 AGAIN_S = 1.0
-"""After which it is told again: a process that was just being forked has missed the first time."""
+"""When to interrupt again: a process that was just being forked has missed the first signal."""
 CALLER = Caller(preparing=waiting)
 _PLAIN = (Status.OK, Status.NONZERO_EXIT)
 _CHANGED = ("ended", "interpreter", "continued, with", "started: ")  # what a person has to know
 
 
 def say(text: str) -> None:
-    """Tell the person something that no program printed, though it may have chosen words of it."""
+    """Print what no program printed on stderr; it may hold words that a program chose."""
     sys.stderr.write(f"{harmless(text)}\n")
     sys.stderr.flush()
 
 
 @dataclass(slots=True)
-class Conversation:
+class ReplSession:
     """One session of one language. `request` is what all its programs have in common."""
 
     app: App
@@ -49,36 +49,37 @@ class Conversation:
     typed: list[str] = field(default_factory=list)
 
     async def hold(self, read: Reader) -> None:
-        """To the end of what is typed."""
+        """Read and run programs to the end of what is typed."""
         while (text := await read()) is not None:
             try:
-                if orders.is_order(text):
-                    order = orders.parse(text)
-                    if order.name == ".quit":
+                if commands.is_command(text):
+                    command = commands.parse(text)
+                    if command.name == ".quit":
                         return
-                    await self._obey(order)
+                    await self._obey(command)
                 elif text.strip():
                     self.typed.append(text)
                     await self._run(replace(self.request, code=text))
             except BaseException as raised:
-                error = sole(raised)
+                error = unwrap(raised)
                 if not isinstance(error, ContextModeError):
                     raise
                 say(str(error))
 
-    async def _obey(self, order: orders.Order) -> None:
-        if order.name == ".help":
-            say(orders.help_text())
-        elif order.name == ".load":
-            await self._run(replace(self.request, path=order.file))
-        elif order.name == ".save":
-            say(await trio.to_thread.run_sync(orders.save, self.typed, Path(order.file)))
+    async def _obey(self, command: commands.ReplCommand) -> None:
+        if command.name == ".help":
+            say(commands.help_text())
+        elif command.name == ".load":
+            await self._run(replace(self.request, path=command.file))
+        elif command.name == ".save":
+            say(await trio.to_thread.run_sync(commands.save, self.typed, Path(command.file)))
         else:
             self.request = replace(self.request, fresh=True)
             say("what comes next starts anew")
 
     async def _run(self, request: Request) -> None:
-        """Run one program, its output as it comes; Ctrl-C stops it, and if it must, the session."""
+        """Run one program and show its output as it comes; Ctrl-C stops it, and if it must, the
+        session."""
         self.request = replace(self.request, fresh=False)
         if not self.interruptible:
             await self._execute(request)
@@ -95,9 +96,9 @@ class Conversation:
         _tell(answer.result)
 
     async def _watch(self, interrupts: AsyncIterator[int], program: trio.CancelScope) -> None:
-        """At Ctrl-C tell the program; one that goes on, or another Ctrl-C, ends the session."""
+        """Interrupt the program at Ctrl-C; end the session if it goes on, or at another Ctrl-C."""
         await anext(interrupts)
-        if not await self.app.interrupt(SESSION):
+        if not await self.app.interrupt(NAME):
             say("stopped before it ran")
             program.cancel()
             return
@@ -105,7 +106,7 @@ class Conversation:
             with trio.move_on_after(AGAIN_S) as first:
                 await anext(interrupts)
             if first.cancelled_caught:
-                await self.app.interrupt(SESSION)
+                await self.app.interrupt(NAME)
                 await anext(interrupts)
         late = f"it did not stop within {REACTION_S_MAX:g} s, " if waiting.cancelled_caught else ""
         say(f"{late}the session is ended: its variables are gone")
@@ -113,7 +114,7 @@ class Conversation:
 
 
 def _tell(result: Result) -> None:
-    """What a person would not see from the output alone."""
+    """Say what a person would not see from the output alone."""
     if result.status in (Status.DENIED, Status.REDIRECTED):
         say(refusal_text(result))
     elif result.status not in _PLAIN:

@@ -1,0 +1,101 @@
+"""How the program fares here, as lines: what works, what the disk holds, what is kept ready."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from ctxmode.render.amounts import size
+
+if TYPE_CHECKING:
+    from ctxmode.doctor.diagnosis import Diagnosis
+    from ctxmode.operations.quotas import Holdings
+    from executor import LanguageReport, Layer
+    from executor.instance.control import PrewarmReport
+    from kb import all_stores, eviction
+
+
+def doctor_text(diagnosis: Diagnosis) -> str:
+    """Write one line a fact, in plain words, for whoever cannot show a table."""
+    languages = map(_language_line, diagnosis.languages.values())
+    layers = (_layer_line(name, it) for name, it in diagnosis.isolation.layers.items())
+    parts = {"storage": diagnosis.storage, "fts5": diagnosis.fts5, "opening": diagnosis.opening}
+    lines = [
+        f"project: {diagnosis.project}",
+        f"isolation: tier {diagnosis.isolation.tier}",
+        *layers,
+        *languages,
+        *(
+            f"{name}: {it.detail if it.ok else f'BROKEN: {it.reason}'}"
+            for name, it in parts.items()
+        ),
+        f"container engine: {diagnosis.container_engine.summary}",
+        *holdings_lines(diagnosis.holdings),
+        *describe_prewarmed(diagnosis.prewarmed),
+        *(f"notice: {notice}" for notice in diagnosis.notices),
+        f"critical: {', '.join(diagnosis.critical) or 'nothing'}",
+    ]
+    return "\n".join(lines)
+
+
+def brief_reason(report: LanguageReport) -> str:
+    """Say why a language does not run, in one line: a toolchain's stack trace is cut off."""
+    first, *more = report.reason.strip().splitlines() or [""]
+    return f"{first.rstrip()} …" if more else first
+
+
+def _language_line(report: LanguageReport) -> str:
+    if not report.runnable:
+        return f"{report.name}: not runnable: {brief_reason(report)}. {report.hint}"
+    version = f" {report.version}" if report.version else ""
+    return f"{report.name}: {report.toolchain}{version}, starts in {report.start_ms:.0f} ms"
+
+
+def _layer_line(name: str, layer: Layer) -> str:
+    return f"{name}: {layer.detail}" if layer.active else f"{name}: off: {layer.reason}"
+
+
+def holdings_lines(holdings: Holdings | None) -> list[str]:
+    """Say what is kept and what went, in a few short lines."""
+    if holdings is None:
+        return []
+    quotas = holdings.quotas
+    return [
+        f"on disk: {size(holdings.used_bytes)} of {size(quotas.project_bytes)} for this project, "
+        f"{size(holdings.all_used_bytes)} of {size(quotas.all_bytes)} for all projects "
+        f"({holdings.projects})",
+        *(_describe_eviction(one) for one in holdings.dropped),
+        *_describe_passed_over(holdings.of_all),
+    ]
+
+
+def _describe_eviction(one: eviction.Eviction) -> str:
+    when = datetime.fromtimestamp(one.begun_at).strftime("%Y-%m-%d %H:%M")
+    quota = "the project's quota" if one.quota == "project" else "the quota of all projects"
+    going_on = "" if one.ended_at is not None else ", and this goes on"
+    return (
+        f"dropped for {quota}, {when}: {one.sources} of the oldest sources, "
+        f"{size(one.text_bytes)} of text{going_on}"
+    )
+
+
+def _describe_passed_over(report: all_stores.QuotaReport | None) -> list[str]:
+    if report is None:
+        return []
+    return [
+        f"passed over for the quota of all projects: {name}: {reason}"
+        for name, reason in report.passed_over.items()
+    ]
+
+
+def describe_prewarmed(kept: Iterable[PrewarmReport]) -> list[str]:
+    """Say what is kept ready for runs, a line for each kind and server."""
+    lines = []
+    for one in kept:
+        trouble = f"; the last could not be made: {one.trouble}" if one.trouble else ""
+        lines.append(
+            f"kept ready: {one.idle} for {one.label}, {size(one.bytes)}, used by {one.hits} of "
+            f"{one.hits + one.misses} runs (server {one.instance}){trouble}"
+        )
+    return lines
