@@ -17,7 +17,7 @@ import sys
 from collections.abc import Sequence
 
 from ctxmode import exit_codes
-from ctxmode.hosts.hooks.table import HOSTS
+from ctxmode.hosts.adapters import HOSTS
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
+from operator import attrgetter
 
 WORD = re.compile(rb"[A-Za-z_]+")
 NUMBER = re.compile(rb"[0-9]+")
@@ -76,28 +77,14 @@ class SampleProgram:
 
     language: str
     question: str
-    file: str
-
-    @property
-    def code(self) -> str:
-        return resources.files("ctxmode.trial").joinpath("programs", self.file).read_text("utf-8")
+    code: str
 
 
-PROGRAMS: tuple[SampleProgram, ...] = (
-    SampleProgram("shell", "definitions", "shell.sh"),
-    SampleProgram("python", "commonest", "python.py"),
-    SampleProgram("perl", "numbers", "perl.pl"),
-    SampleProgram("javascript", "distinct", "javascript.js"),
-    SampleProgram("typescript", "longest", "typescript.ts"),
-    SampleProgram("ruby", "words", "ruby.rb"),
-    SampleProgram("php", "wide", "php.php"),
-    SampleProgram("lua", "digits", "lua.lua"),
-    SampleProgram("r", "wide", "r.R"),
-    SampleProgram("elixir", "lines", "elixir.exs"),
-    SampleProgram("go", "hash", "go.go"),
-    SampleProgram("rust", "distinct", "rust.rs"),
-    SampleProgram("c", "hash", "c.c"),
-    SampleProgram("cpp", "commonest", "cpp.cpp"),
-    SampleProgram("java", "words", "java.java"),
-    SampleProgram("csharp", "longest", "csharp.cs"),
-)
+def load_programs() -> tuple[SampleProgram, ...]:
+    """The programs of `programs/`, a file each: language, question and suffix are its name."""
+    found = []
+    for file in resources.files("ctxmode.trial").joinpath("programs").iterdir():
+        if file.is_file():
+            language, question, _ = file.name.split(".")
+            found.append(SampleProgram(language, question, file.read_text("utf-8")))
+    return tuple(sorted(found, key=attrgetter("language")))

@@ -24,7 +24,7 @@ from ctxmode.operations.searching import SearchRequest
 from ctxmode.operations.side_by_side import work_through
 from ctxmode.render.progress_line import waiting
 from ctxmode.trial.corpus import Corpus, gather
-from ctxmode.trial.questions import INPUT_NAME, PROGRAMS, QUESTIONS, WORD, SampleProgram
+from ctxmode.trial.questions import INPUT_NAME, QUESTIONS, WORD, SampleProgram, load_programs
 from executor import Request, Status
 
 RUN_S_MAX = 50.0
@@ -117,7 +117,7 @@ async def run_trial(config: Config, report: Callable[[TrialAnswer], None]) -> Tr
     async with _own_project(config, corpus) as app:
         with waiting("proving languages") as on_progress:
             diagnosis = await app.doctor(on_progress=on_progress)
-        runnable = [p for p in PROGRAMS if diagnosis.languages[p.language].runnable]
+        runnable = [p for p in load_programs() if diagnosis.languages[p.language].runnable]
         answers = await _answer_all(app, corpus, runnable, report)
         listed = await _list_and_search(app, corpus)
     missing = {name: h.reason for name, h in diagnosis.languages.items() if not h.runnable}

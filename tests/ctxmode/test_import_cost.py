@@ -48,7 +48,6 @@ def test_a_run_loads_neither_the_protocol_nor_what_draws_tables(imported):
 
 
 KEEPING = {
-    "sqlite3",
     "kb.store",
     "kb.chunkers",
     "ctxmode.operations.library",
@@ -63,29 +62,6 @@ def test_a_run_that_prints_little_loads_nothing_of_what_keeps_and_searches(impor
         "ctxmode.operations.answers",
         "ctxmode.operations.searching",
         "ctxmode.operations.batch",
-    }
-
-
-def test_a_run_loads_nothing_of_what_serves_others_after_it(imported):
-    loaded = imported("run", "shell", "-c", "true")
-    ahead = {
-        "executor.pool.pool",
-        "executor.pool.prewarming",
-        "executor.pool.budget",
-        "executor.pool.pressure",
-    }
-    sessions = {
-        "executor.sessions.session",
-        "executor.sessions.call",
-        "executor.sessions.interpreter",
-    }
-    assert not loaded & {
-        *ahead,
-        *sessions,
-        "executor.instance.unpacking",
-        "tarfile",
-        "zipfile",
-        "difflib",
     }
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import runtimes
 from ctxmode import exit_codes, parsing
 from ctxmode.commands.table import VERBS
 from ctxmode.config.schema import PROFILE
@@ -15,7 +14,7 @@ from ctxmode.config.settings import SETTINGS
 from ctxmode.hosts.setup.hosts import HOSTS
 from ctxmode.mcp.http.metrics import Metrics
 from ctxmode.mcp.tools import TOOLS
-from docs import verb_table
+from docs import language_table, verb_table
 from executor.model import Limits, Status
 from executor.profile import PROFILES
 from images import GROUPS
@@ -38,9 +37,10 @@ def page(name: str) -> str:
     return (ROOT / "docs" / f"{name}.md").read_text()
 
 
-@pytest.mark.parametrize("row", runtimes.LANGUAGES, ids=lambda row: row.name)
-def test_every_language_has_its_line(readme, row):
-    assert re.search(rf"^\| {re.escape(row.title)} \| `{row.name}`", readme, re.MULTILINE)
+@pytest.mark.parametrize("page", language_table.pages(), ids=lambda page: page.name)
+def test_the_tables_of_languages_are_written_of_their_rows(page):
+    written = language_table.pages()[page]
+    assert page.read_text() == written, "run: python docs/language_table.py"
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ctxmode.hosts.adapters import find_adapter
 from ctxmode.hosts.hooks.calls import PASS, Ruling, ToolCall
 from ctxmode.hosts.hooks.json_text import read_json
-from ctxmode.hosts.hooks.table import FOLDER_VARIABLES, adapter
 
 if TYPE_CHECKING:
-    from ctxmode.hosts.hooks.adapter import Adapter
+    from ctxmode.hosts.adapters.adapter import Adapter
 
 Log = Callable[[], object]
 
@@ -24,7 +24,7 @@ def respond(
     Whatever is not understood gets no answer: an unknown host, event or tool, or text that is not
     the JSON of an event.
     """
-    spoken = adapter(host)
+    spoken = find_adapter(host)
     if spoken is None:
         return None, _nothing
     known = {name.lower(): name for name in (*spoken.PRE_TOOL, *spoken.SESSION_START)}
@@ -41,17 +41,17 @@ def respond(
         return denied(host, name, "The call is nested too deeply to be judged."), _nothing
     if call is None:
         return spoken.answer(PASS, name), _nothing
-    call = call._replace(cwd=_folder(host, call.cwd, environ))
+    call = call._replace(cwd=_folder(spoken.FOLDER_VARIABLES, call.cwd, environ))
     return _judged(spoken, host, name, call, environ)
 
 
-def _folder(host: str, said: str, environ: Mapping[str, str]) -> str:
+def _folder(variables: tuple[str, ...], said: str, environ: Mapping[str, str]) -> str:
     """Where a call is made: what its event says, seen from what the host tells its hooks, or else
     from where this process is. A folder that there is not says nothing."""
     if os.path.isabs(said) and os.path.isdir(said):
         return said
     said = "" if os.path.isabs(said) else said
-    told = (environ.get(variable, "") for variable in FOLDER_VARIABLES.get(host, ()))
+    told = (environ.get(variable, "") for variable in variables)
     try:
         base = next(filter(os.path.isabs, told), "") or os.getcwd()
     except OSError:  # it is gone
@@ -90,7 +90,7 @@ def _judged(
 
 def denied(host: str, event_name: str, why: str) -> Mapping[str, Any] | None:
     """The refusal of a call that could not be judged."""
-    spoken = adapter(host)
+    spoken = find_adapter(host)
     if spoken is None or event_name.lower() not in map(str.lower, spoken.PRE_TOOL):
         return None
     return spoken.answer(Ruling("deny", why), event_name)

@@ -9,6 +9,7 @@ from ctxmode.mcp.output_schemas import BACKGROUND, RUN, object_schema
 from ctxmode.mcp.reply import Reply, background_reply, run_reply
 from ctxmode.mcp.tool import RUNS_CODE, CallContext, Tool, run_deadline, seconds
 from executor.model import Request
+from runtimes import LANGUAGES
 
 
 class ExecuteArguments(Arguments):
@@ -53,16 +54,16 @@ async def _call(call: CallContext, given: ExecuteArguments) -> Reply:
 
 TOOL = Tool(
     name="ctx_execute",
-    description="""\
+    description=f"""\
 WHEN: a command or a computation may print more than a few lines, or data should be counted, \
-filtered, joined or parsed: write a program that prints only the answer. Languages: javascript, \
-typescript, python, shell, ruby, go, rust, php, perl, r, elixir, csharp, java, c, cpp, lua.
+filtered, joined or parsed: write a program that prints only the answer. Languages: \
+{", ".join(language.name for language in LANGUAGES)}.
 WHEN NOT: a short command that changes the machine (git commit, mkdir, install): use the host's \
 own shell, since here the project is a copy and the network is off.
 RETURNS: what it printed up to 4 KB, then one line: status, exit code, times, sandbox, changed \
 files. Larger output comes as head and tail, or with intent as the sections that match, and is \
 kept whole under an output_id for ctx_search.
-EXAMPLE: {"language":"shell","code":"npm test 2>&1","intent":"failing tests"}""",
+EXAMPLE: {{"language":"shell","code":"npm test 2>&1","intent":"failing tests"}}""",
     arguments=ExecuteArguments,
     annotations=RUNS_CODE,
     call=_call,

@@ -8,7 +8,7 @@ import pytest
 import runtimes
 from ctxmode.errors import ContextModeError
 from ctxmode.trial import corpus
-from ctxmode.trial.questions import PROGRAMS, QUESTIONS
+from ctxmode.trial.questions import QUESTIONS, load_programs
 from ctxmode.trial.steps import build_listing, find_rare_words
 
 TEXT = b"""\
@@ -42,9 +42,9 @@ def test_the_hash_is_the_published_one(text, digest):
 
 
 def test_every_language_of_the_table_has_a_program_and_every_question_is_asked():
-    assert {p.language for p in PROGRAMS} == {row.name for row in runtimes.LANGUAGES}
-    assert {p.question for p in PROGRAMS} == set(QUESTIONS)
-    assert all(program.code.strip() for program in PROGRAMS)
+    assert {p.language for p in load_programs()} == {row.name for row in runtimes.LANGUAGES}
+    assert {p.question for p in load_programs()} == set(QUESTIONS)
+    assert all(program.code.strip() for program in load_programs())
 
 
 def test_the_input_is_real_and_at_least_a_megabyte(tmp_path):

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from ctxmode.config.locations import load_config
+from ctxmode.hosts.adapters import HOSTS, find_adapter
 from ctxmode.hosts.hooks import rulings, run, verdicts
-from ctxmode.hosts.hooks.table import HOSTS, adapter
 from ctxmode.hosts.hooks.tool_names import OWN_TOOLS, tool_call
 from ctxmode.hosts.routing import BYTES_MAX, ROUTING
 from ctxmode.mcp.tools import BY_NAME
@@ -266,7 +266,7 @@ OTHER_TOOLS = (
 @pytest.mark.parametrize(("host", "name", "given"), OTHER_TOOLS)
 def test_rules_hold_for_the_tools_of_files_pages_and_servers(host, name, given, place, environ):
     given = json.loads(json.dumps(given).replace("{cwd}", str(place)))
-    spoken = adapter(host)
+    spoken = find_adapter(host)
     event = claude(name, given, place) | {"tool": name, "args": given}
     event["hook_event_name"] = spoken.PRE_TOOL[0]
     decision, _ = refusal_of(host, ask(host, spoken.PRE_TOOL[0], event, environ))
@@ -328,7 +328,7 @@ def test_rules_hold_for_searches(  # noqa: PLR0917
     (place / "private").mkdir()
     (place / "to-private").symlink_to("private")
     given = json.loads(json.dumps(given).replace("{cwd}", str(place)))
-    spoken = adapter(host)
+    spoken = find_adapter(host)
     event = claude(name, given, place) | {"tool": name, "args": given}
     event["hook_event_name"] = spoken.PRE_TOOL[0]
     answer = ask(host, spoken.PRE_TOOL[0], event, environ)
@@ -418,7 +418,7 @@ def test_an_event_of_an_odd_form_is_judged_all_the_same(  # noqa: PLR0917
     host, odd, name, given, place, environ, monkeypatch
 ):
     monkeypatch.chdir(place)
-    spoken = adapter(host)
+    spoken = find_adapter(host)
     event = claude(name, given, place) | {"tool": name, "args": given} | ODD[odd]
     event["hook_event_name"] = spoken.PRE_TOOL[0]
     event = {key: value for key, value in event.items() if value is not ...}
@@ -439,7 +439,7 @@ def test_a_folder_that_the_event_lacks_is_the_one_that_the_host_tells_its_hooks(
     host, variable, place, environ, monkeypatch, tmp_path
 ):
     monkeypatch.chdir(tmp_path)
-    spoken = adapter(host)
+    spoken = find_adapter(host)
     event = {"tool_name": "Read", "tool_input": {"file_path": "secret.txt"}}
     event["hook_event_name"] = spoken.PRE_TOOL[0]
     told = ask(host, spoken.PRE_TOOL[0], event, {**environ, variable: str(place)})
@@ -567,9 +567,9 @@ def test_a_broken_rule_file_denies_everything_but_mending_it(place, environ):
     assert ask("claude-code", "PreToolUse", mending, environ) is None
 
 
-@pytest.mark.parametrize("host", [host for host in HOSTS if adapter(host).SESSION_START])
+@pytest.mark.parametrize("host", [host for host in HOSTS if find_adapter(host).SESSION_START])
 def test_a_conversation_begins_with_the_routing_text(host, environ):
-    answer = ask(host, adapter(host).SESSION_START[0], {"source": "startup"}, environ)
+    answer = ask(host, find_adapter(host).SESSION_START[0], {"source": "startup"}, environ)
     said = answer.get("additional_context") or answer["hookSpecificOutput"]["additionalContext"]
     assert said == ROUTING
 

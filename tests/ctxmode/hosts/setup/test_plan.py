@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ctxmode import cli, exit_codes
-from ctxmode.hosts.hooks.table import HOSTS as HOOK_HOSTS
-from ctxmode.hosts.hooks.table import adapter
+from ctxmode.hosts.adapters import HOSTS as HOOK_HOSTS
+from ctxmode.hosts.adapters import find_adapter
 from ctxmode.hosts.routing import ROUTING
 from ctxmode.hosts.setup import marked_text
 from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS, Host
@@ -69,7 +69,7 @@ def test_every_host_with_hooks_has_an_adapter_that_knows_its_events():
     assert {host.name for host in HOSTS if host.hooks or host.plugin} == set(HOOK_HOSTS)
     for host in HOSTS:
         if host.hooks:
-            spoken = adapter(host.name)
+            spoken = find_adapter(host.name)
             assert set(host.hooks.entries) <= {*spoken.PRE_TOOL, *spoken.SESSION_START}
 
 
@@ -91,7 +91,7 @@ def test_what_makes_a_host_start_programs_is_protected_from_runs_in_the_sandbox(
 
 @EVERY
 def test_every_host_is_told_when_to_use_which_tool_by_a_hook_or_a_file(host, scope):
-    says = host.hooks and adapter(host.name).SESSION_START
+    says = host.hooks and find_adapter(host.name).SESSION_START
     assert says or host.rules
 
 

@@ -11,6 +11,9 @@ from ctxmode.hosts.hooks.calls import Ruling, ToolCall
 class Adapter(Protocol):
     """One host. A module of this folder satisfies it."""
 
+    FOLDER_VARIABLES: tuple[str, ...]
+    """Where the host documents for its hooks in which folder it works."""
+
     PRE_TOOL: tuple[str, ...]
     """Its names for the event before a tool runs."""
 

@@ -9,6 +9,7 @@ from ctxmode.hosts.hooks.calls import Ruling, ToolCall
 from ctxmode.hosts.hooks.tool_names import tool_call
 from ctxmode.hosts.hooks.unasked import refused
 
+FOLDER_VARIABLES = ("GEMINI_CWD", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 PRE_TOOL = ("BeforeTool",)
 SESSION_START = ("SessionStart",)
 

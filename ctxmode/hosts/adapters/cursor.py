@@ -12,6 +12,7 @@ from ctxmode.hosts.hooks.calls import Ruling, ToolCall
 from ctxmode.hosts.hooks.json_text import read_json
 from ctxmode.hosts.hooks.tool_names import tool_call
 
+FOLDER_VARIABLES = ("CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 PRE_TOOL = ("preToolUse", "beforeShellExecution", "beforeReadFile", "beforeMCPExecution")
 SESSION_START = ("sessionStart",)
 _TOOLS = {"beforeShellExecution": "Shell", "beforeReadFile": "Read"}

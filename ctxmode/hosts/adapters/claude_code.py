@@ -8,6 +8,7 @@ from typing import Any
 from ctxmode.hosts.hooks.calls import Ruling, ToolCall
 from ctxmode.hosts.hooks.tool_names import tool_call
 
+FOLDER_VARIABLES = ("CLAUDE_PROJECT_DIR",)
 PRE_TOOL = ("PreToolUse",)
 SESSION_START = ("SessionStart",)
 

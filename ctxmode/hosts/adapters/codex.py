@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ctxmode.hosts.hooks import claude_code
+from ctxmode.hosts.adapters import claude_code
 from ctxmode.hosts.hooks.calls import Ruling
 from ctxmode.hosts.hooks.unasked import refused
 
+FOLDER_VARIABLES: tuple[str, ...] = ()
 PRE_TOOL = claude_code.PRE_TOOL
 SESSION_START = claude_code.SESSION_START
 call = claude_code.call

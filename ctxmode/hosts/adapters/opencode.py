@@ -12,6 +12,7 @@ from ctxmode.hosts.hooks.calls import Ruling, ToolCall
 from ctxmode.hosts.hooks.tool_names import tool_call
 from ctxmode.hosts.hooks.unasked import refused
 
+FOLDER_VARIABLES: tuple[str, ...] = ()
 PRE_TOOL = ("tool.execute.before",)
 SESSION_START: tuple[str, ...] = ()
 

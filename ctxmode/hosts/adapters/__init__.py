@@ -1,0 +1,22 @@
+"""The hosts whose hooks are understood: a module each, named as its host."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from ctxmode.hosts.adapters.adapter import Adapter
+
+_OTHERS = ("__init__.py", "adapter.py")
+_MODULES = {name for name in os.listdir(os.path.dirname(__file__)) if name.endswith(".py")}
+HOSTS = tuple(sorted(name[:-3].replace("_", "-") for name in _MODULES.difference(_OTHERS)))
+
+
+def find_adapter(host: str) -> Adapter | None:
+    """The adapter of a host; None if it is not known."""
+    if host not in HOSTS:
+        return None
+    module = f"ctxmode.hosts.adapters.{host.replace('-', '_')}"
+    return cast("Adapter", importlib.import_module(module))
