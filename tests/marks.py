@@ -67,7 +67,8 @@ executor/project/test_real_repositories.py executor/project/test_kills.py
 executor/project/test_tools_obey.py escapes/test_scale.py e2e/test_wheel.py
 e2e/test_inspector.py e2e/test_typescript_client.py e2e/test_mcp_fuzz.py
 e2e/test_docs_commands.py e2e/test_hostile_project.py kb/test_work.py kb/test_structured.py
-kb/test_eviction.py runtimes/test_wrapping.py policy/test_languages.py::test_nesting
+kb/test_eviction.py runtimes/test_wrapping.py
+structure/test_where_to_add.py policy/test_languages.py::test_nesting
 policy/test_languages.py::test_a_program_that_is_large
 """
 

@@ -65,6 +65,12 @@ def test_a_run_that_prints_little_loads_nothing_of_what_keeps_and_searches(impor
     }
 
 
+def test_a_run_without_a_session_loads_nothing_of_sessions(imported):
+    loaded = imported("run", "shell", "-c", "true")
+    names = ("session", "call", "interpreter")
+    assert not loaded & {f"executor.sessions.{name}" for name in names}
+
+
 def test_a_run_that_prints_much_loads_the_store_and_keeps_it(imported):
     loaded = imported("run", "shell", "-c", "seq 10000")
     assert {"sqlite3", "kb.store"} <= loaded
