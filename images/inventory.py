@@ -13,6 +13,7 @@ import trio
 from docker.errors import APIError, DockerException
 from requests.exceptions import RequestException
 
+from base.remedy import type_command
 from images.errors import ImageError
 from images.groups import GROUPS, Group
 from images.naming import LABEL, STAGE_LABEL, reference, repository, toolchains_reference
@@ -101,10 +102,10 @@ def _states(group: Group, present: list[dict[str, Any]]) -> Iterator[ImageState]
         for name in _names(image)
         if name.rpartition(":")[0] == repository(group)
     }
-    build = f"context-mode images build {group.name}"
+    build = type_command(f"context-mode images build {group.name}")
     if current in sizes:
         yield ImageState(group.name, State.CURRENT, current, sizes.pop(current))
-        build = "context-mode images remove --outdated"
+        build = type_command("context-mode images remove --outdated")
     elif not sizes:
         yield ImageState(group.name, State.MISSING, current, remedy=build)
     for name, size in sorted(sizes.items()):

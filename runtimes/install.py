@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from base.remedy import Remedy, type_command
 from runtimes.model import Language, Packages
 from runtimes.registry import LANGUAGES
 
@@ -34,7 +35,7 @@ def platform(os_release: str | None = None) -> str:
     return next((known[name] for name in names if name in known), "unknown")
 
 
-def hint(language: Language, on: str | None = None) -> str:
+def hint(language: Language, on: str | None = None) -> Remedy:
     """One command that installs the language on a platform, by default this one."""
     packages = language.packages
     commands = {
@@ -46,7 +47,8 @@ def hint(language: Language, on: str | None = None) -> str:
     }
     names = ", ".join(packages.debian)
     unknown = f"install {language.title} with this system's package manager (Debian: {names})"
-    return commands.get(on or platform(), unknown)
+    command = commands.get(on or platform())
+    return type_command(command) if command else Remedy(unknown)
 
 
 def _debian_hint(packages: Packages) -> str:

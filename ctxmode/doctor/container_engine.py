@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
+from base.remedy import Remedy
 from ctxmode.errors import ContextModeError
 
 if TYPE_CHECKING:
@@ -25,14 +26,19 @@ DEFAULT_SOCKET: Final = "/var/run/docker.sock"
 PROBE_S_MAX: Final = 5.0
 REMOTE_PROBE_S_MAX: Final = 30.0  # several connections, each with a handshake
 
-_INSTALL: Final = (
+_INSTALL: Final = Remedy(
     "Install Docker Engine (Debian, Ubuntu: sudo apt-get install docker.io) and start it, or name "
-    "an engine that is elsewhere in DOCKER_HOST"
+    "an engine that is elsewhere in DOCKER_HOST",
+    "sudo apt-get install docker.io",
 )
-_START: Final = "Start it: sudo systemctl start docker, or sudo service docker start"
-_JOIN: Final = (
+_START: Final = Remedy(
+    "Start it: sudo systemctl start docker, or sudo service docker start",
+    "sudo systemctl start docker",
+)
+_JOIN: Final = Remedy(
     "Let this user use it: sudo usermod -aG docker $USER, then log in again (whoever may use it is "
-    "as good as root); or use a rootless engine"
+    "as good as root); or use a rootless engine",
+    "sudo usermod -aG docker $USER",
 )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from base.remedy import command_of
 from ctxmode.doctor.diagnosis import Diagnosis
 
 # What each layer of isolation, or part, gives once it works.
@@ -22,12 +22,10 @@ GIVES = {
     "old images": "space on the disk",
     "containers": "programs run in containers (tier C)",
 }
-_PROGRAMS = r"(?:sudo|sysctl|systemd-run|systemctl|apt-get|dnf|pacman|brew|context-mode|docker) "
-_COMMAND = re.compile(rf"`({_PROGRAMS}[^`]+)`|(?:^|[\s(])({_PROGRAMS}[^,;()`]*[^,;()`.\s])")
 
 
 @dataclass(frozen=True, slots=True)
-class Remedy:
+class PartRemedy:
     """How one part is mended. `command` is empty where no command does it."""
 
     part: str
@@ -36,14 +34,14 @@ class Remedy:
     note: str
 
 
-def remedies(diagnosis: Diagnosis) -> tuple[Remedy, ...]:
+def remedies(diagnosis: Diagnosis) -> tuple[PartRemedy, ...]:
     """One for each thing that does not work and can be mended."""
     return tuple(
-        Remedy(part, gives, _command(text), text) for part, gives, text in _found(diagnosis)
+        PartRemedy(part, gives, command_of(text), text) for part, gives, text in _found(diagnosis)
     )
 
 
-def script(found: tuple[Remedy, ...]) -> str:
+def script(found: tuple[PartRemedy, ...]) -> str:
     """A text for a shell: the commands, all else in comments."""
     if not found:
         return "# Nothing to mend: all that is here works.\n"
@@ -73,12 +71,3 @@ def _found(diagnosis: Diagnosis) -> Iterator[tuple[str, str, str]]:
     for remedy in diagnosis.container_engine.remedies:
         part = "old images" if " images remove" in remedy else "containers"
         yield part, GIVES[part], remedy
-
-
-def _command(text: str) -> str:
-    """The first command that a remedy names, as it is to be typed."""
-    match = _COMMAND.search(text)
-    if match is None:
-        return ""
-    command = (match[1] or match[2]).replace("…", "context-mode serve")
-    return f"sudo {command}" if command.startswith("sysctl ") else command

@@ -13,6 +13,7 @@ from pathlib import Path
 import trio
 
 import runtimes
+from base.remedy import Remedy, command_of
 from executor.back_ends.ground import BackEnd, ServerGround, existing
 from executor.cells import cgroup
 from executor.cells.cell import Cell, open_spawner
@@ -161,7 +162,8 @@ async def open_strongest(
     text = "; ".join(f"tier {tier}: {reason}" for tier, reason in reasons.items())
     barred = as_root and os.strerror(errno.EACCES) in reasons.get(CELLS[-1], "")
     other = LET_IN if barred else REMEDIES["landlock"]
-    raise SandboxUnavailableError(text, f"{REMEDIES['namespaces']}. Or: {other}.")
+    first = REMEDIES["namespaces"]
+    raise SandboxUnavailableError(text, Remedy(f"{first}. Or: {other}.", command_of(first)))
 
 
 async def _try(placement: Placement) -> Layers:

@@ -12,6 +12,7 @@ import trio
 
 import images
 import runtimes
+from base.remedy import Remedy
 from executor.back_ends.ground import BackEnd, ServerGround, existing
 from executor.containers import host as hosts
 from executor.containers import leftovers
@@ -37,11 +38,12 @@ from executor.project.view.search import ProjectSearch
 from executor.settings import Settings
 
 (TIER,) = tiers_of("container")
-START_ENGINE = (
+START_ENGINE = Remedy(
     "start the engine (`systemctl start docker`, or as root `dockerd`), or set DOCKER_HOST; "
-    "`docker info` shows whether it answers"
+    "`docker info` shows whether it answers",
+    "sudo systemctl start docker",
 )
-BUILD_IMAGES = "build the images: `context-mode images build`"
+BUILD_IMAGES = Remedy("build the images: `context-mode images build`", "context-mode images build")
 CGROUPS = "a rootless engine needs control groups of version 2, with systemd and Delegate=yes"
 RUNTIME = "name a runtime that `docker info` lists, or register it in the engine's daemon.json"
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from base.remedy import Remedy, command_of
 from executor.back_ends.cells import open_cells
 from executor.back_ends.ground import BackEnd, ServerGround
 from executor.errors import SandboxUnavailableError
@@ -61,5 +62,6 @@ async def open_back_end(
             yield made
             return
     reasons = "; ".join(error.reason for error in lacking)
-    remedies = " Or: ".join(error.remedy for error in lacking)
-    raise SandboxUnavailableError(reasons, remedies)
+    remedies = [error.remedy for error in lacking]
+    command = next(filter(None, map(command_of, remedies)), "")
+    raise SandboxUnavailableError(reasons, Remedy(" Or: ".join(remedies), command))

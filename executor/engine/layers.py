@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from base.remedy import Remedy
 from executor.engine.tiers import Capabilities
 from executor.model import Isolation, Layer
 from executor.profile import Profile, ProjectAccess
@@ -12,14 +13,18 @@ from executor.spawner.messages import Layers
 
 LIVE = "use profile build: what it changes is committed when nothing of it runs any more"
 REMEDIES = {
-    "namespaces": (
+    "namespaces": Remedy(
         "allow unprivileged user namespaces: on Ubuntu an AppArmor profile with `userns,` for this "
         "Python; in a container a seccomp profile that permits clone and unshare; elsewhere "
         "`sysctl user.max_user_namespaces=15000` (old Debian: "
-        "`sysctl kernel.unprivileged_userns_clone=1`)"
+        "`sysctl kernel.unprivileged_userns_clone=1`)",
+        "sudo sysctl user.max_user_namespaces=15000",
     ),
     "landlock": "use Linux 5.13 or newer with `landlock` among the `lsm=` modules",
-    "cgroup": "start from a delegated group: `systemd-run --user --scope -p Delegate=yes …`",
+    "cgroup": Remedy(
+        "start from a delegated group: `systemd-run --user --scope -p Delegate=yes …`",
+        "systemd-run --user --scope -p Delegate=yes context-mode serve",
+    ),
     "copy_on_write": "use Linux 5.11 or newer with the overlay file system",
     "id_mapping": "use Linux 5.19 or newer and keep the project on ext4, xfs or btrfs",
     "seccomp": "install libseccomp (Debian: libseccomp2)",
