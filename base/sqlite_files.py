@@ -85,12 +85,14 @@ def migrate(db: sqlite3.Connection, steps: Sequence[Step]) -> None:
 
 
 def _version(db: sqlite3.Connection, steps: Sequence[Step]) -> int:
+    # Before the number: another process commits both at once, perhaps between these two.
+    has_tables = db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
     version: int = db.execute("PRAGMA user_version").fetchone()[0]
     if version > len(steps):
         raise SchemaError(
             f"its schema is {version}, the newest known is {len(steps)}: update this program"
         )
-    if not version and db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+    if has_tables and not version:
         raise SchemaError(
             "its tables have no schema's number: move the file away, and a new one is made"
         )

@@ -182,9 +182,11 @@ async def _online(
     arena: Arena, entries: Sequence[str], program: Program, resolver: object = None
 ) -> Result:
     """Run it under a profile of these names, which `resolver` resolves."""
-    gate = functools.partial(network.Gate, resolver=resolver) if resolver else network.Gate
+    gate = network.ProxyGate
+    if resolver:
+        gate = functools.partial(gate, resolver=resolver)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(network, "Gate", gate)
+        patch.setattr(network, "ProxyGate", gate)
         settings = replace(
             arena.settings, profiles={"analyze": ANALYZE, "online": _profile(*entries)}
         )
