@@ -224,7 +224,7 @@ def _run_others() -> frozenset[str]:
     }
 
 
-class _Line(NamedTuple):
+class _CommandLine(NamedTuple):
     """A command line taken apart: canonical option names, operands, and what is unknown.
 
     `outer` are the options before the subcommand. An operand has True beside it where it may as
@@ -252,7 +252,7 @@ def _match_structure(pattern: CommandPattern, words: tuple[str, ...]) -> Found |
 
 
 @functools.lru_cache(maxsize=1024)
-def _rule_line(program: str, tokens: tuple[str, ...]) -> tuple[OptionNames, _Line]:
+def _rule_line(program: str, tokens: tuple[str, ...]) -> tuple[OptionNames, _CommandLine]:
     """What is known of the options of a rule's program, and the rule's own words taken apart."""
     from policy.option_names import option_names  # noqa: PLC0415 - where a rule names the program
 
@@ -260,7 +260,7 @@ def _rule_line(program: str, tokens: tuple[str, ...]) -> tuple[OptionNames, _Lin
     return names, _line((program, *tokens), names)
 
 
-def _missing(wanted: frozenset[str], given: _Line, program: str) -> list[str]:
+def _missing(wanted: frozenset[str], given: _CommandLine, program: str) -> list[str]:
     """The options that a rule names and a command has not, not even shortened."""
     missing = wanted - given.options - given.outer
     if not missing:
@@ -270,7 +270,7 @@ def _missing(wanted: frozenset[str], given: _Line, program: str) -> list[str]:
     return [name for name in missing if not any(name.startswith(begin) for begin in short)]
 
 
-def _match_operands(wanted: tuple[str, ...], given: _Line, is_prefix: bool) -> Found | None:
+def _match_operands(wanted: tuple[str, ...], given: _CommandLine, is_prefix: bool) -> Found | None:
     """Operands in order; one that may be an option's value is read both ways."""
     reached: dict[int, Found] = {0: "normalised"}  # by how many of those wanted were there
     for operand, may_be_value in given.operands:
@@ -304,7 +304,7 @@ def _match_operand(pattern: str, operand: str) -> Found | None:
     return "possible" if may_be(operand, pattern, ANY) else None
 
 
-def _line(words: tuple[str, ...], names: OptionNames) -> _Line:
+def _line(words: tuple[str, ...], names: OptionNames) -> _CommandLine:
     from policy.option_names import canonical_names  # noqa: PLC0415 - as above
 
     program = PROGRAMS.get(words[0])
@@ -332,7 +332,7 @@ def _line(words: tuple[str, ...], names: OptionNames) -> _Line:
     before = words[1 : words.index("--")] if "--" in words else words[1:]
     unknown = any(marks.splits(word) and not _is_listing(word) for word in before)
     unknown_option = any(marks.has_hole(name) for name, _ in parsed.options)
-    return _Line(
+    return _CommandLine(
         frozenset(options), frozenset(outer_options), tuple(operands), unknown, unknown_option
     )
 

@@ -57,7 +57,7 @@ def _answer(host: str, event_name: str, text: bytes) -> None:
     except Exception as error:
         from ctxmode import crash_report  # noqa: PLC0415 - a defect of ours must not let anything pass
 
-        answer, log = run.denied(host, event_name, crash_report.report(error).strip()), int
+        answer, log = run.deny(host, event_name, crash_report.report(error).strip()), int
     if answer is not None:
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()

@@ -24,7 +24,7 @@ from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
 from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS, Host, Scope
-from ctxmode.hosts.setup.plan import Change, Target, plan, write
+from ctxmode.hosts.setup.plan import FileChange, Target, plan, write
 from ctxmode.launch import print_json
 from ctxmode.suggestions import or_all
 
@@ -69,7 +69,7 @@ def _list(*, as_json: bool) -> None:
         sys.stdout.write("".join(f"{host.name:<16}{host.title}\n" for host in HOSTS))
 
 
-def _show(host: Host, changes: Sequence[Change], args: argparse.Namespace) -> None:
+def _show(host: Host, changes: Sequence[FileChange], args: argparse.Namespace) -> None:
     for change in changes:
         said = _difference(change) if args.dry_run else f"{SAID[_kind(change)]} {change.path}\n"
         sys.stdout.write(said)
@@ -80,7 +80,7 @@ def _show(host: Host, changes: Sequence[Change], args: argparse.Namespace) -> No
         sys.stdout.write(f"{host.note}\n" if host.note else "")
 
 
-def _json(change: Change) -> dict[str, str]:
+def _json(change: FileChange) -> dict[str, str]:
     return {"path": str(change.path), "what": _kind(change), "difference": _difference(change)}
 
 
@@ -120,14 +120,14 @@ def _everybodys_folders() -> tuple[str, ...]:
     return ("/usr/local/bin", "/usr/bin", "/bin", os.path.expanduser("~/.local/bin"))
 
 
-def _difference(change: Change) -> str:
+def _difference(change: FileChange) -> str:
     before, after = (text or "" for text in (change.before, change.after))
     name = str(change.path)
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="")
     return "\n".join(lines) + "\n"
 
 
-def _kind(change: Change) -> str:
+def _kind(change: FileChange) -> str:
     if change.after is None:
         return "removed"
     return "new" if change.before is None else "changed"

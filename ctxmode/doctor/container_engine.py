@@ -88,7 +88,7 @@ async def connect(environ: Mapping[str, str] = os.environ) -> DockerEngine:
     Raises:
         EngineUnreachableError: none answers.
     """
-    return await _connected(_where(environ), environ)
+    return await _connect(_where(environ), environ)
 
 
 def _where(environ: Mapping[str, str]) -> Endpoint:
@@ -102,7 +102,7 @@ def _where(environ: Mapping[str, str]) -> Endpoint:
         raise EngineUnreachableError(str(error), _elsewhere(environ)) from error
 
 
-async def _connected(where: Endpoint, environ: Mapping[str, str]) -> DockerEngine:
+async def _connect(where: Endpoint, environ: Mapping[str, str]) -> DockerEngine:
     from executor.containers import engine  # noqa: PLC0415 - as above
 
     try:
@@ -120,7 +120,7 @@ async def examine(environ: Mapping[str, str] = os.environ) -> EngineHealth:
         if not where.is_local:
             patience_s = REMOTE_PROBE_S_MAX
         with trio.fail_after(patience_s):
-            return await _examine(await _connected(where, environ))
+            return await _examine(await _connect(where, environ))
     except trio.TooSlowError:
         late = f"the container engine does not answer within {patience_s:g} s"
         return EngineHealth(False, reason=late, remedy=_elsewhere(environ))

@@ -37,7 +37,8 @@ class PartRemedy:
 def remedies(diagnosis: Diagnosis) -> tuple[PartRemedy, ...]:
     """One for each thing that does not work and can be mended."""
     return tuple(
-        PartRemedy(part, gives, command_of(text), text) for part, gives, text in _found(diagnosis)
+        PartRemedy(part, gives, command_of(text), text)
+        for part, gives, text in _find_lacking(diagnosis)
     )
 
 
@@ -53,7 +54,7 @@ def script(found: tuple[PartRemedy, ...]) -> str:
     )
 
 
-def _found(diagnosis: Diagnosis) -> Iterator[tuple[str, str, str]]:
+def _find_lacking(diagnosis: Diagnosis) -> Iterator[tuple[str, str, str]]:
     for name, report in diagnosis.languages.items():
         if not report.runnable and report.hint:
             yield name, f"programs in {name} run", report.hint

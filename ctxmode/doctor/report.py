@@ -70,7 +70,7 @@ def _versions(diagnosis: Diagnosis) -> Iterator[str]:
     libc = " ".join(platform.libc_ver())
     yield f"{_distribution()}, Linux {platform.release()}, {platform.machine()}, {libc}"
     yield f"Python {platform.python_version()}, {diagnosis.fts5.detail}"
-    yield ", ".join(f"{name} {_installed(name)}" for name in LIBRARIES)
+    yield ", ".join(f"{name} {_find_version(name)}" for name in LIBRARIES)
     yield f"container engine: {diagnosis.container_engine.summary or 'none'}"
     states = Counter(
         (image.state.value, image.group) for image in diagnosis.container_engine.images
@@ -89,7 +89,7 @@ def _distribution() -> str:
         return sys.platform
 
 
-def _installed(name: str) -> str:
+def _find_version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:

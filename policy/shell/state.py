@@ -24,7 +24,7 @@ class Variable(NamedTuple):
     items: tuple[str, ...] | None = None
     is_exported: bool = False
 
-    def joined(self, other: Variable) -> Variable:
+    def merge(self, other: Variable) -> Variable:
         """What is known when either may hold."""
         if self == other:
             return self
@@ -151,4 +151,4 @@ def _join(first: Variable | None, second: Variable) -> Variable:
     """Either of two values; a name that may also be unset may be empty."""
     if first is None:
         return Variable(("", *second.values), second.items, second.is_exported)
-    return first.joined(second)
+    return first.merge(second)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ctxmode.hosts.adapters import claude_code
 from ctxmode.hosts.hooks.calls import Ruling
-from ctxmode.hosts.hooks.unasked import refused
+from ctxmode.hosts.hooks.unasked import refuse
 
 FOLDER_VARIABLES: tuple[str, ...] = ()
 PRE_TOOL = claude_code.PRE_TOOL
@@ -20,4 +20,4 @@ opening = claude_code.opening
 
 
 def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:
-    return claude_code.answer(refused(ruling), event_name)
+    return claude_code.answer(refuse(ruling), event_name)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ctxmode.hosts.hooks.calls import Ruling, ToolCall
 from ctxmode.hosts.hooks.tool_names import tool_call
-from ctxmode.hosts.hooks.unasked import refused
+from ctxmode.hosts.hooks.unasked import refuse
 
 FOLDER_VARIABLES = ("GEMINI_CWD", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 PRE_TOOL = ("BeforeTool",)
@@ -22,7 +22,7 @@ def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:
     """Before a tool there is no way to give advice without deciding, so it is left unsaid."""
     del event_name
     if ruling.kind in ("deny", "ask"):
-        return {"decision": "deny", "reason": refused(ruling).text}
+        return {"decision": "deny", "reason": refuse(ruling).text}
     return None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ctxmode.hosts.hooks.calls import Ruling, ToolCall
 from ctxmode.hosts.hooks.tool_names import tool_call
-from ctxmode.hosts.hooks.unasked import refused
+from ctxmode.hosts.hooks.unasked import refuse
 
 FOLDER_VARIABLES: tuple[str, ...] = ()
 PRE_TOOL = ("tool.execute.before",)
@@ -23,7 +23,7 @@ def call(event: Mapping[str, Any]) -> ToolCall | None:
 
 def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:
     del event_name
-    said = refused(ruling)
+    said = refuse(ruling)
     return {"decision": "deny", "reason": said.text} if said.kind == "deny" else None
 
 

@@ -36,13 +36,13 @@ def respond(
 
         return spoken.opening(ROUTING), _nothing
     try:
-        call = _understood(spoken, text)
+        call = _parse(spoken, text)
     except RecursionError:  # arguments are the model's, and a host may well take them
-        return denied(host, name, "The call is nested too deeply to be judged."), _nothing
+        return deny(host, name, "The call is nested too deeply to be judged."), _nothing
     if call is None:
         return spoken.answer(PASS, name), _nothing
     call = call._replace(cwd=_folder(spoken.FOLDER_VARIABLES, call.cwd, environ))
-    return _judged(spoken, host, name, call, environ)
+    return _judge(spoken, host, name, call, environ)
 
 
 def _folder(variables: tuple[str, ...], said: str, environ: Mapping[str, str]) -> str:
@@ -59,7 +59,7 @@ def _folder(variables: tuple[str, ...], said: str, environ: Mapping[str, str]) -
     return os.path.join(base, said) if said else base
 
 
-def _understood(spoken: Adapter, text: bytes) -> ToolCall | None:
+def _parse(spoken: Adapter, text: bytes) -> ToolCall | None:
     try:
         event = read_json(text)
         return spoken.call(event) if isinstance(event, dict) else None
@@ -67,7 +67,7 @@ def _understood(spoken: Adapter, text: bytes) -> ToolCall | None:
         return None
 
 
-def _judged(
+def _judge(
     spoken: Adapter, host: str, event_name: str, call: ToolCall, environ: Mapping[str, str]
 ) -> tuple[Mapping[str, Any] | None, Log]:
     from ctxmode.hosts.hooks.rulings import Ground, ruling  # noqa: PLC0415 - not for what passes in silence
@@ -88,7 +88,7 @@ def _judged(
     return spoken.answer(said, event_name), log if verdicts else _nothing
 
 
-def denied(host: str, event_name: str, why: str) -> Mapping[str, Any] | None:
+def deny(host: str, event_name: str, why: str) -> Mapping[str, Any] | None:
     """The refusal of a call that could not be judged."""
     spoken = find_adapter(host)
     if spoken is None or event_name.lower() not in map(str.lower, spoken.PRE_TOOL):

@@ -78,7 +78,7 @@ def tool_call(
             return None
         return ToolCall("tool", name, (name,), cwd, True, has_our_tools, given)
     if kind == "search":
-        values = tuple(dict.fromkeys(_searched(name.lower(), given)))
+        values = tuple(dict.fromkeys(_parse_search(name.lower(), given)))
         is_shown = name.lower() not in _SHOWING_NAMES
         return ToolCall(kind, name, values, cwd, is_shown, has_our_tools, given)
     values = tuple(dict.fromkeys(_values(kind, name, given)))
@@ -107,10 +107,10 @@ def _values(kind: CallKind, name: str, given: Mapping[str, Any]) -> Iterator[str
                 if isinstance(path, str):
                     yield from _urls(path) if kind == "fetch" else [path]
     if kind == "edit" and "patch" in name.lower():
-        yield from _patched(given)
+        yield from _parse_patch(given)
 
 
-def _searched(name: str, given: Mapping[str, Any]) -> Iterator[str]:
+def _parse_search(name: str, given: Mapping[str, Any]) -> Iterator[str]:
     """The folder that is searched, `.` if none is named, and what of it by the patterns of names;
     each pattern without the stars at its end, which stand for all that is in a folder."""
     folder = next((given[key] for key in _FOLDERS if _is_text(given.get(key)) and given[key]), ".")
@@ -144,7 +144,7 @@ def _alternatives(glob: str) -> list[str]:
     return found + waiting
 
 
-def _patched(given: Mapping[str, Any]) -> Iterator[str]:
+def _parse_patch(given: Mapping[str, Any]) -> Iterator[str]:
     """The files that a patch in the notation of apply_patch names."""
     for value in given.values():
         for line in value.splitlines() if isinstance(value, str) else ():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ctxmode.hosts.hooks.calls import Ruling
 
 
-def refused(ruling: Ruling) -> Ruling:
+def refuse(ruling: Ruling) -> Ruling:
     """The same ruling, with a question turned into a refusal that says so."""
     if ruling.kind != "ask":
         return ruling

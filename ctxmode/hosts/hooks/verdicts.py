@@ -58,7 +58,7 @@ def _pack(said: Ruling, verdicts: Sequence[Verdict]) -> bytes:
 
 def _rule_strictly(call: ToolCall, rules: Rules, why: str) -> tuple[Ruling, Sequence[Verdict]]:
     verdicts = tuple(deny_undecided(value, rules, why) for value in call.values)
-    return _said(_strictest(verdicts)), verdicts
+    return _describe(_strictest(verdicts)), verdicts
 
 
 def _ruling(
@@ -69,12 +69,12 @@ def _ruling(
     if worst.redirect is None or (
         server_lives and call.has_our_tools and worst.redirect.tool in OWN_TOOLS
     ):
-        return _said(worst), verdicts
+        return _describe(worst), verdicts
     none = frozenset[str]()
     rest = tuple(_verdict(value, call, rules, ground, none) for value in call.values)
     strictest = _strictest(rest)
     if strictest.decision is not Decision.ALLOW:
-        return _said(strictest), rest
+        return _describe(strictest), rest
     return Ruling("advise", fit(worst.redirect.advice or worst.message)), rest
 
 
@@ -170,7 +170,7 @@ def _concerns(call: ToolCall, path: str) -> bool:
     return all(os.path.basename(value) == os.path.basename(path) for value in call.values)
 
 
-def _said(verdict: Verdict) -> Ruling:
+def _describe(verdict: Verdict) -> Ruling:
     if verdict.decision is Decision.ALLOW:
         return PASS
     return Ruling("ask" if verdict.decision is Decision.ASK else "deny", verdict.message)

@@ -74,7 +74,7 @@ def _zed(command: Command) -> dict[str, Any]:
     return {"source": "custom", **_words(command), "env": {}}
 
 
-def _matched(matcher: str) -> Callable[[str], Mapping[str, Any]]:
+def _match(matcher: str) -> Callable[[str], Mapping[str, Any]]:
     """Claude Code's form, which others took over: a matcher and a list of commands."""
     return lambda line: {"matcher": matcher, "hooks": [{"type": "command", "command": line}]}
 
@@ -108,7 +108,7 @@ HOSTS = (
         "claude-code", "Claude Code", Places("~/.claude.json", ".mcp.json"), _MCP, _stdio,
         Hooks(
             Places("~/.claude/settings.json", ".claude/settings.json"),
-            {"PreToolUse": _matched(_CLAUDE_TOOLS), "SessionStart": _bare},
+            {"PreToolUse": _match(_CLAUDE_TOOLS), "SessionStart": _bare},
         ),
         source="code.claude.com/docs: mcp, hooks",
     ),
@@ -117,7 +117,7 @@ HOSTS = (
         ("mcp_servers", SERVER_NAME), _words,
         Hooks(
             Places("~/.codex/hooks.json", ".codex/hooks.json"),
-            {"PreToolUse": _matched(_CODEX_TOOLS), "SessionStart": _bare},
+            {"PreToolUse": _match(_CODEX_TOOLS), "SessionStart": _bare},
         ),
         source="developers.openai.com/codex: mcp, hooks",
         note="Codex passes over hooks until you have reviewed them: type /hooks in it.",
@@ -127,7 +127,7 @@ HOSTS = (
         _MCP, _words,
         Hooks(
             Places("~/.gemini/settings.json", ".gemini/settings.json"),
-            {"BeforeTool": _matched(_GEMINI_TOOLS), "SessionStart": _bare},
+            {"BeforeTool": _match(_GEMINI_TOOLS), "SessionStart": _bare},
         ),
         source="geminicli.com/docs: mcp-server, hooks",
     ),

@@ -23,10 +23,10 @@ def put(text: str, path: Sequence[str], value: object) -> str:
     node, depth = _reach(parse(text), path)
     rest = path[depth:]
     if not rest:
-        return text if node.value == value else _replaced(text, node, value)
+        return text if node.value == value else _replace(text, node, value)
     for key in reversed(rest[1:]):
         value = {key: value}
-    return _added(text, node, f"{json.dumps(rest[0], ensure_ascii=False)}: ", value)
+    return _add(text, node, f"{json.dumps(rest[0], ensure_ascii=False)}: ", value)
 
 
 def drop(text: str, path: Sequence[str]) -> str:
@@ -38,7 +38,7 @@ def drop(text: str, path: Sequence[str]) -> str:
     if depth < len(path):
         return text
     holder, _ = _reach(root, path[:-1])
-    text = _removed(text, holder, node)
+    text = _remove(text, holder, node)
     return _without_empty(text, path[:-1])
 
 
@@ -52,10 +52,10 @@ def put_item(text: str, path: Sequence[str], item: object, is_ours: Callable[[An
         raise ValueError(f"{'.'.join(path)} is not a list")
     ours = [child for child in node.children if is_ours(child.value)]
     if len(ours) == 1:
-        return text if ours[0].value == item else _replaced(text, ours[0], item)
+        return text if ours[0].value == item else _replace(text, ours[0], item)
     if ours:
         return put_item(drop_items(text, path, is_ours), path, item, is_ours)
-    return _added(text, node, "", item)
+    return _add(text, node, "", item)
 
 
 def drop_items(text: str, path: Sequence[str], is_ours: Callable[[Any], bool]) -> str:
@@ -67,7 +67,7 @@ def drop_items(text: str, path: Sequence[str], is_ours: Callable[[Any], bool]) -
         ours = next((child for child in node.children if is_ours(child.value)), None)
         if ours is None:
             return text
-        text = _removed(text, node, ours)
+        text = _remove(text, node, ours)
         if len(node.children) == 1:
             return drop(text, path)
     return text
@@ -93,19 +93,19 @@ def _without_empty(text: str, path: Sequence[str]) -> str:
     return drop(text, path)
 
 
-def _replaced(text: str, node: Node, value: object) -> str:
-    written = _written(value, _indent_at(text, node.outer_start), _unit(text), text)
+def _replace(text: str, node: Node, value: object) -> str:
+    written = _write(value, _indent_at(text, node.outer_start), _unit(text), text)
     return text[: node.start] + written + text[node.end :]
 
 
-def _added(text: str, node: Node, label: str, value: object) -> str:
+def _add(text: str, node: Node, label: str, value: object) -> str:
     """The text with another child at the end of an object or list."""
     newline, unit = _newline(text), _unit(text)
     outer = _indent_at(text, node.start)
     if not node.children:
         inner = outer + unit
         kept = text[node.start + 1 : node.end - 1].rstrip()
-        written = label + _written(value, inner, unit, text)
+        written = label + _write(value, inner, unit, text)
         body = f"{text[node.start]}{kept}{newline}{inner}{written}{newline}{outer}"
         return text[: node.start] + body + text[node.end - 1 :]
     last = node.children[-1]
@@ -113,11 +113,11 @@ def _added(text: str, node: Node, label: str, value: object) -> str:
     has_comma = text[at : at + 1] == ","
     comma_at = at + 1 if has_comma else last.end
     if "\n" not in text[node.start : last.outer_start]:
-        written = label + _written(value, outer, unit, text)
+        written = label + _write(value, outer, unit, text)
         lead, tail = (" ", ",") if has_comma else (", ", "")
         return f"{text[:comma_at]}{lead}{written}{tail}{text[comma_at:]}"
     inner = _indent_at(text, last.outer_start)
-    written = label + _written(value, inner, unit, text) + ("," if has_comma else "")
+    written = label + _write(value, inner, unit, text) + ("," if has_comma else "")
     line_end = _end_of_line(text, comma_at)
     own_comma = "" if has_comma else ","
     head = text[:comma_at] + own_comma + text[comma_at:line_end]
@@ -130,7 +130,7 @@ def _end_of_line(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _removed(text: str, holder: Node, child: Node) -> str:
+def _remove(text: str, holder: Node, child: Node) -> str:
     """The text without one child, and without the comma that parted it from another."""
     start, end = child.outer_start, child.end
     after = skip_space(text, end)
@@ -149,7 +149,7 @@ def _removed(text: str, holder: Node, child: Node) -> str:
     return text[:start].rstrip(" ") + text[end:] if index else text[:start] + text[end:].lstrip(" ")
 
 
-def _written(value: object, indent: str, unit: str, text: str) -> str:
+def _write(value: object, indent: str, unit: str, text: str) -> str:
     lines = json.dumps(value, indent=unit, ensure_ascii=False).split("\n")
     return (_newline(text) + indent).join(lines)
 

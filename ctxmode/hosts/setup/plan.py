@@ -47,7 +47,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """One file. `before` of None: there is none yet; `after` of None: it is taken away. No link is
     followed out of `root`."""
 
@@ -57,7 +57,7 @@ class Change:
     root: Path = Path("/")
 
 
-def plan(host: Host, target: Target, *, remove: bool = False) -> tuple[Change, ...]:
+def plan(host: Host, target: Target, *, remove: bool = False) -> tuple[FileChange, ...]:
     """The files that change; none if everything is as it should be.
 
     Raises:
@@ -73,9 +73,9 @@ def plan(host: Host, target: Target, *, remove: bool = False) -> tuple[Change, .
     for place, edit in _edits(host, target, remove=remove):
         path = target.path(place)
         before, current = texts.get(path) or (read(path, target.root),) * 2
-        texts[path] = before, _edited(path, current or "", edit)
+        texts[path] = before, _edit(path, current or "", edit)
     return tuple(
-        Change(path, before, after if after or before is None else None, target.root)
+        FileChange(path, before, after if after or before is None else None, target.root)
         for path, (before, after) in texts.items()
         if (before or "") != (after or "")
     )
@@ -168,7 +168,7 @@ def _inside(path: Path, root: Path) -> Path:
     return real
 
 
-def _edited(path: Path, text: str, edit: Edit) -> str:
+def _edit(path: Path, text: str, edit: Edit) -> str:
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     try:
         return mark + edit(text.removeprefix(mark))
@@ -178,7 +178,7 @@ def _edited(path: Path, text: str, edit: Edit) -> str:
         ) from error
 
 
-def write(change: Change) -> None:
+def write(change: FileChange) -> None:
     """Put a change on the disk, at once or not at all; a link's target is what changes.
 
     Raises:

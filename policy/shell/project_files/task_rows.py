@@ -7,7 +7,7 @@ from typing import NamedTuple
 from policy.wordlist import words
 
 
-class Runner(NamedTuple):
+class TaskFile(NamedTuple):
     """Where a runner's tasks stand, and how its command line names them.
 
     A `place` is a path of keys, or `*` and what has to be worked out. `verbs` come before a name,
@@ -37,14 +37,14 @@ def _instead(tasks: dict[str, str]) -> dict[str, str]:
     return {word: names for key, names in tasks.items() for word in key.split()}
 
 
-PYTHON = Runner(
+PYTHON = TaskFile(
     "pyproject.toml Pipfile poe_tasks.toml pixi.toml hatch.toml",
     "tool.pdm.scripts tool.rye.scripts tool.poe.tasks tool.hatch.envs.*.scripts tool.pixi.tasks "
     "project.scripts tool.poetry.scripts scripts tasks envs.*.scripts",
     "run",
     values="with p python directory project extra e environment env C from spec",
 )
-PACKAGE = Runner(
+PACKAGE = TaskFile(
     "package.json", "scripts wireit", "run run-script rum urn -",
     values="C F prefix cwd dir workspace filter userconfig cache registry loglevel",
     stages="pre{} {} post{}",
@@ -60,7 +60,7 @@ _EACH_PACKAGE = PACKAGE._replace(
     takes="all", values="filter scope projects F p t target targets concurrency",
     option="t target targets", stages="pre{} {} post{}", instead={},
 )  # fmt: skip
-ROWS: dict[str, Runner] = {
+ROWS: dict[str, TaskFile] = {
     **dict.fromkeys(words("hatch rye uv poetry pipenv pixi"), PYTHON),
     **dict.fromkeys(words("poe uvx pipx"), PYTHON._replace(verbs="")),
     "pdm": PYTHON._replace(verbs="run -", stages="pre_{} {} post_{}"),
@@ -69,36 +69,38 @@ ROWS: dict[str, Runner] = {
     "node": PACKAGE._replace(verbs="", takes="none", values="run", option="run", stages="{}"),
     "run-s": PACKAGE._replace(verbs="", takes="all", values="", instead={}),
     **dict.fromkeys(words("turbo nx lerna"), _EACH_PACKAGE),
-    "makers": Runner("Makefile.toml", "tasks", default="default",
+    "makers": TaskFile("Makefile.toml", "tasks", default="default",
                      values="p profile e env makefile"),
-    "air": Runner(".air.toml air.toml", "*", takes="none", default="build", values="c"),
-    "lefthook": Runner("lefthook.yml .lefthook.yml lefthook.yaml lefthook.toml", "*", "run"),
-    "lint-staged": Runner("lint-staged.json package.json", "lint-staged", takes="none",
+    "air": TaskFile(".air.toml air.toml", "*", takes="none", default="build", values="c"),
+    "lefthook": TaskFile("lefthook.yml .lefthook.yml lefthook.yaml lefthook.toml", "*", "run"),
+    "lint-staged": TaskFile("lint-staged.json package.json", "lint-staged", takes="none",
                           default="*"),
-    "dvc": Runner("dvc.yaml", "stages", "repro", "all", "*"),
-    "goreleaser": Runner(".goreleaser.yaml .goreleaser.yml goreleaser.yaml", "before",
+    "dvc": TaskFile("dvc.yaml", "stages", "repro", "all", "*"),
+    "goreleaser": TaskFile(".goreleaser.yaml .goreleaser.yml goreleaser.yaml", "before",
                       "release build", "none", "hooks"),
-    "nodemon": Runner("nodemon.json package.json", "* nodemonConfig", takes="none", default="exec"),
-    "composer": Runner("composer.json", "scripts", "run run-script -", instead=_instead(
+    "nodemon": TaskFile("nodemon.json package.json", "* nodemonConfig", takes="none",
+                        default="exec"),
+    "composer": TaskFile("composer.json", "scripts", "run run-script -", instead=_instead(
         {"install i": "pre-install-cmd pre-autoload-dump post-autoload-dump post-install-cmd",
          "update u require": "pre-update-cmd pre-autoload-dump post-autoload-dump "
                              "post-update-cmd"})),
-    "deno": Runner("deno.json deno.jsonc package.json", "tasks scripts", "task"),
-    "just": Runner("justfile Justfile .justfile", "tasks", "", "each", "first",
+    "deno": TaskFile("deno.json deno.jsonc package.json", "tasks scripts", "task"),
+    "just": TaskFile("justfile Justfile .justfile", "tasks", "", "each", "first",
                 "f d s justfile working-directory set shell dotenv-path color show"),
-    "task": Runner("Taskfile.yml taskfile.yml Taskfile.yaml taskfile.yaml Taskfile.dist.yml "
+    "task": TaskFile("Taskfile.yml taskfile.yml Taskfile.yaml taskfile.yaml Taskfile.dist.yml "
                 "pyproject.toml", "tasks tool.taskipy.tasks", "", "all", "default",
                 "d dir t taskfile C concurrency o output"),
-    "mise": Runner("mise.toml .mise.toml mise/config.toml .config/mise.toml", "tasks", "run r -",
+    "mise": TaskFile("mise.toml .mise.toml mise/config.toml .config/mise.toml", "tasks", "run r -",
                 scripts="mise-tasks .mise-tasks mise/tasks .mise/tasks .config/mise/tasks"),
-    "cargo": Runner(".cargo/config.toml .cargo/config", "alias", before="cargo "),
-    "foreman": Runner("Procfile Procfile.dev", "tasks", "start s", "all", "*",
+    "cargo": TaskFile(".cargo/config.toml .cargo/config", "alias", before="cargo "),
+    "foreman": TaskFile("Procfile Procfile.dev", "tasks", "start s", "all", "*",
                    "f procfile d root e env p port m formation c"),
-    "pre-commit": Runner(".pre-commit-config.yaml", "*hooks", "run", "all", "*",
+    "pre-commit": TaskFile(".pre-commit-config.yaml", "*hooks", "run", "all", "*",
                       "c config color files hook-stage"),
-    "tox": Runner("tox.ini setup.cfg pyproject.toml tox.toml", "*tox", "run r p run-parallel -",
+    "tox": TaskFile("tox.ini setup.cfg pyproject.toml tox.toml", "*tox", "run r p run-parallel -",
                "none", "*", "e f x c conf root workdir", option="e"),
-    "docker": Runner("compose.yaml compose.yml docker-compose.yml docker-compose.yaml", "*compose",
+    "docker": TaskFile("compose.yaml compose.yml docker-compose.yml docker-compose.yaml",
+                  "*compose",
                   "run up start create restart watch", "all", "*", "f file p project-name env-file "
                   "e env profile project-directory v volume publish u user w workdir entrypoint "
                   "name"),

@@ -11,7 +11,7 @@ from policy.paths import resolve
 from policy.shell.options import Parsed, parse
 from policy.shell.project_files import ProjectFiles, TargetStep, command_line, table, texts
 from policy.shell.project_files.data_files import read_data
-from policy.shell.project_files.task_rows import PACKAGE, PYTHON, ROWS, SAME, Runner
+from policy.shell.project_files.task_rows import PACKAGE, PYTHON, ROWS, SAME, TaskFile
 from policy.wildcards import is_made_of
 from policy.wordlist import words
 
@@ -37,7 +37,7 @@ class Asked(NamedTuple):
     variables: dict[str, str]
 
 
-def read_command(row: Runner, argv: tuple[str, ...]) -> Asked | None:
+def read_command(row: TaskFile, argv: tuple[str, ...]) -> Asked | None:
     """What a command line asks for; None where it runs no task."""
     values = words(row.values)
     short = "".join(name for name in values if len(name) == 1)
@@ -71,7 +71,7 @@ class Tasks(NamedTuple):
     """The tasks of a file, with what the command line says beside the name of one."""
 
     project: ProjectFiles
-    row: Runner
+    row: TaskFile
     folder: str
     by_name: dict[str, Any]
     variables: dict[str, Any]
@@ -186,7 +186,7 @@ def _needs(value: object) -> Iterator[list[str]]:
                 yield [name.lstrip("^").rpartition("#")[2].split()[0], *given.get("arguments", ())]
 
 
-def _read_request(row: Runner, name: str, argv: tuple[str, ...]) -> Asked | None:
+def _read_request(row: TaskFile, name: str, argv: tuple[str, ...]) -> Asked | None:
     """What a command line asks for, with the tasks that its first word may stand for."""
     if name in ("docker", "podman"):
         argv = argv[argv.index("compose") :] if "compose" in argv else argv[:1]
@@ -234,7 +234,7 @@ def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
         yield from _run(project, row, asked, folder)
 
 
-def _run(project: ProjectFiles, row: Runner, asked: Asked, folder: str) -> Iterator[TargetStep]:
+def _run(project: ProjectFiles, row: TaskFile, asked: Asked, folder: str) -> Iterator[TargetStep]:
     options = {*words("f file config c conf t taskfile justfile procfile")} - {*words(row.option)}
     for file in next(asked.options.values([*options]), row.files).split():
         where, text = project.find(file, folder)
@@ -262,7 +262,7 @@ def _run(project: ProjectFiles, row: Runner, asked: Asked, folder: str) -> Itera
 
 
 def _entries(
-    project: ProjectFiles, row: Runner, data: dict[str, Any], folder: str, depth: int = 0
+    project: ProjectFiles, row: TaskFile, data: dict[str, Any], folder: str, depth: int = 0
 ) -> dict[str, Any]:
     """The tasks of a file by their names, with those of the files that it includes."""
     found: dict[str, Any] = {}
