@@ -154,8 +154,8 @@ def is_public_address(address: str) -> bool:
 def plain_host(host: str) -> str:
     """A host in the one spelling that is compared and connected to; empty if it is none.
 
-    Full-width letters and other look-alikes become what they are read as, Unicode names their
-    ASCII form (RFC 3490), and IPv4 addresses in decimal, octal or hexadecimal the dotted one.
+    Full-width letters and other look-alikes become what they are read as, and Unicode names their
+    ASCII form (RFC 3490). IPv4 addresses in decimal, octal or hexadecimal become the dotted one.
     """
     host = unicodedata.normalize("NFKC", host).lower().removesuffix(".")
     try:

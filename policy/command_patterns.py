@@ -1,8 +1,8 @@
 """Command rules against commands: `Bash(spec)` as Claude Code reads it, and by meaning.
 
-The compat reading compares text. The normalised reading knows that options
-have several spellings and no fixed place, and that a path or a global option
-before the subcommand does not change which program runs.
+The compat reading compares text. The normalised reading knows that options have several spellings
+and no fixed place. A path, or a global option before the subcommand, does not change which program
+runs.
 """
 
 from __future__ import annotations

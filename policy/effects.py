@@ -29,9 +29,9 @@ class Command(NamedTuple):
 class FileAccess(NamedTuple):
     """A file is read or written; `path` is absolute, or relative to a folder that is unknown.
 
-    `is_tree` says that a folder is meant with all below it, save what falls under one of
-    gitignore's patterns in `excluded` (after a `:`, files of that name). Where there are `included`
-    patterns, only files of such names are meant.
+    `is_tree` says that a folder is meant with all below it, save what `excluded` has. Those are
+    gitignore's patterns (after a `:`, files of that name). Where there are `included` patterns,
+    only files of such names are meant.
     """
 
     path: str

@@ -40,9 +40,10 @@ def load_rules(
     and our own `policy.toml` (user: under `config_home`, else `~/.config`; project: `.ctxmode/`).
     Where the managed settings say `allowManagedPermissionRulesOnly`, Claude Code's other files are
     passed over. A project's allow rules, and its default, count only when `trust_project_allow` is
-    set or the user's `policy.toml` names its folder, or one above it, in `trusted_projects` (see
-    `policy.trust`). What the projects around it deny and ask for counts as well. So do, for a
-    worktree of git, the local settings of its main checkout.
+    set, or for a trusted project. That is one whose folder, or one above it, is in
+    `trusted_projects` of the user's `policy.toml` (see `policy.trust`). What the projects around it
+    deny and ask for counts as well. So do, for a worktree of git, the local settings of its main
+    checkout.
 
     Raises:
         RuleFileError: a file cannot be used; a missing one is no error.

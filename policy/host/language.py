@@ -20,12 +20,11 @@ _FOLDER = Path(__file__).with_name("languages")
 class HostLanguage:
     """What is known of one language; read from its two files.
 
-    `sinks` maps a dotted name to what calling it does, `folds` and `methods` functions and methods
-    to how a constant comes out of them, `constants` dotted names to their values, `modules` other
-    names of modules, `assigns` functions that fill their first argument from the others, `returns`
-    what object a function gives, `members` what object a member is (`*.name`: of any module),
-    `calls` methods of functions that call them, with how many arguments come before the function's
-    own.
+    Tables by dotted name: `sinks` say what calling it does, `constants` its value, `modules` its
+    other names. `folds` and `methods` say how a constant comes out of a call. `assigns` are
+    functions that fill their first argument from the others. `returns` says what object a function
+    gives, `members` what object a member is (`*.name`: of any module). `calls` are methods of
+    functions that call them, with how many arguments come before the function's own.
     """
 
     name: str

@@ -39,7 +39,7 @@ class Binding(NamedTuple):
 
     `dotted` for imports; `value` for assignments (`member` when only a part of the value is taken);
     kind `element` for a loop over the value, `append` when the value is added to what the name
-    held, `default` when it is that of a part which may be missing, `local` when nothing is known.
+    held. `default` means the value of a part which may be missing, `local` that nothing is known.
     """
 
     node: Node

@@ -1,8 +1,8 @@
 """Passwords without a telling name before them: options of certain commands, netrc, SQL, and the
 names and values that stand in fields of their own.
 
-Each form is looked for only around its mark, plain text that can be searched for fast, and no
-further than its own line, but for the forms that take two.
+Each form is looked for only around its mark, plain text that can be searched for fast. The search
+stays within its line, but for the forms that take two.
 """
 
 from __future__ import annotations

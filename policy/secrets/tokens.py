@@ -143,8 +143,8 @@ def find_tokens(data: bytes) -> Iterator[tuple[str, int, int]]:
 
 
 def _heads(data: bytes) -> set[bytes]:
-    """How the words of a text begin: few anchors have a beginning that occurs, and to take the
-    text apart once is several times as fast as to search it for each of them."""
+    """How the words of a text begin: few anchors have a beginning that occurs. Taking the text
+    apart once is several times as fast as searching it for each of them."""
     heads: set[bytes] = set()
     for start in range(0, len(data), _BLOCK_BYTES):
         block = data[max(start - _HEAD_BYTES, 0) : start + _BLOCK_BYTES]

@@ -2,5 +2,5 @@
 its answer.
 
 A hook runs at every tool call of a host, so nothing here imports trio, mcp or anything else that
-takes time, and policy is loaded only for calls that rules could speak of.
+takes time. Policy is loaded only for calls that rules could speak of.
 """

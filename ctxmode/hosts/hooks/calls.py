@@ -12,8 +12,8 @@ class ToolCall(NamedTuple):
     """One tool call. `values` are what it is about: commands, paths or URLs, by its kind; of a
     search, the folder and the patterns of names below it.
 
-    `cwd` is empty where the event does not say. `whole` tells that a file is to be read in full,
-    and of a search that it shows what is in the files of its folder. `has_our_tools` is false for
+    `cwd` is empty where the event does not say. `whole` says that a file is to be read in full. Of
+    a search it says that it shows what is in the files of its folder. `has_our_tools` is false for
     callers that may not have them, such as subagents. `inputs` are all of the tool's arguments.
     """
 
