@@ -211,9 +211,10 @@ class ChangedFile:
 class NotCommitted:
     """What a run left in its view of the project that did not reach the project, and why.
 
-    `kind` is never (tools obey it), held (a person decides), conflict (the host changed it
-    meanwhile), closed (this user may not write there), refused (no file, folder or link), kept (a
-    deletion did not remove it) or repository (it is committed as one unit, or not at all).
+    `kind` is one of these: never (tools obey it), held (a person decides), conflict (the host
+    changed it meanwhile), closed (this user may not write there). Or refused (no file, folder or
+    link), kept (a deletion did not remove it), repository (it is committed as one unit, or not at
+    all).
     """
 
     path: str

@@ -25,8 +25,8 @@ class Profile:
     """A named grant.
 
     `network` are names to connect to, `env` names of variables and `read` paths of the host that
-    are passed through; `sockets` are Unix sockets of the project that a run may see; `floor` is
-    the weakest tier it may run in. With `stage` changes are kept for a person to apply.
+    are passed through. `sockets` are Unix sockets of the project that a run may see. `floor` is the
+    weakest tier it may run in. With `stage` changes are kept for a person to apply.
     """
 
     name: str

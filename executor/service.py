@@ -124,10 +124,9 @@ class LocalEngine:
     ) -> Completed:
         """One program, from its request to its end. Cancelling ends all of it, also its session.
 
-        `on_output` gets every chunk as it comes, with the stream's name; `observe` gets the run's
-        record when its turn has come; `caller` is who may be asked for consent, and is told
-        what the first run of a language waits for.
-        Runs in the background take no turn from the others.
+        `on_output` gets every chunk as it comes, with the stream's name. `observe` gets the run's
+        record when its turn has come. `caller` is asked for consent, and learns what the first run
+        of a language waits for. Runs in the background take no turn from the others.
 
         Raises:
             RequestError: the request can't be run as asked; its hint says what to do.

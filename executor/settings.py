@@ -19,17 +19,16 @@ if TYPE_CHECKING:
 class Settings:
     """What a user can set of the executor.
 
-    `inline_bytes` is how much of each stream a result holds; `concurrency` how many programs run
-    at once, None meaning twice the processors; `profiles` are all that requests may name;
-    `sessions` bounds what lives on between calls; with `prewarm` programs wait for their
-    runs, which may take `prewarm_bytes` of memory in all servers of the user together. `limits` are
-    those of a request that gives none. `isolation` is
-    "auto", for cells and only where none works containers, or "container"; their `runtime` is the
-    engine's own unless it is named. `name_moves` moves rows of the table of names. `storage` is a
-    folder of the server's own, which no program sees though it may lie in the project.
-    `sole_language` is no user's to set: the executor is for a single run, of that language, and
-    makes nothing ahead for a next one. `report` is none, either: it tells of a defect that shows
-    when a program is judged, and gives the sentence on it.
+    `inline_bytes` is how much of each stream a result holds. `concurrency` is how many programs run
+    at once, None meaning twice the processors. `profiles` are all that requests may name;
+    `sessions` bounds what lives on between calls. With `prewarm` programs are started before their
+    runs; these take at most `prewarm_bytes` of memory in all servers of the user together. `limits`
+    are those of a request that gives none. `isolation` is "auto", for cells and only where none
+    works containers, or "container"; their `runtime` is the engine's own unless it is named.
+    `name_moves` moves rows of the table of names. `storage` is a folder of the server's own, which
+    no program sees though it may lie in the project. The last two are no user's to set. With
+    `sole_language` the executor is for a single run, of that language, and prewarms nothing.
+    `report` gets a sentence on each defect that shows while a program is judged.
     """
 
     inline_bytes: int = 4096

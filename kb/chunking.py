@@ -36,8 +36,8 @@ def chunk(
 def chunk_next(
     data: bytes, detected: Detected, state: str | None, *, base_byte: int = 0, base_line: int = 1
 ) -> ChunkedDocument:
-    """The chunks of the first part of a source, or of a later one, which begins where the part
-    ended whose `state` this is; without one the titles of a later part lack what encloses it."""
+    """The chunks of a source's part. A later part begins where the part ended whose `state` this
+    is. Without a state its titles lack what encloses it."""
     if base_byte and state is None:
         return chunk_part(data, detected, base_byte=base_byte, base_line=base_line)
     chunker = chunker_of(detected.kind)
@@ -62,8 +62,8 @@ def chunk_part(
 ) -> ChunkedDocument:
     """The chunks of one part of a source, which begins at `base_byte` on line `base_line`.
 
-    What a parser is needed for is parsed in a process of its own, since no grammar is trusted to
-    end; where that process dies, the source is cut as text, and a note says so.
+    What needs a parser is parsed in a process of its own, since no grammar is trusted to end. Where
+    that process dies, the source is cut as text, and a note says so.
     """
     needs_worker = chunker_of(detected.kind).needs_worker
     if needs_worker is not None and needs_worker(data, detected.language):

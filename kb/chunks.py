@@ -35,11 +35,11 @@ class Chunk:
     """One piece of a source.
 
     `text` is exactly the source's bytes [`start_byte`, `end_byte`) decoded as UTF-8, where bytes
-    that are not UTF-8 appear as U+FFFD; `raw` then holds those bytes and is None otherwise.
-    Chunks of a source tile it: each starts where the one before ended. Lines count from 1, are
-    ended by a line feed, and `end_line` is the line of the last byte. `search_terms` are the words
-    by which exactly this text is found besides its own, where they are known already: `replace`
-    them with None where you replace it.
+    that are not UTF-8 appear as U+FFFD. `raw` then holds those bytes, and is None otherwise. Chunks
+    of a source tile it: each starts where the one before ended. Lines count from 1, are ended by a
+    line feed, and `end_line` is the line of the last byte. `search_terms` are the words by which
+    exactly this text is found besides its own, where they are known already: `replace` them with
+    None where you replace it.
     """
 
     title: tuple[str, ...]

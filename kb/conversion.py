@@ -15,8 +15,8 @@ MARKDOWN = Detected("markdown", "markdown", "converted")
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """The text to keep. `detected` is what the source is, `chunked_as` what `data` is, and `steps`
-    says what was done, in words; empty where `data` is the source's own bytes."""
+    """The text to keep. `detected` is what the source is, `chunked_as` what `data` is. `steps` says
+    what was done, in words; it is empty where `data` is the source's own bytes."""
 
     data: bytes
     detected: Detected

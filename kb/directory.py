@@ -26,10 +26,10 @@ _BINARY_SAMPLE = 8192
 class DirectoryReport:
     """What indexing a folder did; paths are relative to `root`.
 
-    `unchanged` counts files left as they were indexed before, `removed` lists those that are gone
-    from the disk and so from the store, `ignored` those that git has come to ignore since and that
-    are gone from the store, `renamed` those that were found under another path, as
-    old and new one; `truncated` says that `max_files` left something out.
+    `unchanged` counts files left as they were indexed before. `removed` lists those gone from the
+    disk, `ignored` those that git ignores since: both are gone from the store. `renamed` has the
+    old and the new path of files found elsewhere. `truncated` says that `max_files` left something
+    out.
     """
 
     root: Path

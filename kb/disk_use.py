@@ -22,9 +22,9 @@ _NO_STORES = (".usage.sqlite3",)
 
 @dataclass(frozen=True, slots=True)
 class DiskUse:
-    """`files` is the store's file and its log, `queued` the files that wait to be indexed, and
-    `later` what they will take then; `pages` is what the file will be without a log. `free` is what
-    of that holds nothing; it is filled again before the file grows."""
+    """`files` is the store's file and its log, `queued` the files that wait to be indexed. `later`
+    is what those will take then; `pages` is what the file will be without a log. `free` is what of
+    that holds nothing; it is filled again before the file grows."""
 
     files: int
     queued: int

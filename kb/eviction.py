@@ -1,9 +1,9 @@
 """Keeping a store within its quota: the oldest sources go, a little at a time.
 
-An eviction is a row: how much text may stay, and what went so far. So a step needs no more than
-the row, any process may take the next one, and one that was killed leaves nothing half done. Its
-steps are: forget sources, or the last chunks of a large one, until no more text is left than may
-stay; merge what that left in the indexes; give the free pages back to the file system. What was
+An eviction is a row: how much text may stay, and what went so far. So a step needs no more than the
+row, any process may take the next one, and one that was killed leaves nothing half done. Its steps
+are: forget sources, or the last chunks of a large one, until no more text is left than may stay.
+Then merge what that left in the indexes, and give the free pages back to the file system. What was
 superseded goes before what is current, since search passes it over; then what is older goes first.
 """
 
@@ -121,7 +121,7 @@ def _staying(text: int, use: DiskUse, quota: int) -> int:
 
 
 def begin(access: Access, quota: str, staying: Callable[[int, DiskUse], int]) -> None:
-    """Begin an eviction, unless one is under way or there is nothing that could go; `staying` says
+    """Begin an eviction, unless one is under way or there is nothing that could go. `staying` says
     how much text may stay of so much, in so large a store."""
     with access.writing() as db:
         if _current(db) is not None:

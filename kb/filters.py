@@ -64,9 +64,9 @@ def _join(filters: Filters, name: str, value: str) -> Filters | None:
 
 
 def moment(text: str) -> float | None:
-    """The time that is meant by an age (`90s`, `30m`, `12h`, `7d`, `2w`), a day (`today`,
-    `yesterday`) or an ISO date, in seconds since the epoch; None where none is. Days begin at
-    midnight, local time."""
+    """The time meant by an age (`90s`, `30m`, `12h`, `7d`, `2w`), a day (`today`, `yesterday`) or
+    an ISO date. In seconds since the epoch; None where none is meant. Days begin at midnight, local
+    time."""
     age = _AGE.fullmatch(text)
     if age:
         return time.time() - int(age.group(1)) * _SECONDS[age.group(2)]

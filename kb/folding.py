@@ -1,7 +1,7 @@
 """Letters that people type as others, though Unicode does not take them apart: ł as l, ß as ss.
 
 Accents the index's tokenizer removes itself. A word with one of these letters is found by itself
-and, through the terms beside its text, by what it becomes here; a query asks for both as well.
+and, through the terms beside its text, by its folded form. A query asks for both.
 """
 
 from __future__ import annotations

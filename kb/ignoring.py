@@ -64,7 +64,7 @@ class Ignores:
 
 
 def above(root: Path) -> Ignores:
-    """What the repository that `root` lies in says about it from above; nothing where it ignores
+    """What the repository that `root` lies in says about it from above. Nothing where it ignores
     all of `root`, for whoever names an ignored folder means it."""
     parents = list(root.parents)
     top = next((at for at, folder in enumerate(parents) if (folder / ".git").exists()), None)

@@ -54,8 +54,8 @@ def add(access: Access, spec: SourceSpec, data: bytes) -> Indexed:
 
 
 def prepare(access: Access, spec: SourceSpec, data: bytes, *, apart: bool = False) -> Prepared:
-    """All that can be done before the database is needed; `apart` has workers do what takes long,
-    so that several threads of this process get on."""
+    """All that can be done before the database is needed. With `apart` workers do what takes long,
+    so that other threads of this process get on."""
     text = _convert(spec, data)
     part = spool_queue.SpoolPart(text.data, 0, 1)
     chunker = chunk_in_worker if apart else chunk_part
@@ -210,8 +210,8 @@ def index_queued(access: Access, limit_bytes: int, source_id: int | None = None)
 
 
 def _index_next(access: Access, limit: int, only: int | None) -> int | None:
-    """Index as much of the queue as goes into one transaction, of about `limit` bytes at most; how
-    many bytes of work that was, or None when nothing is queued."""
+    """Index as much of the queue as goes into one transaction, of about `limit` bytes at most.
+    Returns the bytes of work that was, or None when nothing is queued."""
     with access.reading() as db:
         queued = spool_queue.next_queued(db, only)
     if queued is None:

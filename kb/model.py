@@ -20,10 +20,10 @@ class Origin(StrEnum):
 class SourceSpec:
     """What is known of a source besides its bytes, from the caller to the row of the table.
 
-    `name` (such as a file name) and `media_type` help to tell the `kind` where it is not said; a
-    `kind` that is said must be one of `kb.CHUNKERS`. `base_url` resolves the links of HTML. Sources
-    of one `series` are versions of one thing. `met` says that a file was met in a folder, rather
-    than named by itself. `ttl_s` is how many seconds it stays findable.
+    `name` (such as a file name) and `media_type` help to detect the `kind` where it is not given. A
+    `kind` that is given must be one of `kb.CHUNKERS`. `base_url` resolves the links of HTML.
+    Sources of one `series` are versions of one thing. `met` says that a file was met in a folder,
+    rather than named by itself. `ttl_s` is how many seconds it stays findable.
     """
 
     label: str
@@ -89,9 +89,9 @@ class Progress:
 @dataclass(frozen=True, slots=True)
 class Source:
     """One version of one label. `superseded_by` is the id of the next version, times are seconds
-    since the epoch, `path` is the file it was read from. All bytes and lines are those of the text
-    that was stored, which `converted` (such as `HTML to Markdown`) tells from the source's own;
-    `redactions` counts the secrets that were taken out of it."""
+    since the epoch, `path` is the file it was read from. All bytes and lines are those of the
+    stored text; `converted` (such as `HTML to Markdown`) says how that was made. `redactions`
+    counts the secrets that were taken out of it."""
 
     id: int
     label: str

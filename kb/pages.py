@@ -14,8 +14,9 @@ from kb.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is known of an address: the source that holds its text, when it was fetched or last
-    found unchanged (seconds since the epoch), its title, and the validators that `final_url` gave.
+    """What is known of an address: the source that holds its text, its title, and the validators
+    that `final_url` gave. Its time is when it was fetched or last found unchanged, in seconds since
+    the epoch.
     """
 
     source_id: int

@@ -122,8 +122,8 @@ class Forgotten:
 
 
 def forget_end(db: sqlite3.Connection, source_id: int, most_chunks: int, excess: int) -> Forgotten:
-    """Forget what of a source is queued, as far as `excess` bytes, else that and its last chunks;
-    the source, too, if no more chunks than that are left. Within the caller's transaction.
+    """Forget what of a source is queued, as far as `excess` bytes, else that and its last chunks.
+    The source goes, too, if no more chunks than that are left. Within the caller's transaction.
 
     Until then it is an incomplete source as any other, but neither a file nor a page that need not
     be read again.

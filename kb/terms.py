@@ -19,7 +19,7 @@ _SAMPLE_CHUNKS = 2000
 
 def distinctive(db: sqlite3.Connection, source_id: int, limit: int) -> list[str]:
     """Words in at least two chunks and at most 40 % of them, the rarer, longer and more
-    identifier-like the better; of very large sources the first 2,000 chunks are read."""
+    identifier-like the better. Of very large sources the first 2,000 chunks are read."""
     rows = db.execute(
         "SELECT body FROM chunk WHERE source_id = ? ORDER BY start_byte LIMIT ?",
         (source_id, _SAMPLE_CHUNKS),

@@ -52,9 +52,9 @@ _BLOCK = 200
 
 
 def index_terms(text: str, identifiers: Iterable[str] = ()) -> str:
-    """Extra words under which `text` is to be found: the parts of its mixed-case identifiers, every
-    pair of characters in scripts that the tokenizer cannot divide into words, its emoji, and words
-    with letters such as ł as they are typed without."""
+    """Extra words under which `text` is to be found: the parts of its mixed-case identifiers, its
+    emoji, and words with letters such as ł as they are typed without. And every pair of characters
+    in scripts that the tokenizer cannot divide into words."""
     terms = dict.fromkeys(chain.from_iterable(map(_parts, _find_mixed_case(text))))
     if not text.isascii():
         terms.update(dict.fromkeys(pairs(text)))

@@ -81,8 +81,8 @@ class Spellings(NamedTuple):
     """A command in the ways that rules compare it, worked out once for all of them.
 
     `texts` are what Claude Code reads: as written, and without each wrapper in turn. `words` begin
-    with the program's name, `same` with another one of it; `line` is `words` as one text,
-    `before_operands` the part of it before `--`, out of whose reach a rule's options are.
+    with the program's name, `same` with another one of it. `line` is `words` as one text.
+    `before_operands` is the part of it before `--`: a rule's options are looked for there alone.
     """
 
     texts: tuple[str, ...]

@@ -38,7 +38,7 @@ def evaluate(  # noqa: PLR0913 - what each tells of is named
     `real_path` resolves symbolic links, so that path rules hold at both ends of one; without it
     they are not followed. `tools` are those a redirect may name; None means all are there.
     `read_text` gives the text of a script file by its absolute path, None where it may not be
-    looked at; what such a file is certain to do counts, too. `folders` tell whether a pattern or a
+    looked at. What such a file is certain to do counts, too. `folders` tell whether a pattern or a
     recursion meets a file that a rule denies; without, only a pattern about such a file counts.
     """
     analysis = analyse(subject, read_text)
@@ -105,8 +105,8 @@ def evaluate_search(  # noqa: PLR0913 - as above
     folders: Folders | None = None,
     tools: Collection[str] | None = None,
 ) -> Verdict:
-    """May this be searched? `path` is absolute and may hold a search's own `*`, `?` and `[…]`;
-    `pattern` is the text that it looks for, if any; with `is_tree` it shows what is in the files of
+    """May this be searched? `path` is absolute and may hold a search's own `*`, `?` and `[…]`.
+    `pattern` is the text that it looks for, if any. With `is_tree` it shows what is in the files of
     that folder. `folders` and `tools` are as in `evaluate`."""
     effect = FileAccess(marks.mark_glob(path), False, (), _place(path), is_tree)
     looks = "grep -rnE -e '" + pattern.replace("'", "'\\''") + "'" if pattern else "ls -d"

@@ -21,8 +21,8 @@ class HiddenPattern(NamedTuple):
 class HiddenPaths(NamedTuple):
     """What `Read` rules that deny name, below the folders asked about.
 
-    `literal` are absolute paths that can be covered as they stand, with all
-    below them, whether they exist yet or not; `patterns` have to be looked for.
+    `literal` are absolute paths that can be covered with all below them, whether they exist yet or
+    not. `patterns` have to be looked for.
     """
 
     literal: tuple[str, ...] = ()

@@ -1,9 +1,9 @@
 """Text that is only partly known: private-use characters stand for unknowns and patterns.
 
-A value in the evaluator is an ordinary `str`. A *hole* stands for text that
-cannot be known before the program runs; a *glob* for a pattern character that
-is active (a quoted `*` stays a plain `*`). Concatenation, slicing and regular
-expressions then work on partly known text without any special casing.
+A value in the evaluator is an ordinary `str`. A *hole* stands for text that cannot be known before
+the program runs. A *glob* stands for a pattern character that is active (a quoted `*` stays a plain
+`*`). Concatenation, slicing and regular expressions then work on partly known text without any
+special casing.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ RealPath = Callable[[str], str]
 
 
 class FileFacts(NamedTuple):
-    """What tells of files, and the arguments of what may be run in the sandbox instead, where
-    denied ones are covered: none if no tool would; None if it is run there."""
+    """What is known of files, and the arguments of the tool that runs the same in the sandbox,
+    where denied files are covered. No arguments: no tool does; None: it runs there already."""
 
     real_path: RealPath | None = None
     folders: Folders | None = None
@@ -61,8 +61,8 @@ def file_matches(access: FileAccess, rules: Rules, ground: FileFacts) -> Iterato
 
 
 def _possible_match(rule: Rule, access: FileAccess, file: str, ground: FileFacts) -> Match | None:
-    """A denial becomes a redirect to the sandbox, and stays one only for a pattern that is about
-    the file where there is none; other rules stay as they are."""
+    """A denial becomes a redirect to the sandbox, except for a pattern about the file where there
+    is none. Other rules stay as they are."""
     match = match_of(rule, "path", access, "", fill(rule, path=file))._replace(path=file)
     if rule.decision is not Decision.DENY or (ground.instead == {} and is_about(rule, access.path)):
         return match

@@ -32,7 +32,7 @@ def is_trusted(project: str, folders: Iterable[str], home: str) -> bool:
 def around(project: str, home: str) -> list[str]:
     """The projects that a project, a real path, lies in, the nearest first.
 
-    As where a project is looked for, neither the home folder nor what is above it is one; nor is
+    As where a project is looked for, neither the home folder nor what is above it is one. Nor is
     what another user has made, as anybody may in `/tmp`.
     """
     found = []

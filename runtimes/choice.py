@@ -15,10 +15,10 @@ _CLEARLY_FASTER: Final = 0.75
 def choose(results: Iterable[ProbeResult], preferred: Sequence[str] = ()) -> ProbeResult | None:
     """The runnable result to use, or None when none runs.
 
-    The first of the `preferred` toolchains that runs is taken, where any of them does. Else:
-    An interpreter that belongs to the project outranks everything, then the lowest `rank` counts.
-    Among different toolchains of one rank the fastest is taken; among several places of the same
-    toolchain the first on the search path, because that is the one its user means.
+    The first of the `preferred` toolchains that runs is taken, where any of them does. Else: An
+    interpreter that belongs to the project outranks everything, then the lowest `rank` counts.
+    Among different toolchains of one rank the fastest is taken. Among several places of the same
+    toolchain it is the first on the search path, which its user means.
     """
     runnable = sorted((r for r in results if r.runnable), key=lambda r: r.candidate.order)
     for name in preferred:

@@ -18,9 +18,9 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 class ProgramText(NamedTuple):
     """A program text as it will lie in the job directory.
 
-    `name` overrides the row's `source_name`; `wrapped` says that the text was completed from a
-    bare body, so that what is added later may rely on the wrapper. `origin` is the path of the
-    script that the text was read from.
+    `name` overrides the row's `source_name`. `wrapped` says that the text was completed from a bare
+    body, so that later additions may rely on the wrapper. `origin` is the path of the script that
+    the text was read from.
     """
 
     text: str
@@ -75,13 +75,12 @@ class HomeLibrary(NamedTuple):
 class CompileInputs(NamedTuple):
     """What tells that compiling depends on more than the source text and the toolchain.
 
-    `reaches` is a pattern of source text that may read further files, or the time; it is looked for
+    `reaches` is a pattern of source text that may read further files, or the time. It is looked for
     in the text as it is, and without what a compiler takes out first: `joins` is a pattern of what
     leaves nothing, `blanks` of what leaves a blank. What `names` captures reaches further, too,
-    unless it is `known`. `beside` are
-    globs of files that compiling takes notice of, in the working folder, the source's, or those
-    above. `complete` says that nothing else in a project can matter: what doesn't compile without
-    the project doesn't compile with it.
+    unless it is `known`. `beside` are globs of files that compiling takes notice of, in the working
+    folder, the source's, or those above. `complete` says that nothing else in a project can matter:
+    what doesn't compile without the project doesn't compile with it.
     """
 
     reaches: str = r"(?!)"
@@ -105,7 +104,7 @@ class PrewarmCommand(NamedTuple):
     arguments, which come too late then; `reads_early`, that standard input is read from the start.
     Where programs are compiled, an interpreter by `run` waits for what that makes, and a compiler
     by `compile` for the source. A `compiled` file is a program of the toolchain's own language,
-    which is compiled first; with a `manifest`, what that makes is placed as an archive. `beside`
+    which is compiled first. With a `manifest`, what that makes is placed as an archive. `beside`
     are more files of `runtimes/drivers`, for the gate's folder. `not_with` are variables by which
     the interpreter would read more before it waits.
     """
@@ -129,7 +128,7 @@ class PrewarmCommand(NamedTuple):
 class Toolchain:
     """One way to run a language. Templates hold `{placeholders}`; see `runtimes.program`.
 
-    `executables` maps a role (the placeholder) to the names it goes by; all roles must be found,
+    `executables` maps a role (the placeholder) to the names it goes by. All roles must be found;
     the first one decides how many candidates there are. `rank` orders what differs in what it can
     do: a lower rank is taken however slow it is, and speed decides only within a rank. `prelude` is
     put at `{prelude}` for code that is not a file of its own. `bind` is put at `{bind}` when a file
@@ -232,12 +231,12 @@ class Language:
 class Candidate(NamedTuple):
     """A toolchain found on disk. Whether it runs is for a probe to say.
 
-    `paths` are absolute, per role, in the form to invoke (a virtual environment's interpreter and
-    a multi-call program must not be resolved further); `real_paths` are resolved. `binds` are the
-    files and directories outside the system's own trees that a sandbox must show read-only.
-    `project_specific` marks an interpreter that belongs to the project. `order` is the place in
-    the preference: toolchains as the row lists them, then as the search path does. `compiled` is
-    what the `file` by which it waits was compiled to, by path, where that is a program.
+    `paths` are absolute, per role, in the form to invoke: a virtual environment's interpreter and a
+    multi-call program must not be resolved. `real_paths` are resolved. `binds` are the files and
+    directories outside the system's own trees that a sandbox must show read-only.
+    `project_specific` marks an interpreter that belongs to the project. `order` is the place in the
+    preference: toolchains as the row lists them, then as the search path does. `compiled` is what
+    the `file` by which it waits was compiled to, by path, where that is a program.
     """
 
     language: Language
@@ -281,9 +280,9 @@ class Step(NamedTuple):
 class PrewarmPlan(NamedTuple):
     """What to place and to start so that an interpreter waits for one certain program's text.
 
-    `env` are the variables that have another value until then; `gate` is the FIFO and `only_before`
-    is what has to be gone before the program starts. Names are in the job directory. With
-    `reads_early` it can't be for a program that is given something to read, nor for one with a
+    `env` are the variables that have another value until then. `gate` is the FIFO, and
+    `only_before` is what has to be gone before the program starts. Names are in the job directory.
+    With `reads_early` it can't be for a program that is given something to read, nor for one with a
     variable of `not_with`.
     """
 
@@ -304,8 +303,8 @@ class Program(NamedTuple):
     `products` are the paths below the scratch directory that the compile steps write and the run
     step needs: the unit of a compile cache. `caches` are folders there that the toolchain itself
     keeps; what the row's `warm_up` leaves in them may be shown to later runs, read-only. `prewarm`
-    is how to start its interpreter before the text is known, or before the compile steps have made
-    it, where that makes no other difference. `compiler_prewarm` is the compiler's.
+    starts its interpreter before the text is known, or before the compile steps have made it, where
+    that makes no other difference. `compiler_prewarm` is the compiler's.
     """
 
     files: Mapping[str, bytes]

@@ -1,11 +1,11 @@
 """From a candidate and a request to a `Program`: pure but for reading a script or project folder.
 
-Placeholders of the rows' templates: a role of the toolchain's executables (`{python}`) is its
-path, `{role.folder}` the folder of its real path; `{source}` is the text to run or compile,
-`{entry}` what the row's `entry` read out of it, `{source.root}` the folder from which `{entry}`,
-dots for slashes, leads to a script; `{out}` is what compiling makes; `{job}`, `{scratch}` and
-`{cwd}` are folders. An element that is exactly `{args}`, `{prelude}`, `{bind}` or `{project}`
-stands for any number of arguments.
+Placeholders of the rows' templates: a role of the toolchain's executables (`{python}`) is its path,
+`{role.folder}` the folder of its real path. `{source}` is the text to run or compile, `{entry}`
+what the row's `entry` read out of it. `{source.root}` is the folder from which `{entry}`, dots for
+slashes, leads to a script. `{out}` is what compiling makes; `{job}`, `{scratch}` and `{cwd}` are
+folders. An element that is exactly `{args}`, `{prelude}`, `{bind}` or `{project}` stands for any
+number of arguments.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Make, list or remove the container images in which programs run on a container engine.
 
 `build` installs each group's toolchains on a Debian-like base and proves the image: every language
-of it runs a program there. Without --base it takes debian:bookworm-slim; where no registry can be
-reached it makes a base with debootstrap, from the mirror of this host's own packages (as root).
+of it runs a program there. Without --base it takes debian:bookworm-slim. Where no registry can be
+reached, root makes a base with debootstrap, from the mirror of this host's own packages.
 
 examples:
   context-mode images build

@@ -4,10 +4,10 @@ Each argument is a query of its own; words of one query in quotes. A query may h
 kind:code lang:python source:docs path:src/ since:7d (or an ISO date).
 
 --json gives {hits: [{source, path, title, start_line, end_line, score, text}], corrections,
-truncated}: the hits of all queries in the order asked, each passage once; path is null where the
-source is no file; corrections are {typed, used}; truncated says that some did not fit into
---budget, or that some of what matches is still being indexed. --explain --json gives
-{explanations: [{query, words, corrections, filters, expressions, ranked, hits}]}.
+truncated}: the hits of all queries in the order asked, each passage once. path is null where the
+source is no file; corrections are {typed, used}. truncated says that some did not fit into
+--budget, or that some of what matches is still being indexed. --explain --json gives {explanations:
+[{query, words, corrections, filters, expressions, ranked, hits}]}.
 
 examples:
   context-mode search "connection refused"

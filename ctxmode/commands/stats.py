@@ -2,8 +2,8 @@
 
 All bytes are measured: produced is what programs printed and pages hold, returned is the text of
 the answers, kept = produced - returned. Only calls of tools count, of all servers that ever served
-this project. What is kept on disk is told beside its quotas, with what was dropped for them lately;
-and what your servers keep ready for runs, with the memory that it takes.
+this project. Then follow what is kept on disk beside its quotas, with what was dropped for them
+lately, and what your servers prewarm, with its memory.
 
 examples:
   context-mode stats

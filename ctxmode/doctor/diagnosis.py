@@ -43,9 +43,9 @@ class PartHealth:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The whole state. `critical` names what must work and does not; empty means healthy.
-    `notices` are what a person should know besides, of the store and of configuration files;
-    `prewarmed` is what the user's servers keep ready for runs, `holdings` what is kept on disk."""
+    """The whole state. `critical` names what must work and does not; empty means healthy. `notices`
+    are what a person should know besides, of the store and of configuration files. `prewarmed` is
+    what the user's servers prewarm, `holdings` what is kept on disk."""
 
     project: str
     languages: Mapping[str, LanguageReport]

@@ -1,7 +1,7 @@
 """What `doctor` found as a text for an issue or a mail: Markdown, without what tells who you are.
 
-Secrets are redacted by their form; the home folder, the project's path, the names of the user and
-of the machine, and where an engine is, are replaced.
+Secrets are redacted by their form. The home folder, the project's path, the names of user and
+machine, and an engine's address are replaced.
 """
 
 from __future__ import annotations

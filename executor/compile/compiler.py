@@ -2,7 +2,7 @@
 
 What a compiler leaves is kept only where it is a function of its key: the source, the toolchain's
 files, the flags, the system's packages. Hence the cell in which it works shows the source and
-nothing else of the project, has no network and none of the request's variables; a source that may
+nothing else of the project, has no network and none of the request's variables. A source that may
 reach for more, by its row's `inputs`, is compiled in the cell of its run.
 """
 

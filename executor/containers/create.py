@@ -31,8 +31,8 @@ class ContainerSpec:
     """What a container may touch. Two that are equal can stand in for each other.
 
     `read_only` and `writable` are (path on the engine's host, path in the container), in the order
-    in which they are mounted; `state` tells files apart that go by the same names. With `overlay`
-    the project is an overlay, without what is `absent`; with `shipped` it is empty at first.
+    of their mounts. `state` tells files apart that go by the same names. With `overlay` the project
+    is an overlay, without what is `absent`; with `shipped` it is empty at first.
     """
 
     image: str

@@ -129,7 +129,7 @@ class ContainerPlace:
     async def open_box(
         self, job: Job, layout: Layout, *, session: bool = False
     ) -> AsyncIterator[tuple[Box, Meter | None]]:
-        """A container for a job; on the way out it is ended, and removed behind the answer.
+        """A container for a job. On the way out it is ended, and removed in the background.
 
         Raises:
             SandboxError: none could be made; what it says tells what to do.

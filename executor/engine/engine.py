@@ -1,7 +1,7 @@
 """What the program asks of an engine: a request becomes a result, here or on another machine.
 
 `executor.service.LocalEngine` is the engine of this machine. A run in the background is `run` in a
-task of its own, with `observe`; an engine ends with the block that it was opened in.
+task of its own, with `observe`. An engine is closed at the end of the block that opened it.
 """
 
 from __future__ import annotations

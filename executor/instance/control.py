@@ -55,8 +55,8 @@ class RunningProgram:
 class PrewarmReport:
     """What one server keeps ready for runs of one kind, at which cost, and how often it was used.
 
-    `hits` counts the runs that found one waiting, `misses` those that did not; `trouble` says why
-    the last one that was tried could not be made.
+    `hits` counts the runs that found one idle, `misses` those that did not. `trouble` says why the
+    last one could not be made.
     """
 
     instance: str

@@ -1,7 +1,7 @@
 """One plain HTTP request as an origin server gets it: framed anew, with nothing behind it.
 
-A server that reads on after the request which was checked could be asked another one there, of
-another of its hosts; so could one that finds the request's end elsewhere.
+A server that reads on after the checked request could be asked another one there, of another of its
+hosts. So could one that finds the request's end elsewhere.
 """
 
 from __future__ import annotations

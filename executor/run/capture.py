@@ -16,7 +16,7 @@ READ_BYTES = 256 * 1024
 class Capture:
     """Takes a stream's chunks. Memory is bounded by the inline budget, whatever comes.
 
-    Up to `inline_bytes` the stream stays whole in memory and no file is made; beyond that
+    Up to `inline_bytes` the stream stays whole in memory and no file is made. Beyond that
     everything goes to `spool` (mode 0600), until it is told to discard: what comes then is counted,
     and only the last of it is kept for the tail.
     """

@@ -1,7 +1,7 @@
 """Output routing: what of a run's output goes into the answer, and where the rest is found.
 
-A small output is the answer. Of a large one the answer has the head and the tail, or the
-sections that match the intent; the whole stream is kept under an output id and is searchable.
+A small output is the answer. Of a large one the answer has the head and the tail, or the sections
+that match the intent. The whole stream is kept under an output id and is searchable.
 """
 
 from __future__ import annotations

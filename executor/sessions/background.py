@@ -27,7 +27,7 @@ STOP_S_MAX = 5.0
 class Background(Generic[T]):
     """How a run in the background stands.
 
-    While it is `running`, the streams show what it has printed; afterwards `answer` is what was
+    While it is `running`, the streams show what it has printed. Afterwards `answer` is what was
     made of it, or `error` says why there is none.
     """
 

@@ -38,7 +38,7 @@ COPIED_ANEW = (
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """The order that begins a call, and what its result tells of the view."""
+    """The order that begins a call, and what its result says about the view."""
 
     order: bytes
     note: str = ""

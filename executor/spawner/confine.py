@@ -116,7 +116,7 @@ def enter_program(
 
 
 def confine(confinement: Confinement) -> None:
-    """Take on what holds for a program, for good, but for what tells of its calls.
+    """Take on a program's confinement, for good; all of it but the filter that reports its calls.
 
     Raises:
         OSError, StepError: a layer is refused.

@@ -4,7 +4,7 @@ A filter can compare a number only with constants, and lets pass what names the 
 For any other number it has the supervisor asked, who knows which processes are the run's: each of
 those has the supervisor above it, and none can leave, because it is their subreaper. A call that
 names anything else is refused. The numbers are arguments in registers, which nobody can exchange
-behind the answer. Where nobody can be asked, the kernel refuses all of these calls (ENOSYS).
+after the check. Where nobody can be asked, the kernel refuses all of these calls (ENOSYS).
 """
 
 from __future__ import annotations

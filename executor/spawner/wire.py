@@ -12,10 +12,10 @@ place of an exit if it was gone when `run` came. In a session `begin`, `run`, `i
 {"run": N, "exit": …} and {"report": …}, at last {"ended": …}. Where changes are committed, the
 descriptor of the view's upper layer comes with {"exit"}, {"report"} and {"ended"}.
 
-All sockets are SOCK_SEQPACKET; descriptions come as files in memory, JSON behind an 8-byte length
-and then raw blobs, so that no socket's size limit applies. None of it is inherited by the
-program, which owns just descriptors 0, 1 and 2: whatever it prints is output, never protocol.
-(A session's interpreter has two more, for what `executor.sessions.interpreter` says.)
+All sockets are SOCK_SEQPACKET. Descriptions come as files in memory, so that no socket's size limit
+applies: an 8-byte length, JSON, raw blobs. None of it is inherited by the program, which owns just
+descriptors 0, 1 and 2: whatever it prints is output, never protocol. (A session's interpreter has
+two more, for what `executor.sessions.interpreter` says.)
 """
 
 from __future__ import annotations

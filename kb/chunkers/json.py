@@ -33,7 +33,7 @@ DEPTH_MAX = 1000
 class _Container:
     """An object or array that is still open.
 
-    `value` is the name of a container that just closed as the current item's value; `told` says
+    `value` is the name of a container that just closed as the current item's value. `told` says
     that this value was spread, so that nothing of the item is left to mark.
     """
 

@@ -1,7 +1,7 @@
 """Markdown by headings: ATX and setext, H1 to H6, never inside fences, comments or front matter.
 
 A line scanner rather than a full parser: only block structure at the top level matters here, and
-an index of large documentation trees should not be bound by a parser of inline markup.
+parsing inline markup would slow the indexing of large trees.
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ class Names:
     def candidates(self, name: str, use: Node) -> list[Binding]:
         """The bindings that may hold where `name` is used.
 
-        Those before it in the text count back to the last one that is certain to have run; where
-        none is before, any may (a function that is called later).
+        Those before it in the text count, back to the last one that is certain to have run. Where
+        none is before, any may count (a function that is called later).
         """
         bindings = self.bindings.get(name, [])
         chosen: list[Binding] = []

@@ -1,7 +1,7 @@
 """A parsed program whose nodes have roles, the same for every language.
 
 Each language's query (`languages/*.scm`) names what its grammar calls a call, a member, a string,
-an assignment; everything else in this room works on those names alone. A capture `@call` gives a
+an assignment. Everything else in this room works on those names alone. A capture `@call` gives a
 node its role, `@call.callee` a part.
 """
 

@@ -73,7 +73,7 @@ def _is_secret(name: str) -> bool:
 
 
 def _originals(name: str) -> tuple[str, ...]:
-    """What a file may be a copy of: itself, if its name tells of no other."""
+    """What a file may be a copy of: itself, if its name names no other."""
     if "copy" in name or " (" in name:
         name = re.sub(_COPY_WITHIN, r"\g<name>\g<ending>", name)
     names = [name]

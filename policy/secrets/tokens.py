@@ -154,8 +154,8 @@ def _heads(data: bytes) -> set[bytes]:
 
 @functools.cache
 def _head(anchor: bytes) -> bytes | None:
-    """How the word begins that an anchor begins with; None where the anchor may stand within a
-    word, or is less than the beginning of one."""
+    """How the word begins that an anchor begins with. None where the anchor may stand within a
+    word, or is less than a word's beginning."""
     word = anchor.translate(_WORDS).partition(b" ")[0]
     if not anchor[:1].isalpha() or (word == anchor and len(word) < _HEAD_BYTES):
         return None

@@ -1,8 +1,8 @@
 """Parts of words: quotes, expansions and nested substitutions, byte for byte.
 
-tree-sitter-bash loses substitutions inside here-documents, parameter operands
-and continued words, and splits some words that bash keeps whole; so words are
-read here, and only the statements around them are left to its grammar.
+tree-sitter-bash loses substitutions inside here-documents, parameter operands and continued words,
+and splits some words that bash keeps whole. So words are read here, and only the statements around
+them are left to its grammar.
 """
 
 from __future__ import annotations

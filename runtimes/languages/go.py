@@ -55,9 +55,9 @@ _IMPORT = re.compile(r"\s*import[ \t]+(?:\([^)]*\)|[\w.]*[ \t]*(?=\n|;|\Z));?")
 
 
 def wrap(code: str) -> ProgramText:
-    """Code with a package clause is whole; else it gets one, the imports it uses but does not
-    name, and a main function around its statements unless it declares one. All of it goes on
-    lines that the code already has."""
+    """Code with a package clause is whole. Else it gets one, the imports it uses but does not name,
+    and, unless it declares one, a main function around its statements. All of it goes on lines that
+    the code already has."""
     blanked = lexing.blank(code, lexing.GO)
     if _PACKAGE.search(blanked):
         return ProgramText(code)

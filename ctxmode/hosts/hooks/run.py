@@ -79,7 +79,7 @@ def _judge(
     said, verdicts = ruling(call, ground, server_lives=_server_lives(data))
 
     def log() -> None:
-        from ctxmode.operations import audit  # noqa: PLC0415 - behind the answer
+        from ctxmode.operations import audit  # noqa: PLC0415 - only once the answer is given
 
         for value, verdict in zip(call.values, verdicts, strict=True):
             entry = audit.entry(f"hook:{host}", call.kind, value, verdict, project)

@@ -111,8 +111,8 @@ def _values(kind: CallKind, name: str, given: Mapping[str, Any]) -> Iterator[str
 
 
 def _parse_search(name: str, given: Mapping[str, Any]) -> Iterator[str]:
-    """The folder that is searched, `.` if none is named, and what of it by the patterns of names;
-    each pattern without the stars at its end, which stand for all that is in a folder."""
+    """The folder that is searched, `.` if none is named, and what of it by the patterns of names.
+    Each pattern lacks the stars at its end, which stand for all in a folder."""
     folder = next((given[key] for key in _FOLDERS if _is_text(given.get(key)) and given[key]), ".")
     yield folder
     for key in (*_GLOBS, *(("pattern", "query", "globPattern") if name in _BY_NAME else ())):

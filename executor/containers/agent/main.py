@@ -1,9 +1,9 @@
 """The container's first process: says hello, then supervises or looks around as it is told.
 
 As process 1 of its namespace it gets no signal that it has not asked for, however sent, and it is
-closed to ptrace and /proc: nothing in the container can end it, read it or speak in its place.
-When it ends the kernel ends all the rest. gVisor grants process 1 none of that; there it is started
-as root and works as the programs' user, who can't send signals to one whose real user is root.
+closed to ptrace and /proc: nothing in the container can end it, read it or speak in its place. When
+it ends the kernel ends all the rest. gVisor grants process 1 none of that. There it starts as root
+and works as the programs' user, who can't signal a process whose real user is root.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether a run's deletion is what a commit says that was there before: a switch of branches.
 
-What is checked out afterwards is a commit that earlier runs did not make, or descends from one;
-where that has nothing at the path, neither has the working tree.
+What is checked out afterwards is a commit that earlier runs did not make, or descends from one. A
+path absent there is absent in the working tree.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ class ChangeStore:
         found = [kept for kept in map(self._read, self._names()) if kept]
         return sorted((k for k in found if k.project == place), key=lambda k: -k.made)
 
-    def get(self, id: str) -> Kept:  # noqa: A002 - as everyone calls it
+    def get(self, id: str) -> Kept:  # noqa: A002 - the usual name
         """What is kept under an id, or under the only one that begins so.
 
         Raises:

@@ -15,7 +15,7 @@ from executor.project.view.search import ProjectSearch
 class Guarded:
     """Paths relative to the project that a run does not see.
 
-    `secrets`, files by their names and what rules deny to read, are covered; `special`, sockets,
+    `secrets`, files by their names and what rules deny to read, are covered. `special`, sockets,
     FIFOs and devices, are absent from a view and covered elsewhere.
     """
 

@@ -26,7 +26,7 @@ _PRIVATE = re.compile(rb'"private"\s*:\s*true')
 
 
 def judge(folder: str) -> IsInstalled | None:
-    """What tells of names in a folder whether they are installed; None where nothing can be."""
+    """A test whether a name in a folder is installed; None where nothing can be."""
     above, name = os.path.split(folder)
     if name == ".git":
         return _GIT_PARTS.__contains__

@@ -121,7 +121,7 @@ def _add(
 
 
 def state_of(info: os.stat_result) -> EntryState:
-    """The part of what the kernel tells of an entry that says whether it is as it was."""
+    """The part of the kernel's record of an entry by which a change shows."""
     return EntryState(info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
 
 

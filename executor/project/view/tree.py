@@ -75,7 +75,7 @@ class Tree:
         return descriptor
 
     def info(self, path: str) -> os.stat_result | None:
-        """What the kernel tells of an entry itself; None where there is none to be reached."""
+        """The kernel's record of an entry itself; None where there is none to be reached."""
         folder, name = split(path)
         try:
             return os.stat(name, dir_fd=self.folder(folder), follow_symlinks=False)

@@ -1,7 +1,7 @@
 """Targets of a project's files: what `npm run x`, `make x` and their kin start by a name.
 
 Each module knows files of one family. Its `steps_of` gives the steps of the target that a command
-asks for, and of what that depends on; other targets of the file say nothing.
+asks for, and of what that depends on. Other targets of the file don't count.
 """
 
 from __future__ import annotations
