@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.marks import MARKS, SMOKE, SMOKES, UNIT, mark_of
+from tests.marks import MARKS, SMOKE, SMOKES, UNIT, mark_of, may_be_fast
 
 pytest_plugins = ["tests.flaky"]
 
@@ -40,6 +40,13 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.addaudithook(lambda event, _: _started.append(event) if event in STARTS else None)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With --fast, read no file whose tests all take longer."""
+    if not config.getoption("--fast") or not collection_path.name.startswith("test_"):
+        return None
+    return None if may_be_fast(collection_path.relative_to(config.rootpath).as_posix()) else True
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Give each test its mark, and with --fast leave out what takes longer."""
     for item in items:
@@ -47,9 +54,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.nodeid.startswith(SMOKES):
             item.add_marker(SMOKE)
     if config.getoption("--fast"):
-        fast = [i for i in items if i.get_closest_marker(UNIT) or i.get_closest_marker(SMOKE)]
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(fast)])
-        items[:] = fast
+        is_fast = [i.get_closest_marker(UNIT) or i.get_closest_marker(SMOKE) for i in items]
+        config.hook.pytest_deselected(
+            items=[i for i, fast in zip(items, is_fast, strict=True) if not fast]
+        )
+        items[:] = [item for item, fast in zip(items, is_fast, strict=True) if fast]
 
 
 @pytest.hookimpl(wrapper=True)

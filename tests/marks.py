@@ -33,7 +33,7 @@ _SANDBOX = """
 base/test_locks.py
 executor/ escapes/ e2e/ benchmarks/ policy/test_cases.py policy/test_deadline.py
 policy/test_import_cost.py policy/test_judging.py policy/test_languages.py::test_a_perl_comment
-policy/test_secrets.py::test_hostile_text_of_a_megabyte kb/test_bulk.py kb/test_chunk_table.py
+kb/test_bulk.py kb/test_chunk_table.py
 kb/test_chunking.py kb/test_code.py kb/test_conversion.py kb/test_directory.py
 kb/test_explaining.py kb/test_known_defects.py kb/test_redaction.py::test_neither
 kb/test_search.py::test_sections kb/test_disks.py kb/test_durability.py
@@ -65,6 +65,8 @@ policy/test_differential.py policy/test_mutations.py policy/test_real_scripts.py
 executor/test_identities.py executor/project/test_real_builds.py
 executor/project/test_real_repositories.py executor/project/test_kills.py
 executor/project/test_tools_obey.py escapes/test_scale.py e2e/test_wheel.py
+executor/pool/test_prewarming.py::test_a_warm_run_is_told executor/containers/test_escapes.py
+images/test_program.py policy/test_secrets.py::test_hostile_text_of_a_megabyte
 e2e/test_inspector.py e2e/test_typescript_client.py e2e/test_mcp_fuzz.py
 e2e/test_docs_commands.py e2e/test_hostile_project.py kb/test_work.py kb/test_structured.py
 kb/test_eviction.py runtimes/test_wrapping.py
@@ -77,7 +79,14 @@ KINDS: Final = {
     for mark, beginnings in ((UNIT, _UNIT), (SANDBOX, _SANDBOX), (ENGINE, _ENGINE), (SLOW, _SLOW))
     for beginning in beginnings.split()
 }
-SMOKES: Final = ("tests/executor/test_run.py::", "tests/executor/instance/test_lock.py::")
+_SMOKE = """
+test_a test_b test_c test_deaths_by_signal_come_back_exact[9] test_ex test_f test_m test_p test_s
+test_the_deadline_ends_every_program[spins] test_the_s
+"""
+SMOKES: Final = (
+    *(f"tests/executor/test_run.py::{beginning}" for beginning in _SMOKE.split()),
+    "tests/executor/instance/test_lock.py::",
+)
 
 
 def mark_of(test: str) -> str:
@@ -87,3 +96,13 @@ def mark_of(test: str) -> str:
         ValueError: no beginning fits: the table lacks its folder.
     """
     return KINDS[max((one for one in KINDS if test.startswith(one)), key=len)]
+
+
+def may_be_fast(file: str) -> bool:
+    """Whether a file, by its path from the checkout, has tests that --fast runs."""
+    rows = [one for one, mark in KINDS.items() if mark == UNIT and one.startswith(f"{file}::")]
+    return (
+        bool(rows)
+        or file.startswith(tuple(one.partition("::")[0] for one in SMOKES))
+        or mark_of(file) == UNIT
+    )
