@@ -56,7 +56,7 @@ VALUES = {
     ],
 }
 # After so long a program is told again: a second word may hit the next, or its interpreter.
-AGAIN_S = 10
+AGAIN_S = 3
 # A program that says when it is under way and never ends.
 ENDLESS = {
     "python": ["print('begun')\nwhile True: pass", "import time; print('begun'); time.sleep(600)"],
