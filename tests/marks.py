@@ -67,7 +67,9 @@ executor/project/test_real_repositories.py executor/project/test_kills.py
 executor/project/test_tools_obey.py escapes/test_scale.py e2e/test_wheel.py
 executor/pool/test_prewarming.py::test_a_warm_run_is_told executor/containers/test_escapes.py
 executor/containers/test_remote.py executor/containers/test_engine_lost.py
-images/test_program.py policy/test_secrets.py::test_hostile_text_of_a_megabyte
+executor/containers/test_gvisor.py executor/containers/test_parity.py images/test_making.py
+e2e/test_known_defects.py::test_none images/test_program.py
+policy/test_secrets.py::test_hostile_text_of_a_megabyte
 e2e/test_inspector.py e2e/test_typescript_client.py e2e/test_mcp_fuzz.py
 e2e/test_docs_commands.py e2e/test_hostile_project.py kb/test_work.py kb/test_structured.py
 kb/test_eviction.py runtimes/test_wrapping.py
