@@ -168,9 +168,9 @@ async def test_a_floor_of_tier_a_is_refused_truthfully(engine, project, state_di
 
 
 async def test_languages_of_two_images_do_not_share_a_session(executor: LocalEngine, run):
-    reports = await executor.languages()
-    if not reports["javascript"].runnable:
-        pytest.skip(reports["javascript"].reason)
+    report = await executor.language("javascript")
+    if not report.runnable:
+        pytest.skip(report.reason)
     await run("python", "x = 1", session="s")
     with pytest.raises(RequestError, match="another"):
         await run("javascript", "console.log(1)", session="s")
