@@ -211,10 +211,10 @@ class ChangedFile:
 class NotCommitted:
     """What a run left in its view of the project that did not reach the project, and why.
 
-    `kind` is one of these: never (tools obey it), held (a person decides), conflict (the host
-    changed it meanwhile), closed (this user may not write there). Or refused (no file, folder or
-    link), kept (a deletion did not remove it), repository (it is committed as one unit, or not at
-    all).
+    `kind` is `never` (tools obey it), `held` (a person decides) or `conflict` (the host changed it
+    meanwhile). It is `closed` where this user may not write, `refused` for what is no file, folder
+    or link. `kept` is what a deletion did not remove. `repository` is committed as one unit, or not
+    at all.
     """
 
     path: str

@@ -2,7 +2,7 @@
 
 Scoring is what a search spends its time on, a hundred times what finding the chunks costs. The
 rarest words together choose about as many chunks as are worth it; the others count in those chunks
-as fully as before. A chunk that has none of the rarer words could hardly have come first.
+in full. A chunk that has none of the rarer words could hardly have come first.
 """
 
 # ruff: noqa: S608 - the name of a table fixed in this package is put into a statement

@@ -15,8 +15,8 @@ from kb.store import Store
 @dataclass(frozen=True, slots=True)
 class Page:
     """What is known of an address: the source that holds its text, its title, and the validators
-    that `final_url` gave. Its time is when it was fetched or last found unchanged, in seconds since
-    the epoch.
+    that `final_url` gave. `fetched_at` is when it was fetched or last found unchanged, in seconds
+    since the epoch.
     """
 
     source_id: int

@@ -61,8 +61,9 @@ def file_matches(access: FileAccess, rules: Rules, ground: FileFacts) -> Iterato
 
 
 def _possible_match(rule: Rule, access: FileAccess, file: str, ground: FileFacts) -> Match | None:
-    """A denial becomes a redirect to the sandbox, except for a pattern about the file where there
-    is none. Other rules stay as they are."""
+    """A denial becomes a redirect where a tool of the sandbox does the same. Where none does, it
+    stays if its pattern is about the file, and does not count else. Nor does it for what runs there
+    already. Other rules stay as they are."""
     match = match_of(rule, "path", access, "", fill(rule, path=file))._replace(path=file)
     if rule.decision is not Decision.DENY or (ground.instead == {} and is_about(rule, access.path)):
         return match

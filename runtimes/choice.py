@@ -15,7 +15,7 @@ _CLEARLY_FASTER: Final = 0.75
 def choose(results: Iterable[ProbeResult], preferred: Sequence[str] = ()) -> ProbeResult | None:
     """The runnable result to use, or None when none runs.
 
-    The first of the `preferred` toolchains that runs is taken, where any of them does. Else: An
+    The first of the `preferred` toolchains that runs is taken, where any of them does. Else an
     interpreter that belongs to the project outranks everything, then the lowest `rank` counts.
     Among different toolchains of one rank the fastest is taken. Among several places of the same
     toolchain it is the first on the search path, which its user means.

@@ -232,8 +232,8 @@ class Candidate(NamedTuple):
     """A toolchain found on disk. Whether it runs is for a probe to say.
 
     `paths` are absolute, per role, in the form to invoke: a virtual environment's interpreter and a
-    multi-call program must not be resolved. `real_paths` are resolved. `binds` are the files and
-    directories outside the system's own trees that a sandbox must show read-only.
+    multi-call program must not be resolved further. `real_paths` are resolved. `binds` are the
+    files and directories outside the system's own trees that a sandbox must show read-only.
     `project_specific` marks an interpreter that belongs to the project. `order` is the place in the
     preference: toolchains as the row lists them, then as the search path does. `compiled` is what
     the `file` by which it waits was compiled to, by path, where that is a program.

@@ -70,8 +70,8 @@ def is_system(path: Path) -> bool:
 def binds_for(path: Path, home: Path) -> tuple[str, ...]:
     """The least set of existing paths that an executable at `path` needs, itself at least.
 
-    An installation at an unknown place is bound whole only if it has `bin` and `lib` side by side,
-    and programs don't share its folder.
+    An installation at an unknown place is bound whole only if it has `bin` and `lib` side by side.
+    A folder that programs share is never bound whole.
     """
     if is_system(path):
         return ()

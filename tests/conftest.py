@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.marks import MARKS, SMOKE, SMOKES, UNIT, mark_of, may_be_fast
+from tests.marks import MARKS, SMOKE, UNIT, is_smoke, mark_of, may_be_fast
 
 pytest_plugins = ["tests.flaky"]
 
@@ -51,14 +51,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Give each test its mark, and with --fast leave out what takes longer."""
     for item in items:
         item.add_marker(mark_of(item.nodeid))
-        if item.nodeid.startswith(SMOKES):
+        if is_smoke(item.nodeid):
             item.add_marker(SMOKE)
     if config.getoption("--fast"):
-        is_fast = [i.get_closest_marker(UNIT) or i.get_closest_marker(SMOKE) for i in items]
-        config.hook.pytest_deselected(
-            items=[i for i, fast in zip(items, is_fast, strict=True) if not fast]
-        )
-        items[:] = [item for item, fast in zip(items, is_fast, strict=True) if fast]
+        kept = [item for item in items if _is_fast(item)]
+        config.hook.pytest_deselected(items=[item for item in items if not _is_fast(item)])
+        items[:] = kept
+
+
+def _is_fast(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(mark) for mark in (UNIT, SMOKE))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -82,13 +82,15 @@ KINDS: Final = {
     for mark, beginnings in ((UNIT, _UNIT), (SANDBOX, _SANDBOX), (ENGINE, _ENGINE), (SLOW, _SLOW))
     for beginning in beginnings.split()
 }
-_SMOKE = """
-test_a test_b test_c test_deaths_by_signal_come_back_exact[9] test_ex test_f test_m test_p test_s
-test_the_deadline_ends_every_program[spins] test_the_s
-"""
-SMOKES: Final = (
-    *(f"tests/executor/test_run.py::{beginning}" for beginning in _SMOKE.split()),
-    "tests/executor/instance/test_lock.py::",
+SMOKES: Final = ("tests/executor/test_run.py::", "tests/executor/instance/test_lock.py::")
+# They wait for deadlines, or show with each of 30 signals what one shows.
+NOT_SMOKES: Final = tuple(
+    f"tests/executor/test_run.py::{name}"
+    for name in (
+        "test_the_deadline_ends_every_program",
+        "test_what_was_printed_before_the_deadline_is_kept",
+        "test_deaths_by_signal_come_back_exact",
+    )
 )
 
 
@@ -101,11 +103,13 @@ def mark_of(test: str) -> str:
     return KINDS[max((one for one in KINDS if test.startswith(one)), key=len)]
 
 
+def is_smoke(test: str) -> bool:
+    """Whether --fast runs a sandbox test, by its id."""
+    return test.startswith(SMOKES) and not test.startswith(NOT_SMOKES)
+
+
 def may_be_fast(file: str) -> bool:
     """Whether a file, by its path from the checkout, has tests that --fast runs."""
-    rows = [one for one, mark in KINDS.items() if mark == UNIT and one.startswith(f"{file}::")]
-    return (
-        bool(rows)
-        or file.startswith(tuple(one.partition("::")[0] for one in SMOKES))
-        or mark_of(file) == UNIT
-    )
+    units = (beginning for beginning, mark in KINDS.items() if mark == UNIT)
+    within = any(one.startswith(f"{file}::") for one in (*units, *SMOKES))
+    return within or mark_of(file) == UNIT

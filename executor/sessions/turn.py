@@ -19,9 +19,9 @@ FAREWELL_S_MAX = 1.0  # how long the supervisor may take to end all and report
 class Turn:
     """Drains the program's output and waits for its answer, its exit, or the session's end.
 
-    Afterwards one of these is set: `answer` is the exit code that its interpreter gave; `end` is
-    how its process ended. `ended` is the last report of a session that is over; `failure` is what
-    was lost.
+    Afterwards one of four is set. `answer` is the exit code that its interpreter gave, `end` how
+    its process ended. `ended` is the last report of a session that is over, `failure` what was
+    lost.
     """
 
     def __init__(

@@ -33,8 +33,8 @@ DEPTH_MAX = 1000
 class _Container:
     """An object or array that is still open.
 
-    `value` is the name of a container that just closed as the current item's value. `told` says
-    that this value was spread, so that nothing of the item is left to mark.
+    `value` is the name of a container that just closed as the current item's value. `is_spread`
+    says that this value's items became chunks of their own, so that none of it is left to mark.
     """
 
     start: int
@@ -44,13 +44,13 @@ class _Container:
     count: int = 0
     key: bytes | None = None
     value: str | None = None
-    told: bool = False
+    is_spread: bool = False
     identity: bytes = b""
     identity_rank: int = len(IDENTITY)
     items: list[tuple[int, int, str]] = field(default_factory=list)
 
     @property
-    def told_name(self) -> str:
+    def full_name(self) -> str:
         """Key or number, and the identity as far as it is known."""
         return f"{self.name} {_decode(self.identity)}".strip()
 
@@ -162,7 +162,7 @@ class Scan:
         while len(self._stack) > self._spread:
             yield from self._spread_out()
         top = self._stack[-1]
-        if not top.told and not _SPACE.fullmatch(self._data, top.item_start):
+        if not top.is_spread and not _SPACE.fullmatch(self._data, top.item_start):
             name = _decode(top.key) if top.key is not None else self._name(top)
             yield from self._add(top.item_start, len(self._data), name)
 
@@ -173,7 +173,7 @@ class Scan:
             *range(max(_PATH_ENDS, len(self._stack) - 64), len(self._stack)),
         ]
         top = self._stack[-1]
-        begun = top.told or not _SPACE.fullmatch(self._data, top.item_start)
+        begun = top.is_spread or not _SPACE.fullmatch(self._data, top.item_start)
         return json.dumps(
             {
                 "deeper": self._deeper,
@@ -217,26 +217,26 @@ class Scan:
         if self._spread > len(self._stack):
             self._spread = len(self._stack)
             yield from self._flush()
-            parent.told = True
+            parent.is_spread = True
         elif len(self._stack) == 1 and not self._lines:
             parent.value = _join([name for _, _, name in closed.items])
         else:
-            parent.value = closed.told_name
+            parent.value = closed.full_name
         if len(self._stack) == 1:
             yield from self._end_item(parent, end, end)
 
     def _end_item(self, top: _Container, end: int, next_start: int) -> Iterator[Mark]:
         """An item of `top` ends: keep it with its siblings, or mark it where `top` is spread."""
-        start, key, value, told = top.item_start, top.key, top.value, top.told
-        top.item_start, top.key, top.value, top.told = next_start, None, None, False
+        start, key, value, is_spread = top.item_start, top.key, top.value, top.is_spread
+        top.item_start, top.key, top.value, top.is_spread = next_start, None, None, False
         empty = value is None and (
             key is None if top.is_object else _SPACE.fullmatch(self._data, start, end)
         )
-        if empty and not told:
+        if empty and not is_spread:
             return
         name = value if value is not None else _decode(key) if key is not None else self._name(top)
         top.count += 1
-        if told:
+        if is_spread:
             return
         if key in IDENTITY and value is None and end - start < IDENTITY_BYTES:
             self._identify(top, key, self._data[start:end])
@@ -281,7 +281,7 @@ class Scan:
     def _mark(self, start: int, name: str) -> Mark:
         space = _SPACE.match(self._data, start)
         assert space is not None
-        path = [c.told_name for c in self._outer() if c.told_name]
+        path = [c.full_name for c in self._outer() if c.full_name]
         return Mark(space.end(), (*path, name) if name else tuple(path))
 
     def _outer(self) -> list[_Container]:

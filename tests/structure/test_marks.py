@@ -6,12 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.marks import KINDS, MARKS, SMOKES, mark_of
+from tests.marks import KINDS, MARKS, NOT_SMOKES, SMOKE, SMOKES, UNIT, mark_of, may_be_fast
 
 
 def test_every_row_names_a_file_or_folder_that_is_there(root: Path):
     named = [one.partition("::")[0] for one in (*KINDS, *SMOKES)]
     assert [one for one in named if not any(root.glob(f"{one}*"))] == []
+
+
+def test_every_row_of_a_test_begins_the_name_of_one(root: Path):
+    rows = [one.partition("::") for one in (*KINDS, *NOT_SMOKES) if "::" in one]
+    wrong = [
+        (file, name) for file, _, name in rows if f"def {name}" not in (root / file).read_text()
+    ]
+    assert wrong == []
 
 
 @pytest.mark.parametrize(
@@ -31,3 +39,12 @@ def test_a_test_has_exactly_one_mark(request: pytest.FixtureRequest):
     for item in request.session.items:
         marks = [mark.name for mark in item.iter_markers() if mark.name in MARKS.keys() - {"smoke"}]
         assert len(marks) == 1, item.nodeid
+
+
+def test_fast_reads_every_file_of_which_it_runs_a_test(request: pytest.FixtureRequest):
+    fast = [
+        item.nodeid.partition("::")[0]
+        for item in request.session.items
+        if item.get_closest_marker(UNIT) or item.get_closest_marker(SMOKE)
+    ]
+    assert [file for file in dict.fromkeys(fast) if not may_be_fast(file)] == []
