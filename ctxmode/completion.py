@@ -19,7 +19,7 @@ from ctxmode import parsing
 from ctxmode.commands.run_options import LIMIT_NAMES
 from ctxmode.commands.table import Verb
 from ctxmode.hosts.setup.hosts import HOSTS
-from ctxmode.mcp.tools import TOOLS
+from ctxmode.mcp.tools import NAMES as TOOL_NAMES
 from images import GROUPS
 from runtimes import LANGUAGES
 
@@ -84,7 +84,7 @@ BY_OPTION: dict[str, Completer | tuple[str, ...]] = {
     "--source": SOURCES,
     "--lang": _LANGUAGES,
     "--language": _LANGUAGES,
-    "--tools": tuple(tool.name for tool in TOOLS),
+    "--tools": TOOL_NAMES,
     "--kind": tuple(sorted(kb.CHUNKERS)),
 }
 BY_METAVAR: dict[str, Completer | tuple[str, ...]] = {

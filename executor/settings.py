@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from executor.model import MIB, Limits
 from executor.profile import PROFILES, Profile
-from executor.sessions.registry import SessionLimits
+from executor.sessions.limits import SessionLimits
 
 if TYPE_CHECKING:
     from executor.project.rules.names import ObeyedNames

@@ -1,7 +1,8 @@
 """Which mark each test has: by its file, as data.
 
 `unit` starts no process, which is enforced. `sandbox` starts processes of this machine, `engine`
-needs a container engine, and `slow` takes long for what it is. Every test has exactly one of them.
+needs a container engine, `slow` takes long for what it is, and `hosts` drives agents' hosts, when
+`-m hosts` asks for it. Every test has exactly one of them.
 `smoke` is a label beside: a few sandbox tests that `./run-tests --fast` adds to the unit tests.
 """
 
@@ -9,12 +10,14 @@ from __future__ import annotations
 
 from typing import Final
 
-UNIT, SANDBOX, ENGINE, SLOW, SMOKE = "unit", "sandbox", "engine", "slow", "smoke"
+UNIT, SANDBOX, ENGINE, SLOW, HOSTS = "unit", "sandbox", "engine", "slow", "hosts"
+SMOKE = "smoke"
 MARKS: Final = {
     UNIT: "starts no process",
     SANDBOX: "starts processes of this machine",
     ENGINE: "needs a container engine",
     SLOW: "takes long for what it is",
+    HOSTS: "drives agents' hosts that come from npm",
     SMOKE: "a sandbox test that --fast runs beside the unit tests",
 }
 
@@ -28,6 +31,7 @@ executor/pool/test_pressure.py executor/run/test_capture.py executor/run/test_ou
 executor/run/test_output_routing.py executor/run/test_runner.py executor/test_model.py
 executor/test_request.py executor/test_service.py images/test_base.py images/test_context.py
 images/test_groups.py images/test_naming.py images/test_settings.py images/test_workplace.py
+hosts/test_endpoint.py hosts/test_host_table.py
 """
 _SANDBOX = """
 base/test_locks.py
@@ -70,16 +74,25 @@ executor/containers/test_remote.py executor/containers/test_engine_lost.py
 executor/containers/test_gvisor.py executor/containers/test_parity.py images/test_making.py
 e2e/test_known_defects.py::test_none images/test_program.py
 policy/test_secrets.py::test_hostile_text_of_a_megabyte
-e2e/test_inspector.py e2e/test_typescript_client.py e2e/test_mcp_fuzz.py
+e2e/test_conformance.py e2e/test_inspector.py e2e/test_typescript_client.py e2e/test_mcp_fuzz.py
 e2e/test_docs_commands.py e2e/test_hostile_project.py kb/test_work.py kb/test_structured.py
 kb/test_eviction.py runtimes/test_wrapping.py
 structure/test_where_to_add.py policy/test_languages.py::test_nesting
 policy/test_languages.py::test_a_program_that_is_large
 """
+_HOSTS = """
+hosts/
+"""
 
 KINDS: Final = {
     f"tests/{beginning}": mark
-    for mark, beginnings in ((UNIT, _UNIT), (SANDBOX, _SANDBOX), (ENGINE, _ENGINE), (SLOW, _SLOW))
+    for mark, beginnings in (
+        (UNIT, _UNIT),
+        (SANDBOX, _SANDBOX),
+        (ENGINE, _ENGINE),
+        (SLOW, _SLOW),
+        (HOSTS, _HOSTS),
+    )
     for beginning in beginnings.split()
 }
 SMOKES: Final = ("tests/executor/test_run.py::", "tests/executor/instance/test_lock.py::")

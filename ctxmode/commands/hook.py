@@ -19,6 +19,8 @@ from collections.abc import Sequence
 from ctxmode import exit_codes
 from ctxmode.hosts.adapters import HOSTS
 
+REFUSED = 2  # by this hosts take a hook to refuse the call, and read stderr
+
 
 def main(arguments: Sequence[str]) -> int:
     """Answer the event. Loads no parser of arguments: this runs at every tool call of a host."""
@@ -29,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
     if host not in HOSTS or not event_name:
         return _refuse_registration(host)
     with contextlib.suppress(OSError):  # nobody asks, or nobody reads the answer
-        _answer(host, event_name, sys.stdin.buffer.read())
+        return _answer(host, event_name, sys.stdin.buffer.read())
     return 0
 
 
@@ -47,10 +49,12 @@ def _refuse_registration(host: str) -> int:
     return exit_codes.ERROR
 
 
-def _answer(host: str, event_name: str, text: bytes) -> None:
+def _answer(host: str, event_name: str, text: bytes) -> int:
+    """Print the answer, and say the exit code: 2 where that is how the host is told to refuse."""
     import json  # noqa: PLC0415 - in the order of need
 
     from ctxmode.hosts.hooks import run  # noqa: PLC0415
+    from ctxmode.hosts.hooks.calls import Refusal  # noqa: PLC0415
 
     try:
         answer, log = run.respond(host, event_name, text, os.environ)
@@ -58,7 +62,12 @@ def _answer(host: str, event_name: str, text: bytes) -> None:
         from ctxmode import crash_report  # noqa: PLC0415 - a defect of ours must not let anything pass
 
         answer, log = run.deny(host, event_name, crash_report.report(error).strip()), int
-    if answer is not None:
-        sys.stdout.write(json.dumps(answer) + "\n")
+    is_refused = isinstance(answer, Refusal)
+    if isinstance(answer, Refusal):
+        with contextlib.suppress(OSError):  # it is refused all the same
+            sys.stderr.write(answer.text + "\n")
+    elif answer is not None:
+        sys.stdout.write((answer if isinstance(answer, str) else json.dumps(answer)) + "\n")
         sys.stdout.flush()
     log()
+    return REFUSED if is_refused else exit_codes.OK

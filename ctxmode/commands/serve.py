@@ -66,10 +66,9 @@ def run(args: argparse.Namespace) -> int:
         if getattr(args, name) is not None:
             option = name.replace("_", "-")
             raise UsageError(f"--{option} belongs to --http", "Add --http, or leave it out.")
-    from ctxmode.mcp.server import serve_stdio  # noqa: PLC0415 - a usage error is quicker
+    from ctxmode.mcp.stdio import serve_stdio  # noqa: PLC0415 - a usage error is quicker
 
     tools = _choose_tools(args.tools, config)
-    garbage.resume()
     with _hold_presence(config):
         launch.run(partial(serve_stdio, config, tools))
     return exit_codes.OK
@@ -88,16 +87,16 @@ def _hold_presence(config: Config) -> Iterator[None]:
 
 
 def _choose_tools(given: str | None, config: Config) -> tuple[str, ...]:
-    from ctxmode.mcp.tools import BY_NAME, list_offered  # noqa: PLC0415 - a usage error is quicker
+    from ctxmode.mcp.tools import NAMES, list_offered  # noqa: PLC0415 - a usage error is quicker
 
     if given is None:
         profiles = load_profiles(config.project, config.config_home).by_name.values()
         return list_offered(staging=any(profile.stage for profile in profiles))
     names = tuple(name.strip() for name in given.split(",") if name.strip())
-    unknown = [name for name in names if name not in BY_NAME]
+    unknown = [name for name in names if name not in NAMES]
     if unknown or not names:
         wrong = ", ".join(unknown) or "none"
-        raise UsageError(f"--tools names {wrong}", or_all(wrong, BY_NAME, "Tools"))
+        raise UsageError(f"--tools names {wrong}", or_all(wrong, NAMES, "Tools"))
     return names
 
 

@@ -8,6 +8,7 @@ examples:
   context-mode setup cursor --project --dry-run
   context-mode setup codex --remove
   context-mode setup --list
+  context-mode setup claude-code --export my-plugin
 """
 
 from __future__ import annotations
@@ -23,8 +24,11 @@ from pathlib import Path
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
+from ctxmode.hosts.setup.codex_review import describe_review
+from ctxmode.hosts.setup.export import plan_export
 from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS, Host, Scope
-from ctxmode.hosts.setup.plan import FileChange, Target, plan, write
+from ctxmode.hosts.setup.plan import FileChange, plan, write
+from ctxmode.hosts.setup.target import Target
 from ctxmode.launch import print_json
 from ctxmode.suggestions import or_all
 
@@ -41,6 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--remove", action="store_true", help="take everything out again")
     parser.add_argument("--dry-run", action="store_true", help="show what would change")
+    parser.add_argument(
+        "--export", metavar="DIR", help="write a plug-in or an extension of the host's form"
+    )
     parser.add_argument("--command", metavar="PATH", help="how this program is to be called")
     parser.add_argument("--list", action="store_true", help="show the hosts")
     parser.add_argument("--json", action="store_true", help="what changed, or would; or the hosts")
@@ -51,33 +58,79 @@ def run(args: argparse.Namespace) -> int:
         _list(as_json=args.json)
         return exit_codes.OK
     host = _host(args.host)
-    changes = plan(host, _target(args), remove=args.remove)
+    if args.export is not None:
+        return _export(host, args)
+    target = _target(args)
+    changes = plan(host, target, remove=args.remove)
+    if not args.dry_run:
+        for change in changes:
+            write(change)
+    if args.json:
+        print_json({"host": host.name, "changes": [_json(change) for change in changes]})
+        return exit_codes.OK
+    _show(host, changes, args)
+    if not args.dry_run and not args.remove:
+        _show_notes(host, target)
+    return exit_codes.OK
+
+
+def _export(host: Host, args: argparse.Namespace) -> int:
+    if args.remove or args.project is not None:
+        raise UsageError(
+            "an export is neither set up nor removed", "Leave out --remove and --project."
+        )
+    command = _command(args.command, "project")  # others call the program by its name
+    changes = plan_export(host.name, Path(args.export).absolute(), command)
     if not args.dry_run:
         for change in changes:
             write(change)
     if args.json:
         print_json({"host": host.name, "changes": [_json(change) for change in changes]})
     else:
-        _show(host, changes, args)
+        _show_changes(host, changes, args)
     return exit_codes.OK
 
 
 def _list(*, as_json: bool) -> None:
     if as_json:
-        print_json({"hosts": [{"name": host.name, "title": host.title} for host in HOSTS]})
-    else:
-        sys.stdout.write("".join(f"{host.name:<16}{host.title}\n" for host in HOSTS))
+        print_json({"hosts": [_host_json(host) for host in HOSTS]})
+        return
+    for host in HOSTS:
+        means, scopes = ", ".join(host.means), ", ".join(host.scopes)
+        sys.stdout.write(f"{host.name:<16}{host.title:<17}{scopes:<15}{means:<21}{host.known}\n")
 
 
-def _show(host: Host, changes: Sequence[FileChange], args: argparse.Namespace) -> None:
+def _host_json(host: Host) -> dict[str, object]:
+    return {
+        "name": host.name,
+        "title": host.title,
+        "scopes": list(host.scopes),
+        "means": list(host.means),
+        "run": host.known.version or None,
+        "date": host.known.date,
+        "source": host.source,
+    }
+
+
+def _show_changes(host: Host, changes: Sequence[FileChange], args: argparse.Namespace) -> None:
     for change in changes:
         said = _difference(change) if args.dry_run else f"{SAID[_kind(change)]} {change.path}\n"
         sys.stdout.write(said)
     if not changes:
         sys.stdout.write(f"{host.title}: nothing to change.\n")
-    elif not args.dry_run and not args.remove:
+
+
+def _show(host: Host, changes: Sequence[FileChange], args: argparse.Namespace) -> None:
+    _show_changes(host, changes, args)
+    if changes and not args.dry_run and not args.remove:
         sys.stdout.write(f"Start {host.title} anew, so that it reads them.\n")
-        sys.stdout.write(f"{host.note}\n" if host.note else "")
+
+
+def _show_notes(host: Host, target: Target) -> None:
+    """What is left to a person, and what the host's own settings say of our hooks."""
+    review = describe_review(target) if host.name == "codex" else ""
+    for said in (host.note, review):
+        sys.stdout.write(f"{said}\n" if said else "")
 
 
 def _json(change: FileChange) -> dict[str, str]:

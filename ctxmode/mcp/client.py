@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,17 +9,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import mcp.types as wire
 import trio
-from mcp.server.context import ServerRequestContext
-from mcp.shared.exceptions import MCPError
-from pydantic import ValidationError
 
 from ctxmode import crash_report
 from ctxmode.app import App
 from ctxmode.errors import UsageError
 from ctxmode.mcp import consent
+from ctxmode.mcp.conversation import Conversation
 from ctxmode.mcp.projects import Projects
+from ctxmode.mcp.protocol import ProtocolError
 from policy.secrets import redact
 
 ROOTS_S_MAX = 5.0
@@ -28,14 +25,18 @@ PROGRESS_EVERY_S = 1.0
 LINE_CHARS_MAX = 120
 CONSENT_S_MAX = 180.0
 
-Context = ServerRequestContext[Projects]
-
 
 class Client:
     """The client whose call a tool carries out: what the tool may ask of it, and tell it."""
 
-    def __init__(self, context: Context, answers: Mapping[str, Any] | None = None) -> None:
-        self._context = context
+    def __init__(
+        self,
+        conversation: Conversation,
+        projects: Projects,
+        answers: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._conversation = conversation
+        self._projects = projects
         self._answers = answers or {}
         self._note = ""
         self.scope: trio.CancelScope | None = None
@@ -45,20 +46,14 @@ class Client:
     def owner(self) -> str:
         """Name the client among those of one server; empty over stdio, which has one client
         only."""
-        request = self._context.request
-        if request is None:
-            return ""
-        who = getattr(request.scope.get("user"), "display_name", "")
-        conversation = request.headers.get("mcp-session-id", "")
-        return hashlib.sha256(f"{who}\n{conversation}".encode()).hexdigest()[:12]
+        return self._conversation.owner
 
     async def app(self) -> App:
         """Open the project that this call is about; a ContextModeError says why it cannot be
         opened."""
-        projects: Projects = self._context.lifespan_context
-        request = self._context.request
-        if request is not None:
-            return await projects.app(request.scope.get("ctxmode.config.project"))
+        projects = self._projects
+        if self._conversation.project is not None:
+            return await projects.app(self._conversation.project)
         if projects.config.project_is_given:
             return await projects.app()
         if projects.root is None:
@@ -67,17 +62,14 @@ class Client:
 
     async def _ask_root(self) -> Path | None:
         """Ask for the first folder that the client works in; None if it does not say."""
-        capabilities = self._context.session.client_capabilities
-        if capabilities is None or capabilities.roots is None:
+        if "roots" not in self._conversation.envelope.capabilities:
             return None
         with trio.move_on_after(ROOTS_S_MAX):
             try:
-                answer = await self._context.session.send_request(
-                    wire.ListRootsRequest(), wire.ListRootsResult
-                )
-            except (MCPError, ValidationError):
+                answer = await self._conversation.ask("roots/list", {})
+                folders = [_folder(root["uri"]) for root in answer["roots"]]
+            except (ProtocolError, KeyError, TypeError, ValueError):
                 return None
-            folders = [_folder(str(root.uri)) for root in answer.roots]
             return await trio.to_thread.run_sync(_first_existing, folders)
         return None
 
@@ -90,7 +82,7 @@ class Client:
         answer = None
         with trio.move_on_after(CONSENT_S_MAX):
             answer = await consent.ask(
-                self._context, self._answers, verdict, may_restart=may_restart
+                self._conversation, self._answers, verdict, may_restart=may_restart
             )
         if self.scope is not None:
             self.scope.deadline -= CONSENT_S_MAX - (trio.current_time() - started)
@@ -114,22 +106,24 @@ class Client:
         """Tell a client that asked for it how long the call takes, and what was last printed.
         Leaving does not wait for the task that tells: an answer must not queue behind it."""
         scope = trio.CancelScope()
-        if (self._context.meta or {}).get("progress_token") is not None:
-            self._context.lifespan_context.nursery.start_soon(self._show_progress, scope)
+        if (token := self._conversation.meta.get("progressToken")) is not None:
+            self._projects.nursery.start_soon(self._show_progress, scope, token)
         try:
             yield
         finally:
             scope.cancel()
 
-    async def _show_progress(self, scope: trio.CancelScope) -> None:
+    async def _show_progress(self, scope: trio.CancelScope, token: str | int) -> None:
         started = trio.current_time()
         try:
             with scope:
                 while True:
                     await trio.sleep(PROGRESS_EVERY_S)
                     elapsed = trio.current_time() - started
-                    await self._context.session.report_progress(
-                        round(elapsed, 1), message=self._latest() or f"{elapsed:.0f} s"
+                    message = self._latest() or f"{elapsed:.0f} s"
+                    progress = {"progress": round(elapsed, 1), "message": message}
+                    await self._conversation.tell(
+                        "notifications/progress", {"progressToken": token, **progress}
                     )
         except Exception as error:  # a defect here costs the display, not the server
             logging.getLogger(__name__).error(crash_report.report(error))

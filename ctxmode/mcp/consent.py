@@ -12,16 +12,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import mcp.types as wire
-from mcp.server.context import ServerRequestContext
-from mcp.shared.exceptions import MCPError
-from mcp.types import InputRequiredResult
-from pydantic import ValidationError
-
+from ctxmode.mcp.conversation import Conversation
+from ctxmode.mcp.protocol import STATELESS_REVISIONS, ProtocolError
 from ctxmode.render.refusals import with_lines
 from policy.secrets import redact
 
-FIRST_REVISION_WITHOUT_REQUESTS = "2026-07-28"
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -36,12 +31,16 @@ class ConsentNeededError(Exception):
 
     def __init__(self, key: str, message: str) -> None:
         super().__init__(message)
-        form = wire.ElicitRequestFormParams(message=message, requested_schema=SCHEMA)
-        self.result = InputRequiredResult(input_requests={key: wire.ElicitRequest(params=form)})
+        asked = {key: {"method": "elicitation/create", "params": _build_form(message)}}
+        self.result = {"resultType": "input_required", "inputRequests": asked}
+
+
+def _build_form(message: str) -> dict[str, Any]:
+    return {"mode": "form", "message": message, "requestedSchema": SCHEMA}
 
 
 async def ask(
-    context: ServerRequestContext[Any],
+    conversation: Conversation,
     answers: Mapping[str, Any],
     verdict: Mapping[str, Any],
     *,
@@ -50,11 +49,10 @@ async def ask(
     """Ask whether the person agrees; None if the client cannot ask one. `answers` came with the
     call, `may_restart` says that nothing has run yet. ConsentNeededError: the client asks, and then
     makes the call again."""
-    capabilities = context.session.client_capabilities
-    if capabilities is None or capabilities.elicitation is None:
+    if "elicitation" not in conversation.envelope.capabilities:
         return None
     message = word_question(verdict)
-    if context.protocol_version >= FIRST_REVISION_WITHOUT_REQUESTS:
+    if conversation.envelope.revision in STATELESS_REVISIONS:
         key = _build_key(verdict)
         if key in answers:
             return _agrees(answers[key])
@@ -62,8 +60,8 @@ async def ask(
             return None
         raise ConsentNeededError(key, message)
     try:
-        return _agrees(await context.session.elicit_form(message, SCHEMA, context.request_id))
-    except (MCPError, ValidationError):
+        return _agrees(await conversation.ask("elicitation/create", _build_form(message)))
+    except ProtocolError:
         return None
 
 
@@ -81,8 +79,7 @@ def _build_key(verdict: Mapping[str, Any]) -> str:
 
 
 def _agrees(answer: object) -> bool:
-    return (
-        isinstance(answer, wire.ElicitResult)
-        and answer.action == "accept"
-        and (answer.content or {}).get("allow") is True
-    )
+    if not isinstance(answer, Mapping) or answer.get("action") != "accept":
+        return False
+    content = answer.get("content")
+    return isinstance(content, Mapping) and content.get("allow") is True

@@ -13,21 +13,15 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, get_args
 
-import mcp.types as wire
-
+from ctxmode.mcp.conversation import Conversation
+from ctxmode.mcp.protocol import LEVELS, LOG_LEVEL_KEY
 from policy.secrets import redact
-
-if TYPE_CHECKING:
-    from ctxmode.mcp.client import Context
 
 CONVERSATIONS_MAX = 256
 RECORDS_MAX = 100
-LEVELS: tuple[wire.LoggingLevel, ...] = get_args(wire.LoggingLevel)
-"""In the order of RFC 5424, the most talkative first."""
 
-_WORDS: dict[str, wire.LoggingLevel] = {
+_WORDS = {
     "DEBUG": "debug", "INFO": "info", "WARNING": "warning", "ERROR": "error",
     "CRITICAL": "critical",
 }  # fmt: skip
@@ -38,17 +32,17 @@ class Levels:
     """The level that each conversation asked for, of the latest that did."""
 
     def __init__(self) -> None:
-        self._by_owner: OrderedDict[str, wire.LoggingLevel] = OrderedDict()
+        self._by_owner: OrderedDict[str, str] = OrderedDict()
 
-    def set(self, owner: str, level: wire.LoggingLevel) -> None:
+    def set(self, owner: str, level: str) -> None:
         self._by_owner[owner] = level
         self._by_owner.move_to_end(owner)
         while len(self._by_owner) > CONVERSATIONS_MAX:
             self._by_owner.popitem(last=False)
 
-    def find_levels(self, context: Context, owner: str) -> frozenset[wire.LoggingLevel]:
+    def find_levels(self, conversation: Conversation) -> frozenset[str]:
         """Return the levels that are sent for this call; none if nobody asked."""
-        level = (context.meta or {}).get(wire.LOG_LEVEL_META_KEY) or self._by_owner.get(owner)
+        level = conversation.meta.get(LOG_LEVEL_KEY) or self._by_owner.get(conversation.owner)
         return frozenset(LEVELS[LEVELS.index(level) :] if level in LEVELS else ())
 
 
@@ -81,16 +75,14 @@ def collect_records() -> Iterator[deque[logging.LogRecord]]:
 
 
 async def tell(
-    context: Context,
+    conversation: Conversation,
     records: deque[logging.LogRecord],
-    wanted: frozenset[wire.LoggingLevel],
+    wanted: frozenset[str],
 ) -> None:
     """Send those of the wanted levels, without secrets."""
     for record in tuple(records):
         level = _WORDS.get(record.levelname, "notice")
         if level in wanted:
-            params = wire.LoggingMessageNotificationParams(
-                level=level, logger=record.name, data=redact(record.getMessage()).text
-            )
-            notification = wire.LoggingMessageNotification(params=params)
-            await context.session.send_notification(notification, context.request_id)
+            text = redact(record.getMessage()).text
+            message = {"level": level, "logger": record.name, "data": text}
+            await conversation.tell("notifications/message", message)

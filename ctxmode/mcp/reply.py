@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from mcp.types import ImageContent
 
 from ctxmode.mcp import structured
 from ctxmode.render import results
@@ -35,7 +33,7 @@ class Reply:
     text: str
     data: dict[str, Any]
     is_error: bool = False
-    images: tuple[ImageContent, ...] = ()
+    images: tuple[Mapping[str, str], ...] = ()
     produced: int = 0
 
 
@@ -67,15 +65,16 @@ def background_reply(background: Background[Answer]) -> Reply:
     )
 
 
-def find_pictures(artifacts: Sequence[Artifact]) -> tuple[ImageContent, ...]:
-    """Return the first few artifacts that are pictures of a size worth sending."""
+def find_pictures(artifacts: Sequence[Artifact]) -> tuple[Mapping[str, str], ...]:
+    """Return the first few artifacts that are pictures of a size worth sending, as content of the
+    protocol."""
     pictures = []
     for artifact in artifacts:
         if artifact.path and artifact.bytes and artifact.bytes <= PICTURE_BYTES_MAX:
             content = Path(artifact.path).read_bytes()
             if media_type := media_type_of(content):
                 data = base64.b64encode(content).decode("ascii")
-                pictures.append(ImageContent(type="image", data=data, mime_type=media_type))
+                pictures.append({"type": "image", "data": data, "mimeType": media_type})
     return tuple(pictures[:PICTURES_MAX])
 
 

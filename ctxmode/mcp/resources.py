@@ -11,15 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import mcp.types as wire
 import trio
-from mcp.shared.exceptions import MCPError
 
 import kb
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.mcp.client import Client, Context
+from ctxmode.mcp.client import Client
+from ctxmode.mcp.protocol import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    RESOURCE_NOT_FOUND,
+    STATELESS_REVISIONS,
+    ProtocolError,
+)
 from ctxmode.operations.library import Library
 from ctxmode.render import redaction
 
@@ -34,51 +40,46 @@ TEMPLATES = (
 MEDIA_TYPES = {"markdown": "text/markdown", "json": "application/json", "csv": "text/csv"}
 
 
-async def list_resources(
-    context: Context, params: wire.PaginatedRequestParams | None
-) -> wire.ListResourcesResult:
+async def list_resources(client: Client) -> dict[str, Any]:
     """List the latest sources."""
-    del params
-    library = await _open_library(context)
+    library = await _open_library(client)
     sources = await trio.to_thread.run_sync(library.sources)
-    return wire.ListResourcesResult(resources=[_describe(one) for one in sources[:LISTED_MAX]])
+    return {"resources": [_describe(one) for one in sources[:LISTED_MAX]]}
 
 
-async def list_templates(
-    context: Context, params: wire.PaginatedRequestParams | None
-) -> wire.ListResourceTemplatesResult:
+def list_templates() -> dict[str, Any]:
     """Name what can be read besides what is listed."""
-    del context, params
-    return wire.ListResourceTemplatesResult(
-        resource_templates=[
-            wire.ResourceTemplate(
-                name=name, uri_template=f"{SCHEME}://{name}/{rest}", description=description
-            )
+    return {
+        "resourceTemplates": [
+            {"name": name, "uriTemplate": f"{SCHEME}://{name}/{rest}", "description": description}
             for name, rest, description in TEMPLATES
         ]
-    )
+    }
 
 
-async def read_resource(
-    context: Context, params: wire.ReadResourceRequestParams
-) -> wire.ReadResourceResult:
-    """Read the exact text, without secrets."""
-    library = await _open_library(context)
+async def read_resource(client: Client, uri: str, revision: str) -> dict[str, Any]:
+    """Read the exact text, without secrets.
+
+    Raises:
+        ProtocolError: the URI is none of ours, or nothing of it is kept.
+    """
+    library = await _open_library(client)
     try:
-        content = await trio.to_thread.run_sync(partial(content_of, library, params.uri))
+        content = await trio.to_thread.run_sync(partial(content_of, library, uri))
     except ContextModeError as error:
-        raise MCPError(wire.INVALID_PARAMS, str(error)) from error
-    return wire.ReadResourceResult(contents=[content])
+        code = INVALID_PARAMS if revision in STATELESS_REVISIONS else RESOURCE_NOT_FOUND
+        raise ProtocolError(code, str(error), {"uri": uri}) from error
+    return {"contents": [content]}
 
 
-async def _open_library(context: Context) -> Library:
+async def _open_library(client: Client) -> Library:
     try:
-        return (await Client(context).app()).library
+        return (await client.app()).library
     except ContextModeError as error:
-        raise MCPError(wire.INTERNAL_ERROR, str(error)) from error
+        raise ProtocolError(INTERNAL_ERROR, str(error)) from error
 
 
-def content_of(library: Library, uri: str) -> wire.TextResourceContents:
+def content_of(library: Library, uri: str) -> dict[str, str]:
     """Read what a URI of ours stands for; a UsageError says that it is none, or that nothing of it
     is kept."""
     parts = urlsplit(uri)
@@ -94,7 +95,7 @@ def content_of(library: Library, uri: str) -> wire.TextResourceContents:
         source = library.source(name)
         text, media_type = _read_part(library, source, parts.query), media_type_of(source)
     shown, _ = redaction.redact_answer(text, {})
-    return wire.TextResourceContents(uri=uri, mime_type=media_type, text=shown)
+    return {"uri": uri, "mimeType": media_type, "text": shown}
 
 
 def _find_streams(library: Library, output_id: str) -> Sequence[kb.Source]:
@@ -145,10 +146,10 @@ def media_type_of(source: kb.Source) -> str:
     return MEDIA_TYPES.get(source.kind, "text/plain")
 
 
-def _describe(source: kb.Source) -> wire.Resource:
-    return wire.Resource(
-        name=redaction.redact_answer(source.label, {})[0],
-        uri=f"{SCHEME}://source/{source.id}",
-        mime_type=media_type_of(source),
-        size=source.bytes_total,
-    )
+def _describe(source: kb.Source) -> dict[str, Any]:
+    return {
+        "name": redaction.redact_answer(source.label, {})[0],
+        "uri": f"{SCHEME}://source/{source.id}",
+        "mimeType": media_type_of(source),
+        "size": source.bytes_total,
+    }

@@ -1,63 +1,93 @@
-"""JSON-RPC over the process's stdin and stdout, one message a line, under trio.
+"""Serves one client on stdin and stdout, one message a line, under trio.
 
-The SDK's own stdio transport reads in a thread that an interrupt cannot stop. It does not answer a
-line that it cannot parse, and sets no bound on a line. This one needs no thread, answers, and
-bounds.
+What needs no project is answered at once, from data. All else waits until the rest of the program
+is loaded, which goes on beside: a host drops a server that takes long to answer `initialize`. The
+SDK's server takes 0.6 s to import, so it is used for HTTP alone.
 """
 
 from __future__ import annotations
 
 import fcntl
-import json
+import importlib
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import anyio
 import trio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.shared.message import SessionMessage
-from mcp.types import (
-    INVALID_REQUEST,
-    PARSE_ERROR,
-    ErrorData,
-    JSONRPCError,
-    JSONRPCMessage,
-    jsonrpc_message_adapter,
+
+from ctxmode import garbage
+from ctxmode.config.locations import Config
+from ctxmode.mcp import lines, listing, protocol
+from ctxmode.mcp.messages import (
+    LINE_BYTES_MAX,
+    Id,
+    MalformedError,
+    Notification,
+    Request,
+    Response,
+    pack,
+    pack_error,
+    parse,
 )
-from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError
+from ctxmode.mcp.protocol import Envelope, ProtocolError
 
-from ctxmode.mcp import lines
+if TYPE_CHECKING:
+    from ctxmode.mcp.server import Server
 
-Incoming = SessionMessage | Exception
-
-# Room for a 10 MB program with every byte escaped as \u00XX, so that the
-# check of programs, which knows the limit, refuses one that is too large.
-LINE_BYTES_MAX = 80 * 1024 * 1024
 WRITE_DEADLINE_S = 60.0
+CANCEL_S_MAX = 1.0
 
 
-@asynccontextmanager
-async def stdio_streams() -> AsyncIterator[
-    tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
-]:
-    """Open both ends of fds 0 and 1 for `Server.run`; the incoming one closes when stdin ends.
-    Meanwhile fd 0 is the null device and fd 1 is stderr: nothing that others print reaches the
-    protocol."""
+async def serve_stdio(config: Config, tools: Sequence[str]) -> None:
+    """Serve one client until stdin ends, or nobody reads stdout any more."""
+    with _take_descriptors() as (source, sink):
+        try:
+            async with trio.open_nursery() as nursery:
+                connection = Connection(sink, tools, nursery)
+                nursery.start_soon(_open_server, config, tools, connection)
+                await connection.read(lines.LineReader(source, LINE_BYTES_MAX))
+                nursery.cancel_scope.cancel()
+        except* (BrokenPipeError, trio.TooSlowError):
+            pass
+
+
+async def _open_server(config: Config, tools: Sequence[str], connection: Connection) -> None:
+    await trio.to_thread.run_sync(load_what_calls_need)
+    from ctxmode.mcp.projects import open_projects  # noqa: PLC0415 - loaded by now
+    from ctxmode.mcp.server import Server  # noqa: PLC0415
+
+    async with open_projects(config) as projects:
+        connection.open(Server(projects, tools))
+        await trio.sleep_forever()
+
+
+def load_what_calls_need() -> None:
+    """Load what every call needs, and what the most frequent one needs besides."""
+    for name in ("ctxmode.mcp.server", "ctxmode.mcp.tools.execute"):
+        importlib.import_module(name)
+    from ctxmode.mcp import log_messages  # noqa: PLC0415 - loaded by now
+
+    log_messages.configure()
+    garbage.resume()
+
+
+@contextmanager
+def _take_descriptors() -> Iterator[tuple[int, int]]:
+    """Take fds 0 and 1 out of everyone's reach; inside, fd 0 is the null device and fd 1 is stderr.
+    So nothing that others print reaches the protocol."""
     source, sink = _take_descriptor(0, os.devnull), _take_descriptor(1, 2)
-    incoming_send, incoming = anyio.create_memory_object_stream[Incoming](0)
-    outgoing, outgoing_receive = anyio.create_memory_object_stream[SessionMessage](0)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(_read, source, incoming_send, outgoing.clone())
-        nursery.start_soon(_write, sink, outgoing_receive)
-        yield incoming, outgoing
-        nursery.cancel_scope.cancel()
+    try:
+        yield source, sink
+    finally:
+        os.close(source)
+        os.close(sink)
 
 
 def _take_descriptor(fd: int, instead: str | int) -> int:
-    """Move `fd` out of everyone's reach and put something harmless in its place; return where it
-    is."""
     private = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
     other = os.dup(instead) if isinstance(instead, int) else os.open(instead, os.O_RDONLY)
     os.dup2(other, fd)
@@ -65,72 +95,183 @@ def _take_descriptor(fd: int, instead: str | int) -> int:
     return private
 
 
-async def _read(
-    source: int,
-    incoming: MemoryObjectSendStream[Incoming],
-    outgoing: MemoryObjectSendStream[SessionMessage],
-) -> None:
-    reader = lines.LineReader(source, LINE_BYTES_MAX)
-    async with incoming, outgoing:
+@dataclass(slots=True)
+class _Question:
+    """A request of ours that the client has not answered yet."""
+
+    answered: trio.Event = field(default_factory=trio.Event)
+    response: Response | None = None
+
+
+class Connection:
+    """The one client of a server over stdio, and what is under way for it."""
+
+    def __init__(self, sink: int, tools: Sequence[str], nursery: trio.Nursery) -> None:
+        self._sink = sink
+        self._tools = tools
+        self._nursery = nursery
+        self._writing = trio.Lock()
+        self._server: Server | None = None
+        self._opened = trio.Event()
+        self._handshake: Envelope | None = None
+        self._requests: dict[Id, trio.CancelScope] = {}
+        self._questions: dict[Id, _Question] = {}
+        self._numbers = count(1)
+
+    def open(self, server: Server) -> None:
+        """Begin to answer what needs a project."""
+        self._server = server
+        self._opened.set()
+
+    async def read(self, reader: lines.LineReader) -> None:
+        """Take messages until there are no more."""
         while line := await reader.line():
-            if not line.strip():
-                continue
-            parsed = parse(line)
-            if isinstance(parsed, JSONRPCError):
-                await outgoing.send(SessionMessage(parsed))
-            else:
-                await incoming.send(parsed)
+            if line.strip():
+                await self._take(line)
 
+    async def _take(self, line: bytes) -> None:
+        try:
+            message = parse(line)
+        except MalformedError as error:
+            await self.write(pack_error(error.id, error))
+            return
+        if isinstance(message, Response):
+            if question := self._questions.get(message.id):
+                question.response = message
+                question.answered.set()
+        elif isinstance(message, Notification):
+            await self._take_notification(message)
+        else:
+            await self._take_request(message)
 
-def parse(line: bytes) -> SessionMessage | JSONRPCError:
-    """Read one line as a message, or build the error that answers it, under its own id where it has
-    one."""
-    if len(line) > LINE_BYTES_MAX:
-        return _refusal(None, INVALID_REQUEST, f"a message may have {LINE_BYTES_MAX} bytes")
-    try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValidationError:
-        return _explain(line)
+    async def _take_notification(self, message: Notification) -> None:
+        if message.method == "notifications/cancelled":
+            request_id = message.params.get("requestId")
+            if isinstance(request_id, str | int) and (scope := self._requests.get(request_id)):
+                scope.cancel()
+        elif message.method == "notifications/roots/list_changed" and self._server:
+            self._server.forget_root()
 
+    async def _take_request(self, request: Request) -> None:
+        """Answer it now where that needs nothing else, so that answers keep their order; else in a
+        task of its own."""
+        try:
+            envelope = self._envelope_of(request)
+            result = listing.answer(request.method, envelope, self._tools)
+        except ProtocolError as error:
+            await self.write(pack_error(request.id, error))
+            return
+        if result is not None:
+            await self._answer(request, envelope, result)
+        elif request.id in self._requests:
+            problem = f"a request with the id {request.id!r} is under way"
+            refusal = ProtocolError(protocol.INVALID_REQUEST, problem)
+            await self.write(pack_error(request.id, refusal))
+        else:
+            self._requests[request.id] = trio.CancelScope()
+            self._nursery.start_soon(self._carry_out, request, envelope)
 
-def _explain(line: bytes) -> JSONRPCError:
-    try:
-        data = json.loads(line.decode("utf-8"))
-    except UnicodeDecodeError:
-        return _refusal(None, PARSE_ERROR, "the message is not UTF-8: send UTF-8 JSON")
-    except (ValueError, RecursionError):
-        return _refusal(None, PARSE_ERROR, "the message is not JSON: send one object on one line")
-    if isinstance(data, list):
-        return _refusal(None, INVALID_REQUEST, "batches are not served: send one object a line")
-    given = data.get("id") if isinstance(data, dict) else None
-    own_id = given if isinstance(given, str | int) and not isinstance(given, bool) else None
-    wanted = 'jsonrpc "2.0", a method, and text of valid Unicode (no lone surrogates)'
-    return _refusal(own_id, INVALID_REQUEST, f"not a JSON-RPC 2.0 message: it needs {wanted}")
+    def _envelope_of(self, request: Request) -> Envelope:
+        if request.method == "initialize":
+            self._handshake = protocol.read_handshake(request.params)
+            return self._handshake
+        own = protocol.read_envelope(request.params)
+        if own is not None:
+            return own
+        if request.method == "server/discover":
+            problem = f"params._meta needs {protocol.REVISION_KEY} and {protocol.CAPABILITIES_KEY}"
+            raise ProtocolError(protocol.INVALID_PARAMS, problem)
+        if self._handshake is None and request.method != "ping":
+            problem = "initialize comes first, or params._meta names a revision without it"
+            raise ProtocolError(protocol.INVALID_REQUEST, problem)
+        return self._handshake or Envelope(protocol.HANDSHAKE_REVISIONS[-1], "", {})
 
+    async def _carry_out(self, request: Request, envelope: Envelope) -> None:
+        """Answer a request, unless the client cancels it."""
+        scope = self._requests[request.id]
+        try:
+            with scope:
+                server = await self._wait_for_server()
+                exchange = _Exchange(self, request, envelope)
+                result = await server.answer(exchange, request.method, request.params)
+            if not scope.cancelled_caught:
+                await self._answer(request, envelope, result)
+        except ProtocolError as error:
+            await self.write(pack_error(request.id, error))
+        finally:
+            del self._requests[request.id]
 
-def _refusal(request_id: str | int | None, code: int, message: str) -> JSONRPCError:
-    return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=message))
+    async def _wait_for_server(self) -> Server:
+        while self._server is None:
+            await self._opened.wait()
+        return self._server
 
+    async def _answer(
+        self, request: Request, envelope: Envelope, result: Mapping[str, Any]
+    ) -> None:
+        whole = protocol.complete(result, request.method, envelope.revision)
+        await self.write(pack({"jsonrpc": "2.0", "id": request.id, "result": whole}))
 
-async def _write(sink: int, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    async with outgoing:
-        async for item in outgoing:
-            # A peer that stopped reading ends the conversation instead of holding it for ever.
+    async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Send the client a request and await its result.
+
+        Raises:
+            ProtocolError: the client refused.
+        """
+        number = next(self._numbers)
+        question = self._questions[number] = _Question()
+        try:
+            await self.write(
+                pack({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+            )
+            await question.answered.wait()
+        except trio.Cancelled:
+            with trio.move_on_after(CANCEL_S_MAX, shield=True):
+                await self.tell("notifications/cancelled", {"requestId": number})
+            raise
+        finally:
+            del self._questions[number]
+        response = question.response
+        if response is None or response.result is None:
+            raise ProtocolError(protocol.INTERNAL_ERROR, f"the client refused {method}")
+        return response.result
+
+    async def tell(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send the client a notification."""
+        await self.write(pack({"jsonrpc": "2.0", "method": method, "params": params}))
+
+    async def write(self, line: bytes) -> None:
+        """Write a whole line. A client that stopped reading ends the conversation instead of
+        holding it for ever: TooSlowError, or BrokenPipeError where it has left."""
+        # Waiting for a lock that is free would let other tasks run before the answer is out.
+        try:
+            self._writing.acquire_nowait()
+        except trio.WouldBlock:
+            await self._writing.acquire()
+        try:
             with trio.fail_after(WRITE_DEADLINE_S):
-                await lines.write(sink, _pack(item.message) + b"\n")
+                await lines.write(self._sink, line)
+        finally:
+            self._writing.release()
 
 
-def _pack(message: JSONRPCMessage) -> bytes:
-    """Write a message as one line of JSON, whatever names and ids it holds."""
-    try:
-        return message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8")
-    except PydanticSerializationError:
-        # Lone surrogates: the name of a file that is not UTF-8, or what a client sent as its id.
-        return json.dumps(
-            message.model_dump(mode="python", by_alias=True, exclude_unset=True)
-        ).encode()
+class _Exchange:
+    """One request's `Conversation`."""
 
+    owner = ""
+    project: Path | None = None
 
-def exchange_is_over(error: BaseException) -> bool:
-    """Tell whether the error only says that the other side has left."""
-    return isinstance(error, BrokenPipeError | anyio.BrokenResourceError | trio.TooSlowError)
+    def __init__(self, connection: Connection, request: Request, envelope: Envelope) -> None:
+        self._connection = connection
+        self.envelope = envelope
+        given = request.params.get("_meta")
+        self.meta: Mapping[str, Any] = given if isinstance(given, dict) else {}
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        if self.envelope.revision in protocol.STATELESS_REVISIONS:
+            problem = f"revision {self.envelope.revision} has no requests of servers"
+            raise ProtocolError(protocol.METHOD_NOT_FOUND, problem)
+        return await self._connection.ask(method, params)
+
+    async def tell(self, method: str, params: Mapping[str, Any]) -> None:
+        await self._connection.tell(method, params)

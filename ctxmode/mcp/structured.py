@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxmode.operations.answers import BatchAnswer, SearchAnswer
+from ctxmode.render.results import BY_TOOL
 from executor import Background
 from executor.model import Result, Status
 from executor.run.output_routing import Answer
@@ -68,6 +69,7 @@ def run(answer: Answer) -> dict[str, Any]:
     if kept is not None:
         data["output_id"] = kept.output_id
         data["bytes_total"], data["bytes_indexed"] = kept.bytes_total, kept.bytes_indexed
+        data["next"] = BY_TOOL.format(kept.output_id)
     return data
 
 

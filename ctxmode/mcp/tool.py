@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from mcp.types import ToolAnnotations
 from pydantic import BaseModel
 
 from ctxmode.app import App
+from ctxmode.mcp import arguments
 from ctxmode.mcp.client import Client
 from ctxmode.mcp.reply import Reply
 from executor import Caller
@@ -58,10 +58,21 @@ class Tool:
     name: str
     description: str
     arguments: type[BaseModel]
-    annotations: ToolAnnotations
+    annotations: Mapping[str, bool]
     call: Callable[[CallContext, Any], Awaitable[Reply]]
     deadline_s: Callable[[Any], float]
     output_schema: Mapping[str, Any]
+
+
+def describe(tool: Tool) -> dict[str, Any]:
+    """Return a tool as `tools/list` shows it."""
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": arguments.input_schema(tool.arguments),
+        "outputSchema": dict(tool.output_schema),
+        "annotations": dict(tool.annotations),
+    }
 
 
 def seconds(timeout_ms: float | None) -> float | None:
@@ -74,10 +85,12 @@ def run_deadline(given: Any) -> float:  # noqa: ANN401 - any arguments with a ti
     return (seconds(given.timeout) or Limits().wall_s) + ANSWER_GRACE_S
 
 
-RUNS_CODE = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)
-ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
-FETCHES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=True)
-READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-FORGETS = ToolAnnotations(
-    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
-)
+def _hint(*, reads: bool = False, destroys: bool = False, opens: bool = False) -> dict[str, bool]:
+    return {"readOnlyHint": reads, "destructiveHint": destroys, "openWorldHint": opens}
+
+
+RUNS_CODE = _hint(destroys=True)
+ADDS = _hint()
+FETCHES = _hint(opens=True)
+READS = {"readOnlyHint": True, "openWorldHint": False}
+FORGETS = _hint(destroys=True) | {"idempotentHint": True}

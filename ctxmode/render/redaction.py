@@ -17,9 +17,11 @@ _BETWEEN = "\t"
 
 def redact_answer(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Redact an answer's text and data; if there were secrets, both say how many."""
+    if not _may_hold_secrets(text, data):
+        return text, data
     redacted = redact(text)
     kinds: Counter[str] = Counter()
-    clean: dict[str, Any] = without_secrets(data, kinds) if _may_hold_secrets(data) else data
+    clean: dict[str, Any] = without_secrets(data, kinds)
     counts = dict(redacted.kinds) or dict(kinds)
     if not counts:
         return text, data
@@ -33,10 +35,10 @@ def describe_redactions(counts: Mapping[str, int]) -> str:
     return f"{total} secret{'s' if total > 1 else ''} redacted: {each}"
 
 
-def _may_hold_secrets(data: dict[str, Any]) -> bool:
+def _may_hold_secrets(text: str, data: dict[str, Any]) -> bool:
     """Search all the texts at once, a line each: most answers hold no secret, and each search costs
     something however short the text is."""
-    return bool(find_secrets("\n".join(_texts(data))))
+    return bool(find_secrets("\n".join((text, *_texts(data)))))
 
 
 def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import re
 import socket
 
 import httpx2
@@ -58,6 +59,30 @@ async def test_one_token_holder_does_not_see_what_another_named(place):
     assert known.structured_content == {"background": []}
     assert stolen.is_error
     assert still.structured_content["running"]
+
+
+# The SDK's HTTP client leaves its streams to the garbage collector.
+@pytest.mark.filterwarnings("ignore:Async generator '(httpcore2|httpx2):ResourceWarning")
+async def test_a_stream_that_broke_is_taken_up_where_it_was(place):
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}}
+    hello |= {"clientInfo": {"name": "test", "version": "1"}}
+    call = {"name": "ctx_execute", "arguments": {"language": "shell", "code": "echo hi"}}
+    async with served(place) as server, httpx2.AsyncClient(headers=HEADERS, timeout=60) as http:
+        opened = await http.post(server.url, json=PING | {"method": "initialize", "params": hello})
+        http.headers["MCP-Session-Id"] = opened.headers["mcp-session-id"]
+        http.headers["MCP-Protocol-Version"] = "2025-11-25"
+        sent = await http.post(server.url, json=PING | {"method": "tools/call", "params": call})
+        opening, result = sent.text.replace("\r", "").strip().split("\n\n")
+        assert set(opening.splitlines()) >= {"retry: 1000"}
+        event = {"Last-Event-ID": re.search(r"^id: (\d+)$", opening, re.M)[1]}
+        async with (
+            http.stream("GET", server.url, headers=event) as again,
+            contextlib.aclosing(again.aiter_lines()) as lines,
+        ):
+            async for line in lines:
+                if line.startswith("data: {"):
+                    break
+        assert line in result.splitlines()
 
 
 async def test_each_project_has_an_address_of_its_own(place, tmp_path):

@@ -137,10 +137,6 @@ ANSWERS = {
             for one in data(r)["languages"].values() if one["runnable"]
         ),
     ),
-    "an unknown tool ends in a protocol error": (
-        ("ctx_upgrade", {}),
-        lambda r: r.is_error and "ctx_execute" in text(r),
-    ),
     "a misspelt argument is dropped in silence": (
         shell("true", timeuot=5),
         lambda r: r.is_error and "timeout" in text(r),

@@ -12,8 +12,8 @@ from ctxmode.commands.table import VERBS
 from ctxmode.config.schema import PROFILE
 from ctxmode.config.settings import SETTINGS
 from ctxmode.hosts.setup.hosts import HOSTS
+from ctxmode.mcp import tools
 from ctxmode.mcp.http.metrics import Metrics
-from ctxmode.mcp.tools import TOOLS
 from docs import language_table, verb_table
 from executor.model import Limits, Status
 from executor.profile import PROFILES
@@ -48,7 +48,7 @@ def test_every_verb_is_told(readme, verb):
     assert f"`context-mode {verb}" in readme
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", [*map(tools.load, tools.NAMES)], ids=lambda tool: tool.name)
 def test_every_tool_is_told(readme, tool):
     assert f"`{tool.name}`" in readme
     (row,) = re.findall(rf"^\| `{tool.name}`.*\|$|^\|.*, `{tool.name}` \|.*$", page("agents"), re.M)

@@ -59,12 +59,13 @@ ADDITIONS = {
             .replace("ctx_stats", "ctx_imp")
         },
         {
-            "ctxmode/mcp/tools/__init__.py": ("        stats,\n        doctor,", "        imp,\n"),
+            "ctxmode/mcp/tools/__init__.py": ('    "ctx_stats",', '    "ctx_imp",\n'),
             "README.md": ("| `ctx_stats` |", "| `ctx_imp` | nothing |\n"),
             "docs/agents.md": ("| `ctx_stats`, `ctx_doctor`", "| `ctx_imp` | none |\n"),
         },
-        "from ctxmode.mcp.tools import BY_NAME; assert BY_NAME['ctx_imp']",
+        "from ctxmode.mcp import tools; assert tools.load('ctx_imp').name in tools.NAMES",
         "tests/structure/test_documents.py tests/ctxmode/mcp/test_tools.py",
+        ("docs/tool_list.py",),
     ),
     "verb": Addition(
         {
@@ -107,8 +108,7 @@ ADDITIONS = {
             "ctxmode/hosts/setup/hosts.py": (
                 '    Host(\n        "zed",',
                 '    Host("imp", "Imp", Places("~/.imp/mcp.json", ".imp/mcp.json"), _MCP, _words,\n'
-                '         Hooks(Places("~/.imp/hooks.json", ".imp/hooks.json"),\n'
-                '               {"PreToolUse": _command, "SessionStart": _command}),\n'
+                '         Hooks(Places("~/.imp/hooks.json", ".imp/hooks.json"), _plain),\n'
                 '         source="nowhere"),\n',
             ),
             "executor/project/rules/never_rows.py": (
@@ -117,7 +117,7 @@ ADDITIONS = {
             ),
             "docs/agents.md": ("`zed`, ", "`imp`, "),
         },
-        "from ctxmode.hosts.adapters import find_adapter; assert find_adapter('imp').PRE_TOOL; "
+        "from ctxmode.hosts.adapters import find_adapter; assert find_adapter('imp').EVENTS; "
         "from ctxmode.hosts.setup.hosts import HOSTS; assert 'imp' in {h.name for h in HOSTS}",
         "tests/structure/test_documents.py tests/ctxmode/hosts/setup/test_plan.py",
         ("docs/verb_table.py",),
@@ -127,7 +127,6 @@ ADDITIONS = {
 LISTS = ("sixteen_languages", "names_that_agents_know", "tools_that_only_read")
 IMPORTS = {
     "runtimes/registry.py": "from runtimes.languages.imp import IMP\n",
-    "ctxmode/mcp/tools/__init__.py": "from ctxmode.mcp.tools import imp\n",
     "kb/chunkers/__init__.py": "from kb.chunkers import imp\n",
 }
 

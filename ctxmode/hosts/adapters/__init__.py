@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from ctxmode.hosts.adapters.adapter import Adapter
+    from ctxmode.hosts.hooks.calls import Purpose
 
 _OTHERS = ("__init__.py", "adapter.py")
 _MODULES = {name for name in os.listdir(os.path.dirname(__file__)) if name.endswith(".py")}
@@ -20,3 +21,8 @@ def find_adapter(host: str) -> Adapter | None:
         return None
     module = f"ctxmode.hosts.adapters.{host.replace('-', '_')}"
     return cast("Adapter", importlib.import_module(module))
+
+
+def list_events(spoken: Adapter, purpose: Purpose) -> tuple[str, ...]:
+    """List the events of a host that are for one purpose; the one to register comes first."""
+    return tuple(name for name, its in spoken.EVENTS.items() if its == purpose)

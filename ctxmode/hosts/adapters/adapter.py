@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from ctxmode.hosts.hooks.calls import Ruling, ToolCall
+from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
 
 
 class Adapter(Protocol):
@@ -14,20 +14,17 @@ class Adapter(Protocol):
     FOLDER_VARIABLES: tuple[str, ...]
     """Where the host documents for its hooks in which folder it works."""
 
-    PRE_TOOL: tuple[str, ...]
-    """Its names for the event before a tool runs."""
-
-    SESSION_START: tuple[str, ...]
-    """Its names for the event at which a conversation begins; empty if it takes no text there."""
+    EVENTS: Mapping[str, Purpose]
+    """Its events by name, and what each is for: `setup` registers them, hooks answer them."""
 
     @staticmethod
     def call(event: Mapping[str, Any]) -> ToolCall | None:
         """The call that an event is about; None if it is none that rules speak of."""
 
     @staticmethod
-    def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:
-        """What to print; None is silence."""
+    def answer(ruling: Ruling, event_name: str) -> Answer:
+        """What to say of a ruling; of events that decide nothing it is asked with a pass."""
 
     @staticmethod
-    def opening(text: str) -> Mapping[str, Any]:
+    def opening(text: str) -> Answer:
         """What to print to put a text before the conversation."""

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ctxmode.hosts.hooks.calls import Ruling, ToolCall
+from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
 from ctxmode.hosts.hooks.tool_names import tool_call
 
 FOLDER_VARIABLES = ("CLAUDE_PROJECT_DIR",)
-PRE_TOOL = ("PreToolUse",)
-SESSION_START = ("SessionStart",)
+EVENTS: Mapping[str, Purpose] = {
+    "PreToolUse": "judge",
+    "SessionStart": "open",
+    "UserPromptSubmit": "prompt",
+    "Stop": "turn",
+    "PreCompact": "compact",
+    "SessionEnd": "end",
+}
 
 
 def call(event: Mapping[str, Any]) -> ToolCall | None:
@@ -24,7 +30,7 @@ def call(event: Mapping[str, Any]) -> ToolCall | None:
     )
 
 
-def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:
+def answer(ruling: Ruling, event_name: str) -> Answer:
     if ruling.kind == "advise":
         return _specific(event_name, additionalContext=ruling.text)
     if ruling.kind == "pass":

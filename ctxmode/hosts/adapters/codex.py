@@ -1,6 +1,7 @@
 """Codex: `hooks.json`, in the form of Claude Code's but without `ask`, which becomes a refusal.
 
-Source: developers.openai.com/codex/hooks.
+Source: developers.openai.com/codex/hooks. Codex 0.169 was seen to tell hooks of a command that
+begins a shell, but not of what it types into that afterwards.
 """
 
 from __future__ import annotations
@@ -9,15 +10,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxmode.hosts.adapters import claude_code
-from ctxmode.hosts.hooks.calls import Ruling
+from ctxmode.hosts.hooks.calls import Answer, Ruling, ToolCall
+from ctxmode.hosts.hooks.typed_shells import begins_prompt
 from ctxmode.hosts.hooks.unasked import refuse
 
 FOLDER_VARIABLES: tuple[str, ...] = ()
-PRE_TOOL = claude_code.PRE_TOOL
-SESSION_START = claude_code.SESSION_START
-call = claude_code.call
+EVENTS = claude_code.EVENTS
 opening = claude_code.opening
 
 
-def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:
+def call(event: Mapping[str, Any]) -> ToolCall | None:
+    found = claude_code.call(event)
+    if found is None or found.kind != "command":
+        return found
+    return found._replace(is_typed_into=any(map(begins_prompt, found.values)))
+
+
+def answer(ruling: Ruling, event_name: str) -> Answer:
     return claude_code.answer(refuse(ruling), event_name)

@@ -8,13 +8,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ctxmode.hosts.hooks.calls import Ruling, ToolCall
+from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
 from ctxmode.hosts.hooks.json_text import read_json
 from ctxmode.hosts.hooks.tool_names import tool_call
 
 FOLDER_VARIABLES = ("CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
-PRE_TOOL = ("preToolUse", "beforeShellExecution", "beforeReadFile", "beforeMCPExecution")
-SESSION_START = ("sessionStart",)
+EVENTS: Mapping[str, Purpose] = {
+    "preToolUse": "judge",
+    "beforeShellExecution": "judge",
+    "beforeReadFile": "judge",
+    "beforeMCPExecution": "judge",
+    "sessionStart": "open",
+    "beforeSubmitPrompt": "prompt",
+    "stop": "turn",
+    "preCompact": "compact",
+    "postToolUse": "act",
+    "afterFileEdit": "act",
+}
+OLDER = ("beforeShellExecution", "beforeReadFile", "beforeMCPExecution")
 _TOOLS = {"beforeShellExecution": "Shell", "beforeReadFile": "Read"}
 
 
@@ -32,7 +43,7 @@ def call(event: Mapping[str, Any]) -> ToolCall | None:
     return tool_call(event["tool_name"], read_json(given) if isinstance(given, str) else given, cwd)
 
 
-def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:
+def answer(ruling: Ruling, event_name: str) -> Answer:
     """A permission event is answered with JSON in any case: no answer counts as a broken one."""
     if ruling.kind in ("deny", "ask"):
         texts = {"user_message": ruling.text, "agent_message": ruling.text}

@@ -5,20 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ctxmode.hosts.hooks.calls import Ruling, ToolCall
+from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
 from ctxmode.hosts.hooks.tool_names import tool_call
 from ctxmode.hosts.hooks.unasked import refuse
 
 FOLDER_VARIABLES = ("GEMINI_CWD", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
-PRE_TOOL = ("BeforeTool",)
-SESSION_START = ("SessionStart",)
+EVENTS: Mapping[str, Purpose] = {
+    "BeforeTool": "judge",
+    "SessionStart": "open",
+    "BeforeAgent": "prompt",
+    "AfterAgent": "turn",
+    "PreCompress": "compact",
+    "SessionEnd": "end",
+}
 
 
 def call(event: Mapping[str, Any]) -> ToolCall | None:
-    return tool_call(event["tool_name"], event.get("tool_input"), event.get("cwd"))
+    """A server's tool is `mcp_SERVER_TOOL`, and what it is made of stands beside it."""
+    name, of = event["tool_name"], event.get("mcp_context")
+    if isinstance(of, Mapping):
+        name = f"mcp__{of.get('server_name')}__{of.get('tool_name')}"
+    return tool_call(name, event.get("tool_input"), event.get("cwd"))
 
 
-def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:
+def answer(ruling: Ruling, event_name: str) -> Answer:
     """Before a tool there is no way to give advice without deciding, so it is left unsaid."""
     del event_name
     if ruling.kind in ("deny", "ask"):

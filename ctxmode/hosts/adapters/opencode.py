@@ -8,20 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ctxmode.hosts.hooks.calls import Ruling, ToolCall
-from ctxmode.hosts.hooks.tool_names import tool_call
+from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
+from ctxmode.hosts.hooks.tool_names import is_known, server_tool, tool_call
 from ctxmode.hosts.hooks.unasked import refuse
 
 FOLDER_VARIABLES: tuple[str, ...] = ()
-PRE_TOOL = ("tool.execute.before",)
-SESSION_START: tuple[str, ...] = ()
+EVENTS: Mapping[str, Purpose] = {"tool.execute.before": "judge"}
 
 
 def call(event: Mapping[str, Any]) -> ToolCall | None:
-    return tool_call(event["tool"], event.get("args"), event.get("cwd"))
+    """A server's tool is `SERVER_TOOL`."""
+    name, given, cwd = event["tool"], event.get("args"), event.get("cwd")
+    return tool_call(name, given, cwd) if is_known(name) else server_tool(name, "_", given, cwd)
 
 
-def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:
+def answer(ruling: Ruling, event_name: str) -> Answer:
     del event_name
     said = refuse(ruling)
     return {"decision": "deny", "reason": said.text} if said.kind == "deny" else None

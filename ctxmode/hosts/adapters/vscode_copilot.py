@@ -13,22 +13,37 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxmode.hosts.adapters import claude_code
-from ctxmode.hosts.hooks.calls import Ruling
+from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
+from ctxmode.hosts.hooks.tool_names import is_known, server_tool
 
 FOLDER_VARIABLES: tuple[str, ...] = ()
-PRE_TOOL = claude_code.PRE_TOOL
-SESSION_START = claude_code.SESSION_START
-call = claude_code.call
-opening = claude_code.opening
+EVENTS: Mapping[str, Purpose] = {
+    "PreToolUse": "judge",
+    "SessionStart": "open",
+    "PreCompact": "compact",
+    "SessionEnd": "end",
+}
 
 
-def answer(ruling: Ruling, event_name: str) -> Mapping[str, Any] | None:
+def call(event: Mapping[str, Any]) -> ToolCall | None:
+    """A server's tool is `SERVER-TOOL` for the command line; in the editor its name has `mcp`."""
+    name, given, cwd = event["tool_name"], event.get("tool_input"), event.get("cwd")
+    found = claude_code.call(event)
+    return found or (None if is_known(name) else server_tool(name, "-", given, cwd))
+
+
+def answer(ruling: Ruling, event_name: str) -> Answer:
     """In the editor's form, a decision in the command line's, too."""
     said = claude_code.answer(ruling, event_name)
-    if said is None or ruling.kind == "advise":
+    if not isinstance(said, Mapping) or ruling.kind == "advise":
         return said
     return {
         **said,
         "permissionDecision": ruling.kind,
         "permissionDecisionReason": ruling.text,
     }
+
+
+def opening(text: str) -> Mapping[str, Any]:
+    """In both forms, too: the command line takes the text at the top."""
+    return {**claude_code.opening(text), "additionalContext": text}

@@ -6,6 +6,13 @@ from typing import Any, Literal, NamedTuple
 
 CallKind = Literal["command", "read", "search", "edit", "fetch", "tool"]
 RulingKind = Literal["pass", "advise", "ask", "deny"]
+Purpose = Literal["judge", "open", "prompt", "turn", "compact", "end", "act"]
+"""What an event of a host is for.
+
+`judge`: a tool is about to run, and the rules are asked. `open`: a conversation begins, and takes a
+text. The others tell that a prompt was sent, a turn ended, the conversation is about to be
+compacted or ends, or a tool has run: they are for the record of sessions, and change nothing.
+"""
 
 
 class ToolCall(NamedTuple):
@@ -15,6 +22,10 @@ class ToolCall(NamedTuple):
     `cwd` is empty where the event does not say. `whole` says that a file is to be read in full. Of
     a search it says that it shows what is in the files of its folder. `has_our_tools` is false for
     callers that may not have them, such as subagents. `inputs` are all of the tool's arguments.
+
+    `edits` are the files that a patch within a command names. A command that is typed into begins a
+    prompt, to which the host hands text without asking. `instead` are arguments that do nothing,
+    for hosts that replace a call's.
     """
 
     kind: CallKind
@@ -24,13 +35,31 @@ class ToolCall(NamedTuple):
     whole: bool = True
     has_our_tools: bool = True
     inputs: Mapping[str, Any] = MappingProxyType({})
+    edits: tuple[str, ...] = ()
+    is_typed_into: bool = False
+    instead: Mapping[str, Any] | None = None
+
+    def subjects(self) -> list[tuple[CallKind, str]]:
+        """List what is judged: each value with its kind, then each edit."""
+        values: list[tuple[CallKind, str]] = [(self.kind, value) for value in self.values]
+        return [*values, *(("edit", path) for path in self.edits)]
 
 
 class Ruling(NamedTuple):
-    """What the host is told: nothing, advice, to ask the person, or not to do it."""
+    """What the host is told: nothing, advice, to ask the person, or not to do it. `instead` is the
+    call's."""
 
     kind: RulingKind
     text: str = ""
+    instead: Mapping[str, Any] | None = None
 
 
+class Refusal(NamedTuple):
+    """An answer for hosts that read no JSON: the text goes to stderr, and the exit code is 2."""
+
+    text: str
+
+
+Answer = Mapping[str, Any] | str | Refusal | None
+"""What a hook says: JSON or plain text on stdout, a refusal by its exit code, or nothing."""
 PASS = Ruling("pass")

@@ -6,7 +6,7 @@ Only the child loads the policy: two processes that share much pay for each page
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ctxmode.hosts.hooks.calls import Ruling, ToolCall
@@ -22,9 +22,10 @@ class Ground(NamedTuple):
 
 
 def ruling(
-    call: ToolCall, ground: Ground, *, server_lives: bool
+    call: ToolCall, ground: Ground, is_callable: Callable[[], bool]
 ) -> tuple[Ruling, list[dict[str, Any]]]:
-    """What to tell the host, and the verdicts behind it, as JSON.
+    """What to tell the host, and the verdicts behind it, as JSON. `is_callable` says whether our
+    tools are, and is asked only where a rule redirects to one.
 
     A caller that may lack our tools is advised where another would be redirected. Rules that
     cannot be read deny: nothing is allowed unread.
@@ -34,7 +35,7 @@ def ruling(
         with pause_limit():
             from ctxmode.hosts.hooks import verdicts  # noqa: PLC0415 - loads the policy
 
-        yield from verdicts.steps(call, ground, is_judged=is_judged, server_lives=server_lives)
+        yield from verdicts.steps(call, ground, is_callable, is_judged=is_judged)
 
     results = results_of(lambda: steps(is_judged=True), HOOK_SECONDS)
     if results == [b""]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ctxmode.hosts.adapters import find_adapter
-from ctxmode.hosts.hooks.calls import PASS, Ruling, ToolCall
+from ctxmode.hosts.adapters import find_adapter, list_events
+from ctxmode.hosts.hooks.calls import PASS, Answer, Ruling, ToolCall
 from ctxmode.hosts.hooks.json_text import read_json
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ Log = Callable[[], object]
 
 def respond(
     host: str, event_name: str, text: bytes, environ: Mapping[str, str]
-) -> tuple[Mapping[str, Any] | None, Log]:
+) -> tuple[Answer, Log]:
     """What to print (None is nothing), and what to write to the audit log afterwards.
 
     Whatever is not understood gets no answer: an unknown host, event or tool, or text that is not
@@ -27,14 +27,12 @@ def respond(
     spoken = find_adapter(host)
     if spoken is None:
         return None, _nothing
-    known = {name.lower(): name for name in (*spoken.PRE_TOOL, *spoken.SESSION_START)}
+    known = {name.lower(): name for name in spoken.EVENTS}
     name = known.get(event_name.lower())
     if name is None:
         return None, _nothing
-    if name in spoken.SESSION_START:
-        from ctxmode.hosts.routing import ROUTING  # noqa: PLC0415 - said once in a conversation
-
-        return spoken.opening(ROUTING), _nothing
+    if spoken.EVENTS[name] != "judge":
+        return _attend(spoken, name), _nothing
     try:
         call = _parse(spoken, text)
     except RecursionError:  # arguments are the model's, and a host may well take them
@@ -43,6 +41,15 @@ def respond(
         return spoken.answer(PASS, name), _nothing
     call = call._replace(cwd=_folder(spoken.FOLDER_VARIABLES, call.cwd, environ))
     return _judge(spoken, host, name, call, environ)
+
+
+def _attend(spoken: Adapter, event_name: str) -> Answer:
+    """What to say of an event that decides nothing: the opening text, or else nothing."""
+    if spoken.EVENTS[event_name] != "open":
+        return spoken.answer(PASS, event_name)
+    from ctxmode.hosts.routing import ROUTING  # noqa: PLC0415 - said once in a conversation
+
+    return spoken.opening(ROUTING)
 
 
 def _folder(variables: tuple[str, ...], said: str, environ: Mapping[str, str]) -> str:
@@ -69,29 +76,36 @@ def _parse(spoken: Adapter, text: bytes) -> ToolCall | None:
 
 def _judge(
     spoken: Adapter, host: str, event_name: str, call: ToolCall, environ: Mapping[str, str]
-) -> tuple[Mapping[str, Any] | None, Log]:
+) -> tuple[Answer, Log]:
     from ctxmode.hosts.hooks.rulings import Ground, ruling  # noqa: PLC0415 - not for what passes in silence
 
     home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
     project = _project(call.cwd, home, environ)
     data = data_dir(environ)
     ground = Ground(project, home, environ)
-    said, verdicts = ruling(call, ground, server_lives=_server_lives(data))
+
+    def is_callable() -> bool:
+        from ctxmode.hosts.hooks import servers  # noqa: PLC0415 - only a redirect asks for one
+
+        return servers.is_callable(host, data, ground)
+
+    said, verdicts = ruling(call, ground, is_callable)
+    said = said._replace(instead=call.instead)
 
     def log() -> None:
         from ctxmode.operations import audit  # noqa: PLC0415 - only once the answer is given
 
-        for value, verdict in zip(call.values, verdicts, strict=True):
-            entry = audit.entry(f"hook:{host}", call.kind, value, verdict, project)
+        for (kind, value), verdict in zip(call.subjects(), verdicts, strict=True):
+            entry = audit.entry(f"hook:{host}", kind, value, verdict, project)
             audit.write(os.path.join(data, "logs"), entry)
 
     return spoken.answer(said, event_name), log if verdicts else _nothing
 
 
-def deny(host: str, event_name: str, why: str) -> Mapping[str, Any] | None:
+def deny(host: str, event_name: str, why: str) -> Answer:
     """The refusal of a call that could not be judged."""
     spoken = find_adapter(host)
-    if spoken is None or event_name.lower() not in map(str.lower, spoken.PRE_TOOL):
+    if spoken is None or event_name.lower() not in map(str.lower, list_events(spoken, "judge")):
         return None
     return spoken.answer(Ruling("deny", why), event_name)
 
@@ -113,26 +127,6 @@ def data_dir(environ: Mapping[str, str]) -> str:
         return given
     base = environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser("~/.local/share")
     return os.path.join(base, "ctxmode")
-
-
-def _server_lives(data: str) -> bool:
-    """Whether any server of this user holds its lock: without one our tools cannot be called."""
-    folder = os.path.join(data, "state", "instances")
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return False
-    locks = (name for name in names if name.endswith(".lock") and "-" in name)
-    return any(_is_held(os.path.join(folder, name)) for name in locks)
-
-
-def _is_held(path: str) -> bool:
-    from base.locks import is_held  # noqa: PLC0415 - where no server was, there is nothing to ask
-
-    try:
-        return is_held(path)
-    except OSError:
-        return False
 
 
 def _nothing() -> None:

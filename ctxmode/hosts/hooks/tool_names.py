@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from ctxmode.hosts.hooks.calls import CallKind, ToolCall
 
@@ -24,42 +24,60 @@ NAMES: Mapping[CallKind, frozenset[str]] = {
     "command": _words(
         """bash shell run_shell_command run_in_terminal run_terminal_cmd run_terminal_command
         exec_command execute_bash local_shell container.exec unified_exec terminal
-        runinterminal"""
+        runinterminal shell_command write_stdin execute execute_command run_command run_commands
+        monitor launch-process powershell"""
     ),
     "read": _words(
-        """read read_file view fs_read readfile read_many_files view_image cat notebookread
-        get_file_contents"""
+        """read read_file read_files view fs_read readfile read_many_files view_image zoom_image cat
+        notebookread get_file_contents"""
     ),
     "search": _words(
         """grep glob ls grep_search file_search search_file_content search_files find_files
-        list_directory list_dir list read_folder codebase_search rg ripgrep glob_file_search
-        semantic_search find"""
+        list_directory list_dir list list_files read_folder codebase_search search_codebase rg
+        ripgrep glob_file_search semantic_search find grep-search codebase-retrieval
+        list_code_definition_names"""
     ),
     "edit": _words(
         """edit write multiedit notebookedit write_file replace create create_file editfiles
         replace_string_in_file multi_replace_string_in_file insert_edit_into_file apply_patch
         edit_file create_directory delete_file patch search_replace fs_write delete
-        edit_notebook_file"""
+        edit_notebook_file notebook_edit applypatch editor write_to_file replace_in_file
+        str-replace-editor str_replace_editor str_replace save-file remove-files"""
     ),
-    "fetch": _words("webfetch web_fetch fetch fetch_webpage read_url_content"),
+    "fetch": _words(
+        """webfetch web_fetch fetch fetch_webpage read_url_content fetchurl web-fetch
+        fetch_web_content agentic_fetch download"""
+    ),
 }
 _KINDS = {name: kind for kind, names in NAMES.items() for name in names}
 # Searches that show names alone, so that what they look for is a pattern of names, not a text.
 _BY_NAME = _words("glob file_search find_files glob_file_search search_files find")
-_SHOWING_NAMES = _BY_NAME | _words("ls list_directory list_dir list read_folder")
+_SHOWING_NAMES = _BY_NAME | _words(
+    "ls list_directory list_dir list list_files read_folder list_code_definition_names"
+)
 _FOLDERS = ("path", "dir_path", "directory", "target_directory", "absolute_path", "folder")
 _GLOBS = ("glob", "glob_pattern", "include", "include_pattern", "includePattern", "file_pattern")
 _ALTERNATIVES_MAX = 64
 _ARGUMENTS: Mapping[CallKind, tuple[str, ...]] = {
-    "command": ("command", "cmd"),
+    # What is typed into a shell that runs is a command, as what starts one.
+    "command": ("command", "cmd", "command_line", "chars", "commands"),
     "read": (
         *("file_path", "filePath", "path", "absolute_path", "paths", "include", "target_file"),
-        "notebook_path",
+        *("notebook_path", "files", "file_paths", "operations"),
     ),
-    "edit": ("file_path", "filePath", "path", "notebook_path", "target_file", "files", "dirPath"),
-    "fetch": ("url", "urls", "prompt"),
+    "edit": (
+        *("file_path", "filePath", "path", "notebook_path", "target_file", "files", "dirPath"),
+        "file_paths",
+    ),
+    "fetch": ("url", "urls", "prompt", "requests"),
+    "search": ("queries",),
 }
+_PATHS = ("path", "filePath", "file_path", "url")
 _PATCH_MARKS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+_PATCHES = ("input", "patch", "patchText", "diff")
+# A patch within a command, and the folder that is changed to just before it.
+_PATCH_BEGIN = "*** Begin Patch"
+_PATCHING = r"(?:\bcd\s+(?P<folder>'[^']*'|\"[^\"]*\"|[^\s;&|]+)\s*&&\s*)?apply_?patch\b"
 _PARTS = frozenset(("offset", "limit", "start_line", "end_line", "startLine", "endLine"))
 
 
@@ -70,9 +88,11 @@ def tool_call(
 
     Arguments and a folder of a form that none has count as none.
     """
+    kind = _KINDS.get(name.lower())
+    if isinstance(given, str | list):  # some take one argument without its name
+        given = {_PATCHES[0] if kind == "edit" else _ARGUMENTS[kind][-1]: given} if kind else {}
     given = given if isinstance(given, Mapping) else {}
     cwd = cwd if isinstance(cwd, str) and "\0" not in cwd else ""
-    kind = _KINDS.get(name.lower())
     if kind is None:
         if "mcp" not in name.lower():
             return None
@@ -88,26 +108,104 @@ def tool_call(
         (g for key in ("workdir", "cwd", "dir_path") if _is_text(g := given.get(key))), ""
     )
     where = f"{cwd.rstrip('/')}/{folder}" if folder and cwd and folder[0] != "/" else folder or cwd
-    whole = not any(_is_place(given[key]) for key in _PARTS.intersection(given))
-    return ToolCall(kind, name, values, where, whole, has_our_tools, given)
+    whole = not _is_part(given) and not all(map(_is_part, _listed(given) or [given]))
+    edits = tuple(_edits_within(values)) if kind == "command" else ()
+    return ToolCall(kind, name, values, where, whole, has_our_tools, given, edits)
+
+
+def server_tool(name: str, separator: str, given: object, cwd: object) -> ToolCall | None:
+    """The call of a server's tool whose name a host joins by a separator that both may have: every
+    way to part it is judged, as the rules write it. None if there is no separator."""
+    parts = name.split(separator)
+    ways = (
+        f"mcp__{separator.join(parts[:at])}__{separator.join(parts[at:])}"
+        for at in range(1, len(parts))
+    )
+    found = tool_call(f"mcp__{name}", given, cwd) if len(parts) > 1 else None
+    return found._replace(values=tuple(ways)) if found else None
+
+
+def is_known(name: str) -> bool:
+    """Whether it is a name for a tool of hosts."""
+    return name.lower() in _KINDS
 
 
 def _values(kind: CallKind, name: str, given: Mapping[str, Any]) -> Iterator[str]:
+    if kind == "command":
+        yield from _commands(given)
+        return
     for key in _ARGUMENTS[kind]:
-        value = given.get(key)
-        if kind == "command" and isinstance(value, list) and all(map(_is_text, value)):
-            import shlex  # noqa: PLC0415 - few hosts hand over words
+        for item in _items(given.get(key)):
+            named = (
+                next(filter(_is_text, map(item.get, _PATHS)), None) if _is_object(item) else item
+            )
+            if isinstance(named, str):
+                yield from _urls(named) if kind == "fetch" else [named]
+    if kind == "edit":
+        is_patch = "patch" in name.lower()
+        texts = given.values() if is_patch else map(given.get, _PATCHES)
+        for text in texts:
+            yield from _parse_patch(text)
 
-            yield shlex.join(value)  # words, as they would be started without a shell
-        elif isinstance(value, str):
-            yield from _urls(value) if kind == "fetch" else [value]
-        elif isinstance(value, list):
-            for item in value:
-                path = item.get("path", item.get("filePath")) if isinstance(item, dict) else item
-                if isinstance(path, str):
-                    yield from _urls(path) if kind == "fetch" else [path]
-    if kind == "edit" and "patch" in name.lower():
-        yield from _parse_patch(given)
+
+def _commands(given: Mapping[str, Any]) -> Iterator[str]:
+    """Commands of a shell. A list of texts is the words of one, but `commands` are several; an
+    object has a command and its words."""
+    for key in _ARGUMENTS["command"]:
+        value = given.get(key)
+        for item in _items(value) if key == "commands" else [value]:
+            if isinstance(item, str):
+                words = given.get("args") if key == "command" else None
+                yield _join([item, *words]) if _is_words(words) else item
+            elif _is_words(item):
+                yield _join(item)
+            elif _is_object(item):
+                yield from _commands(item)
+
+
+def _is_words(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and bool(value) and all(map(_is_text, value))
+
+
+def _is_object(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
+def _join(words: list[str]) -> str:
+    """Words as they would be started without a shell."""
+    import shlex  # noqa: PLC0415 - few hosts hand over words
+
+    return shlex.join(words)
+
+
+def _items(value: object) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    return [] if value is None else [value]
+
+
+def _listed(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The files that a call names with their lines, one object each."""
+    items = [item for key in ("files", "operations") for item in _items(given.get(key))]
+    return [item for item in items if _is_object(item)]
+
+
+def _is_part(given: Mapping[str, Any]) -> bool:
+    return any(_is_place(given[key]) for key in _PARTS.intersection(given))
+
+
+def _edits_within(commands: tuple[str, ...]) -> Iterator[str]:
+    """The files that a patch names which a command hands to apply_patch: Codex takes it out of the
+    command and applies it itself."""
+    for command in commands:
+        head, begin, patch = command.partition(_PATCH_BEGIN)
+        if begin and "patch" in head:
+            import re  # noqa: PLC0415 - few commands hold a patch
+
+            *_, last = (None, *re.finditer(_PATCHING, head))
+            if last:
+                folder = (last["folder"] or "").strip("'\"")
+                yield from (f"{folder}/{p}" if folder else p for p in _parse_patch(patch))
 
 
 def _parse_search(name: str, given: Mapping[str, Any]) -> Iterator[str]:
@@ -144,13 +242,12 @@ def _alternatives(glob: str) -> list[str]:
     return found + waiting
 
 
-def _parse_patch(given: Mapping[str, Any]) -> Iterator[str]:
+def _parse_patch(text: object) -> Iterator[str]:
     """The files that a patch in the notation of apply_patch names."""
-    for value in given.values():
-        for line in value.splitlines() if isinstance(value, str) else ():
-            for mark in _PATCH_MARKS:
-                if line.startswith(mark):
-                    yield line[len(mark) :].strip()
+    for line in text.splitlines() if isinstance(text, str) else ():
+        for mark in _PATCH_MARKS:
+            if line.startswith(mark):
+                yield line[len(mark) :].strip()
 
 
 def _urls(text: str) -> Iterator[str]:

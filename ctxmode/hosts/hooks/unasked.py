@@ -1,8 +1,8 @@
-"""For hosts whose hooks cannot make them ask the person."""
+"""For hosts whose hooks cannot make them ask the person, or are told by an exit code alone."""
 
 from __future__ import annotations
 
-from ctxmode.hosts.hooks.calls import Ruling
+from ctxmode.hosts.hooks.calls import Refusal, Ruling
 
 
 def refuse(ruling: Ruling) -> Ruling:
@@ -12,4 +12,10 @@ def refuse(ruling: Ruling) -> Ruling:
     why = (
         "A person's consent is needed and cannot be asked for here; ask for it to be done by hand."
     )
-    return Ruling("deny", f"{ruling.text}\n{why}")
+    return ruling._replace(kind="deny", text=f"{ruling.text}\n{why}")
+
+
+def refuse_by_code(ruling: Ruling) -> Refusal | None:
+    """A refusal by exit code 2 and stderr; silence for all else, advice included."""
+    said = refuse(ruling)
+    return Refusal(said.text) if said.kind == "deny" else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import policy
 from ctxmode.config.rules import load as load_rules
@@ -21,13 +21,18 @@ from policy.messages import fit
 from policy.model import Decision, Verdict
 from policy.rules import Rules
 
+TYPED_INTO = (
+    "what is typed into it later is not told to hooks: give its commands in the call, as in bash -c"
+)
+
 
 def steps(
-    call: ToolCall, ground: Ground, *, is_judged: bool, server_lives: bool
+    call: ToolCall, ground: Ground, is_callable: Callable[[], bool], *, is_judged: bool
 ) -> Iterator[bytes]:
     """An empty text once the rules are read; then the answer to the host, with its verdicts.
 
-    Without `is_judged`, the strictest rule decides, as for what takes too long to judge.
+    Without `is_judged`, the strictest rule decides, as for what takes too long to judge. Whether
+    our tools can be called is asked only where a rule redirects to one.
     """
     try:
         rules = load_rules(ground.project, ground.home, ground.environ)
@@ -42,8 +47,11 @@ def steps(
     if not is_judged:
         yield _pack(*_rule_strictly(call, rules, TOO_LARGE))
         return
+    if call.is_typed_into:
+        yield _pack(*_rule_strictly(call, rules, TYPED_INTO))
+        return
     try:
-        yield _pack(*_ruling(call, ground, rules, server_lives=server_lives))
+        yield _pack(*_ruling(call, ground, rules, is_callable))
     except MemoryError:
         raise
     except Exception as error:
@@ -57,25 +65,33 @@ def _pack(said: Ruling, verdicts: Sequence[Verdict]) -> bytes:
 
 
 def _rule_strictly(call: ToolCall, rules: Rules, why: str) -> tuple[Ruling, Sequence[Verdict]]:
-    verdicts = tuple(deny_undecided(value, rules, why) for value in call.values)
+    verdicts = tuple(deny_undecided(value, rules, why) for _, value in call.subjects())
     return _describe(_strictest(verdicts)), verdicts
 
 
 def _ruling(
-    call: ToolCall, ground: Ground, rules: Rules, *, server_lives: bool
+    call: ToolCall, ground: Ground, rules: Rules, is_callable: Callable[[], bool]
 ) -> tuple[Ruling, Sequence[Verdict]]:
-    verdicts = tuple(_verdict(value, call, rules, ground) for value in call.values)
+    verdicts = _verdicts(call, rules, ground)
     worst = _strictest(verdicts)
     if worst.redirect is None or (
-        server_lives and call.has_our_tools and worst.redirect.tool in OWN_TOOLS
+        call.has_our_tools and worst.redirect.tool in OWN_TOOLS and is_callable()
     ):
         return _describe(worst), verdicts
-    none = frozenset[str]()
-    rest = tuple(_verdict(value, call, rules, ground, none) for value in call.values)
+    rest = _verdicts(call, rules, ground, frozenset[str]())
     strictest = _strictest(rest)
     if strictest.decision is not Decision.ALLOW:
         return _describe(strictest), rest
     return Ruling("advise", fit(worst.redirect.advice or worst.message)), rest
+
+
+def _verdicts(
+    call: ToolCall, rules: Rules, ground: Ground, tools: frozenset[str] | None = None
+) -> tuple[Verdict, ...]:
+    return tuple(
+        _verdict(value, call._replace(kind=kind), rules, ground, tools)
+        for kind, value in call.subjects()
+    )
 
 
 def _strictest(verdicts: Sequence[Verdict]) -> Verdict:

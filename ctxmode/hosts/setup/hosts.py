@@ -9,9 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ctxmode.hosts import skill
+from ctxmode.hosts.adapters import cursor, find_adapter
+from ctxmode.hosts.hooks.calls import Purpose
+from ctxmode.hosts.setup import kiro, opencode
+from ctxmode.hosts.setup.hook_program import hook_program
+
 Scope = Literal["user", "project"]
 Command = Sequence[str]
+SCOPES: tuple[Scope, ...] = ("user", "project")
 SERVER_NAME = "context-mode"
+SKILL = f"skills/{skill.NAME}/SKILL.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +35,52 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """A file of hooks: entries by event, in a list each. `base` is what a new file must hold."""
+    """A file of hooks: entries by event, in a list each. Which events, the host's adapter says.
+
+    `entry` makes an event's entry from the line to call and the pattern of tools, which is empty
+    for events that are about none. `base` is what a new file must hold. `left_out` are events that
+    are understood where somebody registered them, but not registered.
+    """
 
     places: Places
-    entries: Mapping[str, Callable[[str], Mapping[str, Any]]]
+    entry: Callable[[str, str], Mapping[str, Any]]
+    tools: str = ""
     base: Mapping[str, Any] | None = None
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFile:
+    """A file that is ours alone: a plug-in, or hooks; some hosts run a program as their hook."""
+
+    places: Places
+    text: Callable[[Command], str]
+    is_plugin: bool = False
+    is_program: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """How a row is known: a host of this version was run with it, or its documents say it."""
+
+    date: str
+    version: str = ""
+
+    def __str__(self) -> str:
+        return (
+            f"run {self.version}, {self.date}" if self.version else f"by its documents, {self.date}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
     """One row. `entry` makes the server's entry from its command.
 
-    `rules` are files that the host always shows its model: for hosts whose hooks cannot put a
-    text before a conversation. `note` is what its user has to do besides.
+    `spoken` is the adapter that answers its hooks, where it is not named as the host. `extension`
+    is the file that an installed extension of ours has, with its server and hooks. `rules` are
+    files that the host always shows its model: for hosts whose hooks cannot put a text before a
+    conversation. `skill` is where it finds our skill. `source` names the documents, and `known`
+    says whether they were tried. `note` is what its user has to do besides.
     """
 
     name: str
@@ -48,10 +89,42 @@ class Host:
     key: tuple[str, ...]
     entry: Callable[[Command], Mapping[str, Any]]
     hooks: Hooks | None = None
-    plugin: Places | None = None
+    plugin: WholeFile | None = None
     rules: Places | None = None
+    skill: Places | None = None
+    spoken: str = ""
+    extension: str = ""
     source: str = ""
+    known: Known = Known("2026-11")
     note: str = ""
+
+    @property
+    def adapter(self) -> str:
+        return self.spoken or self.name
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """The scopes in which it reads servers."""
+        return tuple(scope for scope in SCOPES if self.servers.of(scope))
+
+    @property
+    def means(self) -> tuple[str, ...]:
+        """What it gets besides the server: hooks, a plug-in, a rules file, a skill."""
+        is_hook = self.hooks or (self.plugin and not self.plugin.is_plugin)
+        given = {
+            "hooks": is_hook,
+            "plug-in": self.plugin and self.plugin.is_plugin,
+            "rules file": self.rules,
+            "skill": self.skill,
+        }
+        return tuple(name for name, it in given.items() if it)
+
+    def events(self) -> Mapping[str, Purpose]:
+        """The events that are registered for its hooks, and what each is for."""
+        spoken = find_adapter(self.adapter) if self.hooks else None
+        if spoken is None or self.hooks is None:
+            return {}
+        return {n: its for n, its in spoken.EVENTS.items() if n not in self.hooks.left_out}
 
 
 def _words(command: Command) -> dict[str, Any]:
@@ -70,35 +143,73 @@ def _opencode(command: Command) -> dict[str, Any]:
     return {"type": "local", "command": list(command), "enabled": True}
 
 
+def _codex(command: Command) -> dict[str, Any]:
+    """Codex waits for a required server before its first turn, and does not begin without it."""
+    return {**_words(command), "required": True, "startup_timeout_sec": 30}
+
+
+def _with_seconds(command: Command) -> dict[str, Any]:
+    """A time for requests, in seconds: without one the first is not waited for while we start."""
+    return {**_words(command), "timeout": 60}
+
+
 def _zed(command: Command) -> dict[str, Any]:
     return {"source": "custom", **_words(command), "env": {}}
 
 
-def _match(matcher: str) -> Callable[[str], Mapping[str, Any]]:
+def _grouped(line: str, tools: str) -> Mapping[str, Any]:
     """Claude Code's form, which others took over: a matcher and a list of commands."""
-    return lambda line: {"matcher": matcher, "hooks": [{"type": "command", "command": line}]}
+    return {**_matched(tools), "hooks": [{"type": "command", "command": line}]}
 
 
-def _bare(line: str) -> Mapping[str, Any]:
-    return {"hooks": [{"type": "command", "command": line}]}
+def _plain(line: str, tools: str) -> Mapping[str, Any]:
+    return {**_matched(tools), "command": line}
 
 
-def _command(line: str) -> Mapping[str, Any]:
-    return {"command": line}
+def _in_skills(user: str, project: str) -> Places:
+    """Where a skill lies in a host's folders of them."""
+    return Places(f"{user}/{SKILL}", f"{project}/{SKILL}")
 
 
-def _for_copilots(line: str) -> Mapping[str, Any]:
+def _shown(line: str, tools: str) -> Mapping[str, Any]:
+    del tools
+    return {"command": line, "show_output": True}
+
+
+def _matched(tools: str) -> Mapping[str, Any]:
+    return {"matcher": tools} if tools else {}
+
+
+def _for_copilots(line: str, tools: str) -> Mapping[str, Any]:
     """VS Code reads `command`; Copilot CLI, which reads the same files, `bash`."""
+    del tools
     return {"type": "command", "command": line, "bash": line}
 
 
 _CLAUDE_TOOLS = (
     "Bash|Read|Grep|Glob|LS|Edit|Write|MultiEdit|NotebookEdit|NotebookRead|WebFetch|mcp__.*"
 )
-_CODEX_TOOLS = "Bash|shell|apply_patch|mcp__.*"
+_CODEX_TOOLS = (
+    "Bash|shell|local_shell|exec_command|write_stdin|unified_exec|apply_patch|Edit|Write"
+    "|view_image|mcp__.*"
+)
 _GEMINI_TOOLS = (
     "run_shell_command|read_file|read_many_files|glob|grep_search|search_file_content"
     "|list_directory|write_file|replace|web_fetch|mcp_.*"
+)
+_QWEN_TOOLS = (
+    "run_shell_command|monitor|read_file|zoom_image|glob|grep_search|list_directory|write_file|edit"
+    "|notebook_edit|web_fetch|mcp__.*"
+)
+_DROID_TOOLS = (
+    "Execute|Bash|Read|Grep|Glob|LS|Edit|MultiEdit|Write|Create|ApplyPatch|FetchUrl|WebFetch"
+    "|mcp__.*"
+)
+_CRUSH_TOOLS = "^(bash|view|grep|glob|ls|edit|multiedit|write|fetch|agentic_fetch|download|mcp_.*)$"
+_COPILOT_HOOKS = Hooks(
+    Places("~/.copilot/hooks/context-mode.json", ".github/hooks/context-mode.json"),
+    _for_copilots,
+    base={"version": 1},
 )
 _CODE = "~/.config/Code/User"
 _MCP = ("mcpServers", SERVER_NAME)
@@ -108,57 +219,63 @@ HOSTS = (
         "claude-code", "Claude Code", Places("~/.claude.json", ".mcp.json"), _MCP, _stdio,
         Hooks(
             Places("~/.claude/settings.json", ".claude/settings.json"),
-            {"PreToolUse": _match(_CLAUDE_TOOLS), "SessionStart": _bare},
+            _grouped, _CLAUDE_TOOLS,
         ),
-        source="code.claude.com/docs: mcp, hooks",
+        skill=_in_skills("~/.claude", ".claude"),
+        source="code.claude.com/docs: mcp, hooks, skills",
+        note="A project's server is started once you have approved it: Claude Code asks.",
+        known=Known("2026-11-23", "2.1.330"),
     ),
     Host(
         "codex", "Codex", Places("~/.codex/config.toml", ".codex/config.toml"),
-        ("mcp_servers", SERVER_NAME), _words,
+        ("mcp_servers", SERVER_NAME), _codex,
         Hooks(
             Places("~/.codex/hooks.json", ".codex/hooks.json"),
-            {"PreToolUse": _match(_CODEX_TOOLS), "SessionStart": _bare},
+            _grouped, _CODEX_TOOLS,
         ),
         source="developers.openai.com/codex: mcp, hooks",
-        note="Codex passes over hooks until you have reviewed them: type /hooks in it.",
+        known=Known("2026-11-23", "0.169.0"),
     ),
     Host(
         "gemini-cli", "Gemini CLI", Places("~/.gemini/settings.json", ".gemini/settings.json"),
         _MCP, _words,
         Hooks(
             Places("~/.gemini/settings.json", ".gemini/settings.json"),
-            {"BeforeTool": _match(_GEMINI_TOOLS), "SessionStart": _bare},
+            _grouped, _GEMINI_TOOLS,
         ),
+        skill=_in_skills("~/.gemini", ".gemini"),
+        extension="~/.gemini/extensions/context-mode/gemini-extension.json",
         source="geminicli.com/docs: mcp-server, hooks",
+        known=Known("2026-11-23", "0.61.0"),
+        note="A project's servers and hooks count once you have trusted its folder in Gemini CLI.",
     ),
     Host(
         "cursor", "Cursor", Places("~/.cursor/mcp.json", ".cursor/mcp.json"), _MCP, _words,
         Hooks(
             Places("~/.cursor/hooks.json", ".cursor/hooks.json"),
-            {"preToolUse": _command, "sessionStart": _command},
-            base={"version": 1},
+            _plain, base={"version": 1}, left_out=cursor.OLDER,
         ),
         source="cursor.com/docs: mcp, hooks",
     ),
     Host(
         "vscode-copilot", "VS Code Copilot", Places(f"{_CODE}/mcp.json", ".vscode/mcp.json"),
         ("servers", SERVER_NAME), _stdio,
-        Hooks(
-            Places("~/.copilot/hooks/context-mode.json", ".github/hooks/context-mode.json"),
-            {"PreToolUse": _for_copilots, "SessionStart": _for_copilots},
-            base={"version": 1},
-        ),
+        _COPILOT_HOOKS,
         source="code.visualstudio.com/docs/copilot: mcp servers, hooks; "
         "docs.github.com/copilot/reference: Copilot CLI hooks",
     ),
     Host(
         "opencode", "OpenCode", Places("~/.config/opencode/opencode.json", "opencode.json"),
         ("mcp", SERVER_NAME), _opencode,
-        plugin=Places(
-            "~/.config/opencode/plugins/context-mode.ts", ".opencode/plugins/context-mode.ts"
+        plugin=WholeFile(
+            Places(
+                "~/.config/opencode/plugins/context-mode.ts", ".opencode/plugins/context-mode.ts"
+            ),
+            opencode.plugin_text, is_plugin=True,
         ),
         rules=Places("~/.config/opencode/AGENTS.md", "AGENTS.md"),
         source="opencode.ai/docs: mcp-servers, plugins, rules",
+        known=Known("2026-11-23", "1.18.33"),
     ),
     Host(
         "zed", "Zed", Places("~/.config/zed/settings.json", ".zed/settings.json"),
@@ -167,8 +284,9 @@ HOSTS = (
     ),
     Host(
         "windsurf", "Windsurf", Places("~/.codeium/windsurf/mcp_config.json"), _MCP, _words,
+        Hooks(Places("~/.codeium/windsurf/hooks.json"), _shown),
         rules=Places("~/.codeium/windsurf/memories/global_rules.md", "AGENTS.md"),
-        source="docs.windsurf.com: mcp, memories and rules",
+        source="docs.windsurf.com: mcp, cascade hooks, memories and rules",
     ),
     Host(
         "jetbrains", "JetBrains Junie", Places("~/.junie/mcp/mcp.json", ".junie/mcp/mcp.json"),
@@ -178,19 +296,71 @@ HOSTS = (
     Host(
         "kiro", "Kiro", Places("~/.kiro/settings/mcp.json", ".kiro/settings/mcp.json"), _MCP,
         _words, rules=Places("~/.kiro/steering/context-mode.md", ".kiro/steering/context-mode.md"),
-        source="kiro.dev/docs: mcp, steering",
+        plugin=WholeFile(Places("", ".kiro/hooks/context-mode.json"), kiro.hooks_text),
+        source="kiro.dev/docs: mcp, steering, cli/v3/hooks",
     ),
     Host(
         "qwen-code", "Qwen Code", Places("~/.qwen/settings.json", ".qwen/settings.json"), _MCP,
-        _words, rules=Places("~/.qwen/QWEN.md", "QWEN.md"),
-        source="qwenlm.github.io/qwen-code-docs: mcp, memory",
+        _words,
+        Hooks(Places("~/.qwen/settings.json", ".qwen/settings.json"), _grouped, _QWEN_TOOLS),
+        skill=_in_skills("~/.qwen", ".qwen"),
+        extension="~/.qwen/extensions/context-mode/qwen-extension.json",
+        source="package @qwen-code/qwen-code 0.24.4: docs/features/mcp.md, hooks.md",
+        known=Known("2026-11-23", "0.24.4"),
     ),
     Host(
-        "cline", "Cline",
-        Places(f"{_CODE}/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"),
-        _MCP, _words,
-        rules=Places("~/Documents/Cline/Rules/context-mode.md", ".clinerules/context-mode.md"),
-        source="docs.cline.bot: mcp, cline rules",
+        "cline", "Cline", Places("~/.cline/data/settings/cline_mcp_settings.json"),
+        _MCP, _with_seconds,
+        plugin=WholeFile(
+            Places("~/Documents/Cline/Hooks/PreToolUse"), hook_program("cline"), is_program=True
+        ),
+        rules=Places("~/Documents/Cline/Rules/context-mode.md"),
+        source="repository cline/cline: sdk/packages/shared/src/storage/paths.ts, "
+        ".clinerules/hooks/README.md (command line 3.0, extension 4.1)",
+        known=Known("2026-11-23", "3.0.65"),
+        note="In Cline's extension, a call that is refused ends the run.",
+    ),
+    Host(
+        "droid", "Factory Droid", Places("~/.factory/mcp.json", ".factory/mcp.json"), _MCP, _stdio,
+        Hooks(
+            Places("~/.factory/settings.json", ".factory/settings.json"), _grouped, _DROID_TOOLS
+        ),
+        source="docs.factory.ai: mcp, reference/hooks-reference",
+        note="Droid passes over the hooks of settings.json where a hooks.json lies beside it.",
+    ),
+    Host(
+        "qoder", "Qoder CLI", Places("~/.qoder.json", ".mcp.json"), _MCP, _words,
+        Hooks(Places("~/.qoder/settings.json", ".qoder/settings.json"), _grouped, _CLAUDE_TOOLS),
+        source="docs.qoder.com: cli/using-cli, cli/hooks-reference",
+    ),
+    Host(
+        "codebuddy", "CodeBuddy Code", Places("~/.codebuddy.json", ".mcp.json"), _MCP, _stdio,
+        Hooks(
+            Places("~/.codebuddy/settings.json", ".codebuddy/settings.json"),
+            _grouped, _CLAUDE_TOOLS,
+        ),
+        source="codebuddy.ai/docs/cli: mcp, hooks",
+        note="CodeBuddy passes over hooks until you have reviewed them: type /hooks in it.",
+    ),
+    Host(
+        "tabnine", "Tabnine CLI",
+        Places("~/.tabnine/agent/settings.json", ".tabnine/agent/settings.json"), _MCP, _words,
+        Hooks(
+            Places("~/.tabnine/agent/settings.json", ".tabnine/agent/settings.json"),
+            _grouped, _GEMINI_TOOLS,
+        ),
+        source="docs.tabnine.com: mcp-server-config, tabnine-cli/features/hooks/configuration",
+        note="A project's settings count once you have trusted its folder in Tabnine CLI.",
+    ),
+    Host(
+        "kilo", "Kilo Code", Places("~/.config/kilo/kilo.json", "kilo.json"),
+        ("mcp", SERVER_NAME), _opencode,
+        plugin=WholeFile(
+            Places("~/.config/kilo/plugin/context-mode.ts", ".kilo/plugin/context-mode.ts"),
+            opencode.kilo_plugin_text, is_plugin=True,
+        ),
+        rules=Places("", "AGENTS.md"), spoken="opencode",
+        source="kilo.ai/docs: mcp, automate/extending/plugins",
     ),
     Host(
         "roo-code", "Roo Code",
@@ -202,14 +372,19 @@ HOSTS = (
         source="docs.roocode.com: mcp, custom instructions",
     ),
     Host(
-        "copilot-cli", "Copilot CLI", Places("~/.copilot/mcp-config.json"), _MCP, _copilot_cli,
-        rules=Places("~/.copilot/copilot-instructions.md", "AGENTS.md"),
-        source="docs.github.com/copilot: copilot-cli",
+        "copilot-cli", "Copilot CLI", Places("~/.copilot/mcp-config.json", ".github/mcp.json"),
+        _MCP, _copilot_cli, _COPILOT_HOOKS, spoken="vscode-copilot",
+        source="docs.github.com/copilot: add MCP servers, hooks reference",
+        known=Known("2026-11-23", "1.0.102"),
+        note="A project's servers and hooks count once you have trusted its folder; with\n"
+        "`copilot -p` its servers also need GITHUB_COPILOT_PROMPT_MODE_WORKSPACE_MCP=true.",
     ),
     Host(
         "crush", "Crush", Places("~/.config/crush/crush.json", "crush.json"),
-        ("mcp", SERVER_NAME), _stdio, rules=Places("", "AGENTS.md"),
-        source="github.com/charmbracelet/crush: README",
+        ("mcp", SERVER_NAME), _stdio,
+        Hooks(Places("~/.config/crush/crush.json", "crush.json"), _plain, _CRUSH_TOOLS),
+        rules=Places("~/.config/crush/CRUSH.md", "AGENTS.md"),
+        source="repository charmbracelet/crush: README, docs/hooks/README.md",
     ),
 )  # fmt: skip
 BY_NAME = {host.name: host for host in HOSTS}

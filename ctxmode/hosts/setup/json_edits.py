@@ -1,10 +1,14 @@
-"""Edits of JSON text that leave every comment, space and foreign entry where it is."""
+"""Edits of JSON text that leave every comment, space and foreign entry where it is.
+
+What is put in stands alone on its lines, or right behind what is before it; so what is taken out
+again leaves the text as it was, to the byte.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ctxmode.hosts.setup.json_syntax import Node, parse, skip_space
@@ -13,13 +17,19 @@ INDENT = "  "
 _REST_OF_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*\*/[ \t]*)?(?=\r?\n)")
 
 
+def write_base(members: Mapping[str, Any]) -> str:
+    """An object for a new file, over several lines even if it is empty."""
+    return json.dumps(members, indent=INDENT) if members else "{\n}"
+
+
 def put(text: str, path: Sequence[str], value: object) -> str:
     """The text with `value` at a path of keys; what is missing on the way is made.
+
+    An object that is empty on one line gets it there, one that spans lines on a line of its own.
 
     Raises:
         ValueError: the text is no JSON, or something on the way is no object.
     """
-    text = text if text.strip() else "{}\n"
     node, depth = _reach(parse(text), path)
     rest = path[depth:]
     if not rest:
@@ -30,7 +40,8 @@ def put(text: str, path: Sequence[str], value: object) -> str:
 
 
 def drop(text: str, path: Sequence[str]) -> str:
-    """The text without what is at a path, nor objects on the way that are empty then."""
+    """The text without what is at a path, nor objects on the way that are empty then and span
+    lines, as ours do."""
     if not text.strip():
         return text
     root = parse(text)
@@ -44,7 +55,6 @@ def drop(text: str, path: Sequence[str]) -> str:
 
 def put_item(text: str, path: Sequence[str], item: object, is_ours: Callable[[Any], bool]) -> str:
     """The text with one item of ours in the list at a path, in place of any other of ours."""
-    text = text if text.strip() else "{}\n"
     node, depth = _reach(parse(text), path)
     if depth < len(path):
         return put(text, path, [item])
@@ -88,7 +98,7 @@ def _reach(node: Node, path: Sequence[str]) -> tuple[Node, int]:
 def _without_empty(text: str, path: Sequence[str]) -> str:
     node, depth = _reach(parse(text), path)
     inside = text[node.start + 1 : node.end - 1]
-    if not path or depth < len(path) or node.value or inside.strip():
+    if not path or depth < len(path) or node.value or inside.strip() or "\n" not in inside:
         return text
     return drop(text, path)
 
@@ -103,25 +113,31 @@ def _add(text: str, node: Node, label: str, value: object) -> str:
     newline, unit = _newline(text), _unit(text)
     outer = _indent_at(text, node.start)
     if not node.children:
-        inner = outer + unit
-        kept = text[node.start + 1 : node.end - 1].rstrip()
-        written = label + _write(value, inner, unit, text)
-        body = f"{text[node.start]}{kept}{newline}{inner}{written}{newline}{outer}"
-        return text[: node.start] + body + text[node.end - 1 :]
+        inside = text[node.start + 1 : node.end - 1]
+        is_line = "\n" in inside
+        at = node.start + 1 + (len(inside.rstrip()) if is_line else 0)
+        inner = outer + unit if is_line else outer
+        lead = newline + inner if is_line else ""
+        return f"{text[:at]}{lead}{label}{_write(value, inner, unit, text)}{text[at:]}"
     last = node.children[-1]
     at = skip_space(text, last.end)
     has_comma = text[at : at + 1] == ","
     comma_at = at + 1 if has_comma else last.end
-    if "\n" not in text[node.start : last.outer_start]:
-        written = label + _write(value, outer, unit, text)
-        lead, tail = (" ", ",") if has_comma else (", ", "")
-        return f"{text[:comma_at]}{lead}{written}{tail}{text[comma_at:]}"
+    own_comma, tail = ("", ",") if has_comma else (",", "")
+    if not _begins_line(text, last.outer_start):
+        written = label + _write(value, _indent_at(text, last.outer_start), unit, text)
+        return f"{text[:comma_at]}{own_comma} {written}{tail}{text[comma_at:]}"
     inner = _indent_at(text, last.outer_start)
-    written = label + _write(value, inner, unit, text) + ("," if has_comma else "")
+    written = label + _write(value, inner, unit, text) + tail
     line_end = _end_of_line(text, comma_at)
-    own_comma = "" if has_comma else ","
     head = text[:comma_at] + own_comma + text[comma_at:line_end]
     return f"{head}{newline}{inner}{written}{text[line_end:]}"
+
+
+def _begins_line(text: str, at: int) -> bool:
+    """Whether only white space stands before a place on its line, which is not the first."""
+    line = text.rfind("\n", 0, at) + 1
+    return line > 0 and not text[line:at].strip()
 
 
 def _end_of_line(text: str, at: int) -> int:
@@ -131,22 +147,26 @@ def _end_of_line(text: str, at: int) -> int:
 
 
 def _remove(text: str, holder: Node, child: Node) -> str:
-    """The text without one child, and without the comma that parted it from another."""
+    """The text without one child, the comma that parted it from another, and what its line has
+    before it: the end of the line above, where it begins one."""
     start, end = child.outer_start, child.end
-    after = skip_space(text, end)
     index = next(i for i, c in enumerate(holder.children) if c.outer_start == start)
-    if text[after : after + 1] == ",":
-        text = text[:after] + text[after + 1 :] if after > end else text[:end] + text[end + 1 :]
-    elif index > 0:
-        before = holder.children[index - 1].end
-        comma = skip_space(text, before)
-        text = text[:comma] + text[comma + 1 :]
-        start, end = start - 1, end - 1
-    line = text.rfind("\n", 0, start) + 1
-    line_end = text.find("\n", end)
-    if not text[line:start].strip() and line_end >= 0 and not text[end:line_end].strip():
-        return text[:line] + text[line_end + 1 :]
-    return text[:start].rstrip(" ") + text[end:] if index else text[:start] + text[end:].lstrip(" ")
+    after = skip_space(text, end)
+    has_comma = text[after : after + 1] == ","
+    if has_comma:
+        text = text[:after] + text[after + 1 :]
+    if _begins_line(text, start):
+        start = text.rfind("\n", 0, start)
+        start -= text[start - 1 : start] == "\r"
+    elif has_comma and not index:
+        end += len(text[end:]) - len(text[end:].lstrip(" "))
+    else:
+        start -= text[start - 1 : start] == " "
+    text = text[:start] + text[end:]
+    if has_comma or not index:
+        return text
+    comma = skip_space(text, holder.children[index - 1].end)
+    return text[:comma] + text[comma + 1 :]
 
 
 def _write(value: object, indent: str, unit: str, text: str) -> str:

@@ -7,7 +7,8 @@ END = "<!-- context-mode: end -->"
 
 
 def put(text: str, ours: str) -> str:
-    """The text with ours between the markers, at its end if there are none yet.
+    """The text with ours between the markers; at its end if there are none yet, behind a blank
+    line, and the text ends with a new line as it did before.
 
     Raises:
         ValueError: there is one marker without the other.
@@ -17,13 +18,12 @@ def put(text: str, ours: str) -> str:
     place = _place(text)
     if place is not None:
         return text[: place[0]] + block + text[place[1] :]
-    if not text.strip():
-        return block + newline
-    return text.rstrip() + 2 * newline + block + newline
+    gap = newline if text.strip() else ""
+    return text + gap + (block + newline if text.endswith("\n") else gap + block)
 
 
 def drop(text: str) -> str:
-    """The text without ours and its markers.
+    """The text without ours, its markers and what parted them from it.
 
     Raises:
         ValueError: there is one marker without the other.
@@ -31,11 +31,11 @@ def drop(text: str) -> str:
     place = _place(text)
     if place is None:
         return text
-    before, after = text[: place[0]].rstrip(), text[place[1] :].lstrip()
-    newline = "\r\n" if "\r\n" in text else "\n"
-    if before and after:
-        return before + 2 * newline + after
-    return before + newline if before else after
+    before, after = text[: place[0]], text[place[1] :]
+    gap = ("\r\n" if "\r\n" in text else "\n") if before.strip() else ""
+    if after:
+        return before.removesuffix(gap) + after.removeprefix("\r").removeprefix("\n")
+    return before.removesuffix(2 * gap)
 
 
 def _place(text: str) -> tuple[int, int] | None:

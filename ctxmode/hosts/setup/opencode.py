@@ -1,4 +1,4 @@
-"""The plugin for OpenCode, with the command that it calls."""
+"""The plugin for OpenCode, and for Kilo Code, which grew out of it, with the command to call."""
 
 from __future__ import annotations
 
@@ -8,9 +8,18 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "hooks" / "opencode_plugin.ts"
 _COMMAND = 'const COMMAND: string[] = ["context-mode"];'
+_KILO = '\nexport default { id: "context-mode", server: ContextMode };\n'
 
 
 def plugin_text(command: Sequence[str]) -> str:
     """The plugin's text."""
     own = f"const COMMAND: string[] = {json.dumps(list(command))};"
     return SOURCE.read_text(encoding="utf-8").replace(_COMMAND, own)
+
+
+def kilo_plugin_text(command: Sequence[str]) -> str:
+    """The same for Kilo Code, which takes a plugin by its default export."""
+    text = plugin_text(command).replace(
+        "`context-mode setup opencode`", "`context-mode setup kilo`"
+    )
+    return text.rstrip() + "\n" + _KILO

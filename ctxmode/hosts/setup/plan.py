@@ -6,55 +6,33 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from base.plain_files import read_plain
 from base.whole_files import replace_file
-from ctxmode.errors import ContextModeError, UsageError, why
+from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.hosts import skill
 from ctxmode.hosts.routing import ROUTING
-from ctxmode.hosts.setup import json_edits, marked_text, toml_edits
-from ctxmode.hosts.setup.hosts import Command, Hooks, Host, Scope
-from ctxmode.hosts.setup.opencode import plugin_text
-from policy import real_path
+from ctxmode.hosts.setup import json_edits, marked_text, toml_edits, whole_text
+from ctxmode.hosts.setup.hosts import HOSTS, Command, Hooks, Host, Scope
+from ctxmode.hosts.setup.registered import has_server
+from ctxmode.hosts.setup.target import Target, inside, read
 
-Edit = Callable[[str], str]
-BYTES_MAX = 16 << 20  # a host may keep its history beside its servers
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """For whom a host is set up: a person, or everybody in a project."""
-
-    scope: Scope
-    home: Path
-    project: Path
-    command: Command
-    config_home: Path | None = None
-
-    @property
-    def root(self) -> Path:
-        """The folder out of which no link is followed: a project is another's, a home is not."""
-        return self.project if self.scope == "project" else Path("/")
-
-    def path(self, place: str) -> Path:
-        """Where a host's file is; `config_home` stands for `~/.config` (XDG_CONFIG_HOME)."""
-        if self.config_home is not None and place.startswith("~/.config/"):
-            return self.config_home / place.removeprefix("~/.config/")
-        return self.home / place[2:] if place.startswith("~/") else self.project / place
+Edit = Callable[[str | None], str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
     """One file. `before` of None: there is none yet; `after` of None: it is taken away. No link is
-    followed out of `root`."""
+    followed out of `root`. A program is made executable."""
 
     path: Path
     before: str | None
     after: str | None
     root: Path = Path("/")
+    is_program: bool = False
 
 
 def plan(host: Host, target: Target, *, remove: bool = False) -> tuple[FileChange, ...]:
@@ -73,23 +51,42 @@ def plan(host: Host, target: Target, *, remove: bool = False) -> tuple[FileChang
     for place, edit in _edits(host, target, remove=remove):
         path = target.path(place)
         before, current = texts.get(path) or (read(path, target.root),) * 2
-        texts[path] = before, _edit(path, current or "", edit)
+        texts[path] = before, _edit(path, current, edit)
+    programs = {target.path(place) for place in _programs(host, target.scope)}
     return tuple(
-        FileChange(path, before, after if after or before is None else None, target.root)
+        FileChange(path, before, after, target.root, path in programs)
         for path, (before, after) in texts.items()
-        if (before or "") != (after or "")
+        if before != after
     )
+
+
+def _programs(host: Host, scope: Scope) -> Iterator[str]:
+    if host.plugin and host.plugin.is_program and (place := host.plugin.places.of(scope)):
+        yield place
 
 
 def _edits(host: Host, target: Target, *, remove: bool) -> Iterator[tuple[str, Edit]]:
     scope, command = target.scope, target.command
     yield host.servers.of(scope), _server(host, [*command, "serve"], remove=remove)
-    if host.hooks and (place := host.hooks.places.of(scope)):
+    if (
+        host.hooks
+        and (place := host.hooks.places.of(scope))
+        and not (remove and _is_shared(host, target))
+    ):
         yield place, _hooks(host, host.hooks, command, remove=remove)
-    if host.plugin and (place := host.plugin.of(scope)):
-        yield place, lambda _: "" if remove else plugin_text(command)
+    if host.plugin and (place := host.plugin.places.of(scope)):
+        mark = f"context-mode setup {host.name}`"
+        yield place, _whole(host, host.plugin.text(command), mark, remove=remove)
+    if host.skill and (place := host.skill.of(scope)):
+        yield place, _skill(remove=remove)
     if host.rules and (place := host.rules.of(scope)):
-        yield place, marked_text.drop if remove else lambda text: marked_text.put(text, ROUTING)
+        yield place, _rules(remove=remove)
+
+
+def _is_shared(host: Host, target: Target) -> bool:
+    """Whether another host that is set up reads the same hooks."""
+    others = (other for other in HOSTS if other.hooks is host.hooks and other is not host)
+    return any(has_server(other, target) for other in others)
 
 
 def _server(host: Host, command: Command, *, remove: bool) -> Edit:
@@ -102,76 +99,84 @@ def _server(host: Host, command: Command, *, remove: bool) -> Edit:
 
     def in_json(text: str) -> str:
         if remove:
-            return _nothing_left(json_edits.drop(text, host.key))
+            return json_edits.drop(text, host.key)
         return json_edits.put(text, host.key, entry)
 
-    return in_toml if host.servers.user.endswith(".toml") else in_json
+    if host.servers.user.endswith(".toml"):
+        return whole_text.take_out("", in_toml) if remove else whole_text.put_into(None, in_toml)
+    base = json_edits.write_base({})
+    return whole_text.take_out(base, in_json) if remove else whole_text.put_into(base, in_json)
+
+
+def _skill(*, remove: bool) -> Edit:
+    """Our skill; one of somebody else's in its place stays, since all works without it."""
+    put = whole_text.put_into("", lambda _: skill.skill_text())
+
+    def edit(text: str | None) -> str | None:
+        if text and text.strip() and f"name: {skill.NAME}\n" not in text:
+            return text
+        if not text or not text.strip():
+            return text if remove else put(text)
+        blank = text[len(text.rstrip()) :]
+        take = whole_text.take_out("", lambda _: blank.removeprefix("\n"))
+        return take(text) if remove else skill.skill_text().rstrip() + blank
+
+    return edit
+
+
+def _whole(host: Host, ours: str, mark: str, *, remove: bool) -> Edit:
+    """A file of ours, told by a mark in it. What somebody else put there stays, and hinders unless
+    it calls this program itself."""
+
+    def edit(text: str) -> str:
+        if text.strip() and mark not in text:
+            if remove or f" hook {host.adapter} " in text:
+                return text
+            raise ValueError("it is somebody else's, so call `context-mode hook` from it")
+        blank = text[len(text.rstrip()) :]
+        return blank.removeprefix("\n") if remove else ours.rstrip() + blank
+
+    return whole_text.take_out("", edit) if remove else whole_text.put_into("", edit)
+
+
+def _rules(*, remove: bool) -> Edit:
+    if remove:
+        return whole_text.take_out("", marked_text.drop)
+    return whole_text.put_into(None, lambda text: marked_text.put(text, ROUTING))
+
+
+def hook_entries(host: Host, command: Command) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The entry of each event of a host's hooks."""
+    hooks = host.hooks
+    for event, purpose in host.events().items():
+        line = shlex.join([*command, "hook", host.adapter, event])
+        if hooks:
+            yield event, hooks.entry(line, hooks.tools if purpose == "judge" else "")
 
 
 def _hooks(host: Host, hooks: Hooks, command: Command, *, remove: bool) -> Edit:
     def edit(text: str) -> str:
-        if not text.strip() and not remove and hooks.base:
-            text = json.dumps(hooks.base, indent=2) + "\n"
-        for event, make in hooks.entries.items():
-            words = f"hook {host.name} {event}"
+        for event, entry in hook_entries(host, command):
 
-            def is_ours(item: Any, words: str = words) -> bool:  # noqa: ANN401 - JSON
-                return f' {words}"' in json.dumps(item)
+            def is_ours(item: Any, event: str = event) -> bool:  # noqa: ANN401 - JSON
+                return f' hook {host.adapter} {event}"' in json.dumps(item)
 
             path = ("hooks", event)
             if remove:
                 text = json_edits.drop_items(text, path, is_ours)
             else:
-                line = shlex.join([*command, *words.split()])
-                text = json_edits.put_item(text, path, make(line), is_ours)
-        return _nothing_left(text, hooks.base) if remove else text
+                text = json_edits.put_item(text, path, entry, is_ours)
+        return text
 
-    return edit
-
-
-def _nothing_left(text: str, base: object = None) -> str:
-    """Empty, if a file holds nothing that anybody but us would have put there."""
-    written = "".join(text.split())
-    return "" if written in ("", "{}", "".join(json.dumps(base).split())) else text
+    base = json_edits.write_base(hooks.base or {})
+    return whole_text.take_out(base, edit) if remove else whole_text.put_into(base, edit)
 
 
-def read(path: Path, root: Path = Path("/")) -> str | None:
-    """A file's text as it is, line ends and all; None if there is none.
-
-    Raises:
-        ContextModeError: it cannot be read, is no regular file, or lies outside of `root`.
-    """
-    real = _inside(path, root)
+def _edit(path: Path, text: str | None, edit: Edit) -> str | None:
+    mark = "\ufeff" if text and text.startswith("\ufeff") else ""
     try:
-        return read_plain(real, BYTES_MAX, root.resolve()).decode("utf-8")
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ContextModeError(
-            f"{path} cannot be read: {why(error)}",
-            "Make it a file of text, or remove it. Nothing was changed.",
-        ) from error
-
-
-def _inside(path: Path, root: Path) -> Path:
-    """Where a path really is.
-
-    Raises:
-        ContextModeError: that is outside of `root`.
-    """
-    real = Path(real_path(str(path)))
-    if not real.is_relative_to(root.resolve()):
-        raise ContextModeError(
-            f"{path} leads out of the project, to {real}",
-            "Put a file or a folder of the project in the link's place. Nothing was changed.",
-        )
-    return real
-
-
-def _edit(path: Path, text: str, edit: Edit) -> str:
-    mark = "\ufeff" if text.startswith("\ufeff") else ""
-    try:
-        return mark + edit(text.removeprefix(mark))
+        made = edit(text if text is None else text.removeprefix(mark))
+        return mark + (made or "") if mark else made
     except (ValueError, RecursionError) as error:
         raise ContextModeError(
             f"{path} cannot be edited: {error}", "Mend it, then try again. Nothing was changed."
@@ -184,13 +189,14 @@ def write(change: FileChange) -> None:
     Raises:
         ContextModeError: it cannot be written.
     """
-    path = _inside(change.path, change.root)
+    path = inside(change.path, change.root)
     try:
         if change.after is None:
             path.unlink(missing_ok=True)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+        mode |= 0o111 if change.is_program else 0
         replace_file(path, change.after.encode("utf-8"), mode=mode)
     except OSError as error:
         raise ContextModeError(

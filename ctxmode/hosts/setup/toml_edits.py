@@ -1,7 +1,7 @@
 """Edits of TOML text: one table of ours, set or taken out; all else stays as it is.
 
-Tables of TOML may stand in any order, so ours goes to the end. What the edit makes is read back,
-and must differ in that table alone.
+Tables of TOML may stand in any order, so ours goes to the end, and the text ends with a new line
+as it did before. What the edit makes is read back, and must differ in that table alone.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any
 
 from policy.toml_text import load_toml
 
+Value = str | bool | int | Sequence[str]
 _HEADER = re.compile(r"[ \t]*\[{1,2}[^\[\]\n]+\]{1,2}[ \t]*(?:#[^\n]*)?\r?")
 
 
-def put_table(text: str, path: Sequence[str], table: Mapping[str, str | Sequence[str]]) -> str:
-    """The text with a table of strings and lists of strings.
+def put_table(text: str, path: Sequence[str], table: Mapping[str, Value]) -> str:
+    """The text with a table of strings, truth values, whole numbers and lists of strings.
 
     Raises:
         ValueError: the text is no TOML, or the table is written in a way that is not understood.
@@ -29,8 +30,9 @@ def put_table(text: str, path: Sequence[str], table: Mapping[str, str | Sequence
     lines = [f"[{'.'.join(map(_key, path))}]"]
     lines += [f"{_key(name)} = {json.dumps(value)}" for name, value in table.items()]
     gap = newline if bare.strip() else ""
-    ended = bare if not bare or bare.endswith("\n") else bare + newline
-    made = ended + gap + newline.join(lines) + newline
+    is_ended = bare.endswith("\n")
+    end, last = ("", newline) if is_ended else (newline if bare else "", "")
+    made = bare + end + gap + newline.join(lines) + last
     _verify(text, made, path, _plain(table))
     return made
 
@@ -56,11 +58,21 @@ def drop_table(text: str, path: Sequence[str]) -> str:
             ours.append(line)
         else:
             kept.append(line)
-    while ours and kept and not kept[-1].strip():
-        kept.pop()
-    made = "".join(kept)
+    made = _without_gap(kept, ours) + "".join(_above(ours))
     _verify(text, made, path, None)
     return made
+
+
+def _without_gap(kept: list[str], ours: list[str]) -> str:
+    """What is kept where a table was taken from the end: the blank line that parted it goes, and
+    the line's end before it if the text ended without one."""
+    is_last = bool(ours)
+    if is_last and kept and not kept[-1].strip() and "".join(kept).strip():
+        kept = kept[:-1]
+    text = "".join(kept)
+    if is_last and not ours[-1].endswith("\n"):
+        return text.removesuffix("\n").removesuffix("\r")
+    return text
 
 
 def _above(lines: list[str]) -> list[str]:
@@ -117,5 +129,5 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
 
 
-def _plain(table: Mapping[str, str | Sequence[str]]) -> dict[str, Any]:
-    return {k: v if isinstance(v, str) else list(v) for k, v in table.items()}
+def _plain(table: Mapping[str, Value]) -> dict[str, Any]:
+    return {k: v if isinstance(v, str | int) else list(v) for k, v in table.items()}

@@ -6,13 +6,12 @@ import logging
 import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import trio
 from hypercorn.config import Config as Hypercorn
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
@@ -21,11 +20,13 @@ from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.mcp import log_messages
 from ctxmode.mcp.http import bodies
 from ctxmode.mcp.http.connections import Connections
+from ctxmode.mcp.http.events import RETRY_MS, Conversations
 from ctxmode.mcp.http.gate import LOOPBACK, Admission, Gate
 from ctxmode.mcp.http.metrics import Metrics
+from ctxmode.mcp.http.sdk_server import build_sdk_server
 from ctxmode.mcp.http.tokens import Tokens
 from ctxmode.mcp.projects import open_projects
-from ctxmode.mcp.server import build_server
+from ctxmode.mcp.server import Server
 from ctxmode.mcp.tools import list_offered
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
@@ -90,7 +91,7 @@ class Endpoints:
         self,
         site: Site,
         metrics: Metrics,
-        conversations: Mapping[str, StreamableHTTPSessionManager],
+        conversations: Mapping[str, Conversations],
     ) -> None:
         self._folders = {f"/{ENDPOINT}": site.config.project} | {
             f"/{name}/{ENDPOINT}": folder for name, folder in site.others.items()
@@ -154,11 +155,12 @@ async def open_endpoints(site: Site) -> AsyncIterator[Endpoints]:
     """Open the projects of a site, and for each name of its tokens a manager of conversations."""
     metrics = Metrics()
     async with open_projects(site.config) as projects, AsyncExitStack() as houses:
-        server = build_server(lambda: nullcontext(projects), site.tools, metrics.observe)
+        server = build_sdk_server(Server(projects, site.tools, metrics.observe), site.tools)
         conversations = {}
         for name in set(site.tokens.names.values()):
-            conversations[name] = StreamableHTTPSessionManager(
+            conversations[name] = Conversations(
                 server,
+                retry_interval=RETRY_MS,
                 session_idle_timeout=IDLE_S_MAX,
                 max_request_body_size=BODY_BYTES_MAX,
                 max_sessions=CONVERSATIONS_MAX,

@@ -39,9 +39,11 @@ async def _call(call: CallContext, given: IndexArguments) -> Reply:
         follow_symlinks=given.followSymlinks,
     )
     answer = await call.app.write(lambda library: library.index(request))
-    find = f', source="{answer.source}"' if answer.labelled else ""
-    text = f'{results.index_text(answer)}\nFind it: ctx_search(queries=["…"]{find})'
+    source = f', source="{answer.source}"' if answer.labelled else ""
+    find = f'ctx_search(queries=["…"]{source})'
+    text = f"{results.index_text(answer)}\nFind it: {find}"
     data = {key: value for key, value in answer.to_json().items() if key != "left_out"}
+    data["next"] = find
     return Reply(text, data)
 
 

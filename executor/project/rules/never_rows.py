@@ -160,7 +160,7 @@ _AGENTS: tuple[NameRow, ...] = (
     *refuse(
         "OpenCode, on start: settings, plugins, commands",
         ".opencode .opencode.json .opencode.jsonc opencode.json opencode.jsonc kilo.json "
-        "kilo.jsonc .config/opencode",
+        "kilo.jsonc .config/opencode .config/kilo",
     ),
     *refuse("Windsurf and Codeium, on start: hooks, workflows", ".windsurf .codeium"),
     *refuse(
@@ -179,7 +179,8 @@ _AGENTS: tuple[NameRow, ...] = (
     *refuse("Kiro and Amazon Q, on start: hooks, settings, MCP servers", ".kiro .amazonq"),
     *refuse(
         "Qwen Code, Kimi, iFlow, CodeBuddy, Lingma, Qoder, Trae, Comate, on start",
-        ".qwen .kimi .kimi-code .iflow .codebuddy .lingma .qoder .trae .comate",
+        """.qwen .kimi .kimi-code .iflow .codebuddy .codebuddy.json .lingma .qoder .qoder.json .trae
+           .comate""",
     ),
     *refuse("Junie, on start: settings, MCP servers", ".junie .aiassistant"),
     *refuse(

@@ -33,11 +33,11 @@ def library(config):
 )
 def test_a_kept_text_is_read_exactly(library, uri, text, media_type):
     content = content_of(library, f"context-mode://{uri}")
-    assert (content.text, content.mime_type) == (text, media_type)
+    assert (content["text"], content["mimeType"]) == (text, media_type)
 
 
 def test_a_large_one_is_cut_and_says_how_to_go_on(library):
-    text = content_of(library, "context-mode://source/4").text
+    text = content_of(library, "context-mode://source/4")["text"]
     assert text.endswith(f"\n[37856 bytes more: context-mode://source/4?start={READ_BYTES_MAX}]")
     assert len(text) < READ_BYTES_MAX + 100
 

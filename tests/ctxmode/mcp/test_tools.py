@@ -1,14 +1,19 @@
 """The table of tools: names, prices, wording."""
 
+import json
 import re
 from pathlib import Path
 
+import pytest
+
 import kb
-from ctxmode.mcp import tools
-from ctxmode.mcp.server import tool_list
-from ctxmode.mcp.tools import TOOLS, list_offered
+from ctxmode.mcp import listing, tools
+from ctxmode.mcp.readers import reads_text_only
+from ctxmode.mcp.tools import NAMES, list_offered
+from docs import tool_list
 
 TOKENS_MAX = 3000
+TOOLS = tuple(map(tools.load, NAMES))
 PARTS = ("WHEN:", "WHEN NOT:", "RETURNS:", "EXAMPLE:")
 FORBIDDING = re.compile(
     r"\b(must not|never|do not|don't|forbidden|mandatory|prohibited|always)\b", re.I
@@ -32,8 +37,34 @@ def test_all_tools_are_there_under_the_names_that_agents_know():
 
 
 def test_the_whole_list_costs_less_than_three_thousand_tokens():
-    wire = "".join(tool.model_dump_json(by_alias=True, exclude_none=True) for tool in tool_list())
+    rows = listing.list_tools(NAMES, "a program")["tools"]
+    wire = "".join(json.dumps(row, separators=(",", ":")) for row in rows)
     assert kb.estimate_tokens(wire) < TOKENS_MAX
+
+
+def test_the_list_is_written_from_the_rows():
+    assert listing.FILE.read_text() == tool_list.text(), "run python docs/tool_list.py"
+
+
+@pytest.mark.parametrize(
+    ("client", "is_host"),
+    [
+        ("claude-code", True),
+        ("codex-mcp-client", True),
+        ("gemini-cli-mcp-client", True),
+        ("qwen-cli-mcp-client-context-mode", True),
+        ("@cline/core", True),
+        ("copilot-cli", True),
+        ("Visual Studio Code", True),
+        ("mcp", False),
+        ("zedd", False),
+        ("", False),
+    ],
+)
+def test_hosts_that_show_all_to_a_model_are_given_the_text_alone(client, is_host):
+    (row,) = listing.list_tools(["ctx_search"], client)["tools"]
+    assert reads_text_only(client) is is_host
+    assert ("outputSchema" in row) is not is_host
 
 
 def test_changes_are_offered_where_staging_is_on():
@@ -67,16 +98,15 @@ def test_examples_are_valid_arguments():
 
 
 def test_tools_that_only_read_say_so():
-    reading = {tool.name for tool in TOOLS if tool.annotations.read_only_hint}
+    reading = {tool.name for tool in TOOLS if tool.annotations["readOnlyHint"]}
     assert reading == {"ctx_search", "ctx_stats", "ctx_doctor"}
 
 
 def test_every_tool_tells_the_shape_of_its_data():
-    for tool in tool_list():
+    for tool in TOOLS:
         assert tool.output_schema["type"] == "object", tool.name
 
 
 def test_every_file_of_a_tool_is_in_the_table():
     files = {file.stem for file in Path(tools.__file__).parent.glob("*.py")} - {"__init__"}
-    assert {name for name in files if vars(tools)[name].TOOL in TOOLS} == files
-    assert len(files) == len(TOOLS)
+    assert {f"ctx_{name}" for name in files} == set(NAMES) == {tool.name for tool in TOOLS}

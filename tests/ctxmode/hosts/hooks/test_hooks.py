@@ -15,11 +15,14 @@ from pathlib import Path
 import pytest
 
 from ctxmode.config.locations import load_config
-from ctxmode.hosts.adapters import HOSTS, find_adapter
-from ctxmode.hosts.hooks import rulings, run, verdicts
+from ctxmode.hosts.adapters import HOSTS, find_adapter, list_events
+from ctxmode.hosts.hooks import rulings, run, servers, verdicts
+from ctxmode.hosts.hooks.calls import Refusal
 from ctxmode.hosts.hooks.tool_names import OWN_TOOLS, tool_call
+from ctxmode.hosts.hooks.typed_shells import begins_prompt
 from ctxmode.hosts.routing import BYTES_MAX, ROUTING
-from ctxmode.mcp.tools import BY_NAME
+from ctxmode.hosts.setup.registered import is_registered
+from ctxmode.mcp.tools import NAMES
 from ctxmode.operations import audit
 from policy import deadline, judging
 
@@ -79,6 +82,31 @@ def claude(name: str, given: dict, cwd: Path, **more) -> dict:
     }
 
 
+def tool_event(host: str, name: str, given: object, cwd: object, **more) -> dict:
+    """The event of any tool of any host, with the fields of all their forms."""
+    if host == "windsurf":
+        return windsurf(given)
+    event = claude(name, given, cwd, **more) | {"tool": name, "args": given}
+    parameters = {k: v if isinstance(v, str) else json.dumps(v) for k, v in dict(given).items()}
+    event |= {"preToolUse": {"toolName": name, "parameters": parameters}}
+    event |= {"workspaceRoots": [str(cwd)], "hook_event_name": judged_event(host)}
+    return event
+
+
+def judged_event(host: str) -> str:
+    return list_events(find_adapter(host), "judge")[0]
+
+
+WINDSURF = {"command": "command_line", "path": "file_path", "filePath": "file_path"}
+
+
+def windsurf(given: dict) -> dict:
+    """Cascade's own event of what others call a tool: it has one for commands, one for files."""
+    action = "pre_run_command" if "command" in given else "pre_read_code"
+    info = {WINDSURF.get(key, key): value for key, value in given.items()}
+    return {"agent_action_name": action, "trajectory_id": "t", "tool_info": info}
+
+
 def ask(host: str, event_name: str, event: object, environ: dict[str, str]):
     text = event if isinstance(event, bytes) else json.dumps(event).encode()
     answer, log = run.respond(host, event_name, text, environ)
@@ -88,13 +116,6 @@ def ask(host: str, event_name: str, event: object, environ: dict[str, str]):
 
 # Per host: the event of a command and of a file, as its documentation has them.
 def shell_event(host: str, command: str, cwd: Path) -> tuple[str, dict]:
-    if host == "gemini-cli":
-        event = {
-            "session_id": "s", "transcript_path": "/t", "cwd": str(cwd), "timestamp": "2026",
-            "hook_event_name": "BeforeTool", "tool_name": "run_shell_command",
-            "tool_input": {"command": command, "description": "d"},
-        }  # fmt: skip
-        return "BeforeTool", event
     if host == "cursor":
         event = {
             "conversation_id": "c", "generation_id": "g", "hook_event_name": "preToolUse",
@@ -115,12 +136,32 @@ def shell_event(host: str, command: str, cwd: Path) -> tuple[str, dict]:
             "args": {"command": command},
             "cwd": str(cwd),
         }
-    return "PreToolUse", claude("Bash", {"command": command}, cwd, turn_id="1", model="m")
+    if host == "windsurf":
+        return "pre_run_command", windsurf({"command": command, "cwd": str(cwd)})
+    if host == "cline":
+        event = {
+            "clineVersion": "3.0.65", "hookName": "tool_call", "taskId": "t", "userId": "u",
+            "workspaceRoots": [str(cwd)],
+            "tool_call": {"id": "1", "name": "run_commands", "input": {"commands": [command]}},
+            "preToolUse": {
+                "toolName": "run_commands", "parameters": {"commands": json.dumps([command])}
+            },
+        }  # fmt: skip
+        return "PreToolUse", event
+    names = dict.fromkeys(("gemini-cli", "qwen-code", "tabnine"), "run_shell_command")
+    names |= {"crush": "bash", "kiro": "shell", "droid": "Execute"}
+    name = names.get(host, "Bash")
+    return judged_event(host), claude(name, {"command": command}, cwd, turn_id="1", model="m")
 
 
 def refusal_of(host: str, answer) -> tuple[str, str]:
     """What an answer decides, and its reason."""
-    if host in ("claude-code", "codex", "vscode-copilot"):
+    if isinstance(answer, Refusal):
+        return "deny", answer.text
+    if host == "cline":
+        is_held = answer["cancel"] or "overrideInput" in answer
+        return "deny" if is_held else "pass", answer["errorMessage"]
+    if "hookSpecificOutput" in answer:
         inner = answer["hookSpecificOutput"]
         assert inner["hookEventName"] == "PreToolUse"
         if host == "vscode-copilot":  # Copilot CLI reads the same files, and the top of the answer
@@ -155,7 +196,7 @@ def test_a_rule_that_asks_asks_where_the_host_can_and_is_refused_where_it_cannot
     decision, reason = refusal_of(
         host, ask(host, *shell_event(host, "npm publish --tag x", place), environ)
     )
-    can = host in ("claude-code", "cursor", "vscode-copilot")
+    can = host in ("claude-code", "cursor", "vscode-copilot", "qwen-code", "droid", "codebuddy")
     assert decision == ("ask" if can else "deny")
     assert ("consent" in reason) is not can
 
@@ -182,6 +223,13 @@ SILENT = (
     ("gemini-cli", "BeforeTool", {"tool_name": "run_shell_command"}),
     ("vscode-copilot", "PreToolUse", {"tool_input": "x"}),
     ("opencode", "tool.execute.before", {"tool": "bash"}),
+    ("qwen-code", "PostToolUse", {"tool_name": "run_shell_command"}),
+    ("cline", "PreToolUse", {"preToolUse": {"toolName": "ask_question", "parameters": {}}}),
+    ("cline", "PreToolUse", {"preToolUse": "x", "tool_call": []}),
+    ("crush", "PreToolUse", {"tool_name": "todos", "tool_input": {}}),
+    ("windsurf", "pre_run_command", {"agent_action_name": "pre_user_prompt", "tool_info": {}}),
+    ("windsurf", "pre_mcp_tool_use", {"agent_action_name": "pre_mcp_tool_use", "tool_info": {}}),
+    ("kiro", "PreToolUse", {"tool_name": None}),
 )
 
 
@@ -220,6 +268,128 @@ def test_without_a_server_a_redirect_is_advice(place, environ):
     assert ask("gemini-cli", *shell_event("gemini-cli", "curl https://a.b", place), environ) is None
 
 
+COMING = """
+import fcntl, os, sys, time
+time.sleep(0.5)
+os.makedirs(os.path.dirname(sys.argv[1]))
+descriptor = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+fcntl.flock(descriptor, fcntl.LOCK_EX)
+sys.stdin.read()
+"""
+CURL = {"command": "curl https://example.org/x"}
+SERVER = {"mcpServers": {"context-mode": {"command": "context-mode", "args": ["serve"]}}}
+OFF = {"mcpServers": {"context-mode": {"command": "context-mode", "disabled": True}}}
+
+
+@pytest.fixture
+def coming(tmp_path: Path):
+    """A server of this user that is still starting: it takes its lock half a second later."""
+    lock = tmp_path / "data" / "state" / "instances" / "1-abcd.lock"
+    server = subprocess.Popen([sys.executable, "-c", COMING, str(lock)], stdin=subprocess.PIPE)
+    yield
+    server.communicate(timeout=60)
+
+
+@pytest.mark.usefixtures("coming")
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_a_redirect_waits_for_a_server_that_the_host_is_starting(scope, place, environ):
+    file = place / ".mcp.json" if scope == "project" else place.parent / ".claude.json"
+    file.write_text(json.dumps(SERVER))
+    answer = ask("claude-code", "PreToolUse", claude("Bash", CURL, place), environ)
+    assert refusal_of("claude-code", answer)[0] == "deny"
+    assert "ctx_fetch_and_index" in refusal_of("claude-code", answer)[1]
+
+
+def test_a_redirect_waits_for_a_server_only_so_long(place, environ, monkeypatch):
+    monkeypatch.setattr(servers, "STARTING_SECONDS", 0.1)
+    (place / ".mcp.json").write_text(json.dumps(SERVER))
+    answer = ask("claude-code", "PreToolUse", claude("Bash", CURL, place), environ)
+    assert set(answer["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
+
+
+@pytest.mark.parametrize("registered", [{}, OFF, {"mcpServers": []}, "{ oops"])
+def test_no_redirect_waits_for_a_server_that_the_host_does_not_start(
+    registered, place, environ, monkeypatch
+):
+    monkeypatch.setattr(servers, "STARTING_SECONDS", 3600)
+    text = registered if isinstance(registered, str) else json.dumps(registered)
+    (place / ".mcp.json").write_text(text)
+    answer = ask("claude-code", "PreToolUse", claude("Bash", CURL, place), environ)
+    assert set(answer["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
+
+
+@pytest.mark.parametrize("command", ["git status", "git push x"])
+def test_only_a_redirect_asks_for_a_server(command, place, environ, monkeypatch):
+    def never(*_: object) -> bool:
+        os._exit(1)  # of the child that judges
+
+    monkeypatch.setattr(servers, "is_callable", never)
+    answer = ask("claude-code", "PreToolUse", claude("Bash", {"command": command}, place), environ)
+    assert answer is None or "Bash(git push *)" in refusal_of("claude-code", answer)[1]
+
+
+@pytest.mark.parametrize(
+    ("adapter", "file", "text", "environment", "registered"),
+    [
+        ("codex", "~/.codex/config.toml", "[mcp_servers.context-mode]\ncommand = 'x'", {}, True),
+        ("codex", "~/.codex/config.toml", "[mcp_servers.other]\ncommand = 'x'", {}, False),
+        ("vscode-copilot", "~/.copilot/mcp-config.json", json.dumps(SERVER), {}, True),
+        ("gemini-cli", "~/.gemini/extensions/context-mode/gemini-extension.json", "{}", {}, True),
+        ("claude-code", "~/x", "", {"CLAUDE_PLUGIN_ROOT": "/p/context-mode/1.0"}, True),
+        ("claude-code", "~/x", "", {"CLAUDE_PLUGIN_ROOT": "/p/other/1.0"}, False),
+        ("opencode", "~/elsewhere/opencode/opencode.json",
+         '{"mcp": {"context-mode": {"enabled": true}}}', {"XDG_CONFIG_HOME": "~/elsewhere"}, True),
+    ],
+)  # fmt: skip
+def test_a_server_is_found_where_a_host_reads_it(  # noqa: PLR0917
+    adapter, file, text, environment, registered, tmp_path
+):
+    path = Path(file.replace("~", str(tmp_path)))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    environment = {name: value.replace("~", str(tmp_path)) for name, value in environment.items()}
+    found = is_registered(adapter, str(tmp_path / "project"), str(tmp_path), environment)
+    assert found is registered
+
+
+TYPED = ("bash", "/bin/bash -i", "cd x && exec sh", "env A=1 zsh -l", "python3 -q", "bash -i x.sh")
+UNTYPED = (
+    *("bash -lc 'git status'", "bash x.sh", "ls | bash", "bash < x.sh", "bash <<'E'\nls\nE"),
+    *("python3 x.py", "python3 -m pytest", "node --version", "git log -- bash", "grep sh x", "'"),
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "typed"), [*((c, True) for c in TYPED), *((c, False) for c in UNTYPED)]
+)
+def test_a_command_that_begins_a_prompt_is_told_from_one_that_runs_a_program(command, typed):
+    assert begins_prompt(command) is typed
+
+
+def test_a_prompt_is_refused_where_the_host_types_into_it_without_asking(place, environ):
+    bare = claude("Bash", {"command": "/bin/bash"}, place)
+    decision, reason = refusal_of("codex", ask("codex", "PreToolUse", bare, environ))
+    assert decision == "deny"
+    assert "bash -c" in reason
+    assert ask("claude-code", "PreToolUse", bare, environ) is None
+
+
+def test_a_refused_command_of_clines_command_line_becomes_one_that_does_nothing(place, environ):
+    event_name, event = shell_event("cline", "git push x", place)
+    answer = ask("cline", event_name, event, environ)
+    assert answer["cancel"] is False
+    (command,) = answer["overrideInput"]["commands"]
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (1, answer["errorMessage"])
+    assert "Bash(git push *)" in answer["errorMessage"]
+    read = {"id": "1", "name": "read_files", "input": {"files": [{"path": "secret.txt"}]}}
+    answer = ask("cline", event_name, event | {"tool_call": read}, environ)
+    assert answer["overrideInput"] == {"files": [{"path": "/dev/null/refused"}]}
+    del event["tool_call"]  # as its extension asks, which would run what was refused
+    answer = ask("cline", event_name, event, environ)
+    assert (answer["cancel"], set(answer)) == (True, {"cancel", "errorMessage"})
+
+
 def test_a_redirect_that_is_not_followed_hides_no_question(place, environ):
     event = claude("Bash", {"command": "curl https://a.b; npm publish x"}, place)
     decision, _ = refusal_of("claude-code", ask("claude-code", "PreToolUse", event, environ))
@@ -235,6 +405,8 @@ def test_a_huge_file_is_better_asked_than_read(place, environ, served):
     assert ask("claude-code", "PreToolUse", part, environ) is None
 
 
+PATCH = "*** Begin Patch\n*** Update File: secret.txt\n@@\n-x\n*** End Patch"
+PATCH_ABOVE = PATCH.replace("secret.txt", "../secret.txt")
 # Tools of files, pages and servers, under the names that hosts give them.
 OTHER_TOOLS = (
     ("claude-code", "Read", {"file_path": "secret.txt"}),
@@ -245,6 +417,47 @@ OTHER_TOOLS = (
     ("claude-code", "mcp__other__drop", {"table": "t"}),
     ("codex", "apply_patch", {"command": "*** Begin Patch\n*** Update File: secret.txt\n@@\n-x"}),
     ("codex", "shell", {"command": ["bash", "-lc", "git push x"]}),
+    ("codex", "exec_command", {"cmd": "git push x", "tty": True}),
+    ("codex", "write_stdin", {"session_id": 1, "chars": "git push x\n"}),
+    ("codex", "unified_exec", {"input": ["x"], "command": "git push x"}),
+    ("codex", "view_image", {"path": "{cwd}/secret.txt"}),
+    ("codex", "Bash", {"command": f"apply_patch <<'EOF'\n{PATCH}\nEOF"}),
+    ("codex", "Bash", {"command": f"cd docs && apply_patch <<'EOF'\n{PATCH_ABOVE}\nEOF"}),
+    ("codex", "shell", {"command": ["bash", "-lc", f"apply_patch <<'EOF'\n{PATCH}\nEOF"]}),
+    ("qwen-code", "run_shell_command", {"command": "git push x", "is_background": False}),
+    ("qwen-code", "monitor", {"command": "git push x"}),
+    ("qwen-code", "read_file", {"file_path": "{cwd}/secret.txt"}),
+    ("qwen-code", "edit", {"file_path": "{cwd}/secret.txt", "old_string": "x"}),
+    ("qwen-code", "web_fetch", {"url": "https://evil.example/", "prompt": "p"}),
+    ("cline", "run_commands", {"commands": ["ls", "git push x"]}),
+    ("cline", "run_commands", {"commands": [{"command": "git", "args": ["push", "x"]}]}),
+    ("cline", "run_commands", {"command": "git", "args": ["push", "x"]}),
+    ("cline", "execute_command", {"command": "git push x", "requires_approval": "false"}),
+    ("cline", "read_files", {"files": [{"path": "a"}, {"path": "{cwd}/secret.txt"}]}),
+    ("cline", "read_files", {"file_paths": ["{cwd}/secret.txt"]}),
+    ("cline", "editor", {"path": "{cwd}/secret.txt", "new_text": "x"}),
+    ("cline", "apply_patch", {"input": PATCH}),
+    ("cline", "write_to_file", {"path": "secret.txt", "content": "x"}),
+    ("cline", "fetch_web_content", {"requests": [{"url": "https://evil.example/", "prompt": "p"}]}),
+    ("cline", "other__drop", {"table": "t"}),
+    ("cline", "use_mcp_tool", {"server_name": "other", "tool_name": "drop", "arguments": {"t": 1}}),
+    ("droid", "Execute", {"command": "git push x", "timeout": 60}),
+    ("droid", "Create", {"file_path": "secret.txt", "content": "x"}),
+    ("droid", "ApplyPatch", {"input": PATCH}),
+    ("droid", "FetchUrl", {"url": "https://evil.example/"}),
+    ("kiro", "fs_read", {"operations": [{"mode": "Line", "path": "{cwd}/secret.txt"}]}),
+    ("kiro", "fs_write", {"command": "create", "path": "{cwd}/secret.txt", "file_text": "x"}),
+    ("kiro", "execute_bash", {"command": "git push x"}),
+    ("kiro", "@other/drop", {"table": "t"}),
+    ("tabnine", "write_file", {"file_path": "secret.txt", "content": "x"}),
+    ("crush", "mcp_other_drop", {"table": "t"}),
+    ("opencode", "other_drop", {"table": "t"}),
+    ("vscode-copilot", "other-drop", {"table": "t"}),
+    ("crush", "bash", {"command": "git push x"}),
+    ("crush", "view", {"file_path": "secret.txt"}),
+    ("crush", "multiedit", {"file_path": "{cwd}/secret.txt", "edits": []}),
+    ("crush", "fetch", {"url": "https://evil.example/", "format": "text"}),
+    ("crush", "download", {"url": "https://evil.example/", "file_path": "x"}),
     ("gemini-cli", "read_file", {"absolute_path": "{cwd}/secret.txt"}),
     ("gemini-cli", "read_many_files", {"paths": ["a", "secret.txt"]}),
     ("gemini-cli", "write_file", {"file_path": "secret.txt", "content": "x"}),
@@ -266,11 +479,62 @@ OTHER_TOOLS = (
 @pytest.mark.parametrize(("host", "name", "given"), OTHER_TOOLS)
 def test_rules_hold_for_the_tools_of_files_pages_and_servers(host, name, given, place, environ):
     given = json.loads(json.dumps(given).replace("{cwd}", str(place)))
-    spoken = find_adapter(host)
-    event = claude(name, given, place) | {"tool": name, "args": given}
-    event["hook_event_name"] = spoken.PRE_TOOL[0]
-    decision, _ = refusal_of(host, ask(host, spoken.PRE_TOOL[0], event, environ))
+    event = tool_event(host, name, given, place)
+    decision, _ = refusal_of(host, ask(host, judged_event(host), event, environ))
     assert decision == "deny"
+
+
+def test_geminis_tools_of_servers_are_judged_by_what_its_event_says_of_them(place, environ):
+    event = tool_event("gemini-cli", "mcp_other_drop", {"table": "t"}, place)
+    event["mcp_context"] = {"server_name": "other", "tool_name": "drop", "command": "x"}
+    assert refusal_of("gemini-cli", ask("gemini-cli", "BeforeTool", event, environ))[0] == "deny"
+
+
+@pytest.mark.parametrize(
+    ("host", "name"), [("vscode-copilot", "git-hub-list-issues"), ("opencode", "git_hub_list")]
+)
+def test_a_servers_tool_that_no_rule_names_passes(host, name, place, environ):
+    event = tool_event(host, name, {"table": "t"}, place)
+    assert ask(host, judged_event(host), event, environ) is None
+
+
+@pytest.mark.parametrize(
+    ("action", "info"),
+    [
+        ("pre_read_code", {"file_path": "{cwd}/secret.txt"}),
+        ("pre_write_code", {"file_path": "{cwd}/secret.txt", "edits": []}),
+        (
+            "pre_mcp_tool_use",
+            {"mcp_server_name": "other", "mcp_tool_name": "drop", "mcp_tool_arguments": {}},
+        ),
+    ],
+)
+def test_cascades_events_of_files_and_servers_are_judged(action, info, place, environ):
+    info = json.loads(json.dumps(info).replace("{cwd}", str(place)))
+    event = {"agent_action_name": action, "tool_info": info}
+    environ = {**environ, "CONTEXT_MODE_PROJECT_DIR": str(place)}
+    assert refusal_of("windsurf", ask("windsurf", action, event, environ))[0] == "deny"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"cat > notes <<'EOF'\n{PATCH}\nEOF",
+        f"cd docs && apply_patch <<'EOF'\n{PATCH}\nEOF",
+        "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: other.txt\n+x\n*** End Patch\nEOF",
+    ],
+)
+def test_a_patch_that_edits_nothing_denied_passes(command, place, environ):
+    event = claude("Bash", {"command": command}, place)
+    assert ask("codex", "PreToolUse", event, environ) is None
+
+
+def test_each_edit_of_a_patch_within_a_command_is_logged(place, environ):
+    command = f"apply_patch <<'EOF'\n{PATCH}\nEOF"
+    ask("codex", "PreToolUse", claude("Bash", {"command": command}, place), environ)
+    entries = list(audit.read(Path(environ["CONTEXT_MODE_DIR"]) / "logs"))
+    assert [entry["language"] for entry in entries] == ["command", "edit"]
+    assert entries[1]["decision"] == "deny"
 
 
 # Searches of every host, of what rules deny to read and of what they don't.
@@ -314,7 +578,7 @@ PASSED_SEARCHES = (
 )
 
 
-@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("host", [host for host in HOSTS if host != "windsurf"])  # tells of none
 @pytest.mark.parametrize(
     ("name", "given", "is_denied"),
     [
@@ -328,10 +592,8 @@ def test_rules_hold_for_searches(  # noqa: PLR0917
     (place / "private").mkdir()
     (place / "to-private").symlink_to("private")
     given = json.loads(json.dumps(given).replace("{cwd}", str(place)))
-    spoken = find_adapter(host)
-    event = claude(name, given, place) | {"tool": name, "args": given}
-    event["hook_event_name"] = spoken.PRE_TOOL[0]
-    answer = ask(host, spoken.PRE_TOOL[0], event, environ)
+    event = tool_event(host, name, given, place)
+    answer = ask(host, judged_event(host), event, environ)
     if is_denied:
         assert refusal_of(host, answer)[0] == "deny"
     else:
@@ -418,11 +680,9 @@ def test_an_event_of_an_odd_form_is_judged_all_the_same(  # noqa: PLR0917
     host, odd, name, given, place, environ, monkeypatch
 ):
     monkeypatch.chdir(place)
-    spoken = find_adapter(host)
-    event = claude(name, given, place) | {"tool": name, "args": given} | ODD[odd]
-    event["hook_event_name"] = spoken.PRE_TOOL[0]
+    event = tool_event(host, name, given, place) | ODD[odd]
     event = {key: value for key, value in event.items() if value is not ...}
-    answer = ask(host, spoken.PRE_TOOL[0], event, environ)
+    answer = ask(host, judged_event(host), event, environ)
     assert refusal_of(host, answer)[0] == "deny"
 
 
@@ -439,12 +699,11 @@ def test_a_folder_that_the_event_lacks_is_the_one_that_the_host_tells_its_hooks(
     host, variable, place, environ, monkeypatch, tmp_path
 ):
     monkeypatch.chdir(tmp_path)
-    spoken = find_adapter(host)
     event = {"tool_name": "Read", "tool_input": {"file_path": "secret.txt"}}
-    event["hook_event_name"] = spoken.PRE_TOOL[0]
-    told = ask(host, spoken.PRE_TOOL[0], event, {**environ, variable: str(place)})
+    event["hook_event_name"] = judged_event(host)
+    told = ask(host, judged_event(host), event, {**environ, variable: str(place)})
     assert refusal_of(host, told)[0] == "deny"
-    assert not ask(host, spoken.PRE_TOOL[0], event, environ)
+    assert not ask(host, judged_event(host), event, environ)
 
 
 @pytest.mark.parametrize(
@@ -567,20 +826,53 @@ def test_a_broken_rule_file_denies_everything_but_mending_it(place, environ):
     assert ask("claude-code", "PreToolUse", mending, environ) is None
 
 
-@pytest.mark.parametrize("host", [host for host in HOSTS if find_adapter(host).SESSION_START])
+@pytest.mark.parametrize(
+    "host", [host for host in HOSTS if list_events(find_adapter(host), "open")]
+)
 def test_a_conversation_begins_with_the_routing_text(host, environ):
-    answer = ask(host, find_adapter(host).SESSION_START[0], {"source": "startup"}, environ)
-    said = answer.get("additional_context") or answer["hookSpecificOutput"]["additionalContext"]
-    assert said == ROUTING
+    answer = ask(host, list_events(find_adapter(host), "open")[0], {"source": "startup"}, environ)
+    if not isinstance(answer, str):
+        found = answer.get("hookSpecificOutput", {}).get("additionalContext")
+        answer = answer.get("additional_context") or found
+    assert answer == ROUTING
+
+
+BELLS = [
+    (host, event)
+    for host in HOSTS
+    for event, purpose in find_adapter(host).EVENTS.items()
+    if purpose not in ("judge", "open")
+]
+
+
+@pytest.mark.parametrize(("host", "event_name"), BELLS)
+@pytest.mark.parametrize("event", [{"session_id": "s", "prompt": "git push x"}, b"", b"not json"])
+def test_events_for_the_record_of_sessions_change_nothing(host, event_name, event, environ):
+    assert ask(host, event_name, event, environ) == ({} if host == "cursor" else None)
+
+
+@pytest.mark.parametrize(
+    ("host", "purposes"),
+    [
+        ("claude-code", "compact end prompt turn"),
+        ("codex", "compact end prompt turn"),
+        ("gemini-cli", "compact end prompt turn"),
+        ("vscode-copilot", "compact end"),
+        ("cursor", "act act compact prompt turn"),
+    ],
+)
+def test_sessions_get_the_events_that_they_need(host, purposes):
+    found = [its for its in find_adapter(host).EVENTS.values() if its not in ("judge", "open")]
+    assert " ".join(sorted(found)) == purposes
 
 
 def test_the_routing_text_is_short_and_names_tools_that_exist():
     assert len(ROUTING.encode()) <= BYTES_MAX
-    assert set(re.findall(r"ctx_\w+", ROUTING)) <= set(BY_NAME)
+    assert set(re.findall(r"ctx_\w+", ROUTING)) <= set(NAMES)
 
 
 def test_the_tools_that_a_redirect_may_name_are_those_of_the_server():
-    assert set(BY_NAME) == OWN_TOOLS
+    assert set(NAMES) == OWN_TOOLS
 
 
 def test_a_script_of_the_project_counts_as_what_it_does(place, environ):
@@ -647,6 +939,16 @@ def test_the_process_answers_in_json_and_exits_with_zero(place, environ):
     done = hook("claude-code", "PreToolUse", stdin=event, environ=environ)
     assert (done.returncode, done.stderr) == (0, b"")
     assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_the_process_refuses_by_its_exit_code_where_the_host_reads_no_json(place, environ):
+    event_name, event = shell_event("windsurf", "git push x", place)
+    done = hook("windsurf", event_name, stdin=json.dumps(event).encode(), environ=environ)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"Bash(git push *)" in done.stderr
+    event["tool_info"]["command_line"] = "git status"
+    done = hook("windsurf", event_name, stdin=json.dumps(event).encode(), environ=environ)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 @pytest.mark.parametrize("event_name", ["Stop", "PreToolUse"])

@@ -46,13 +46,13 @@ def test_an_entry_of_ours_that_has_changed_is_replaced_in_place():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", '{\n  "a": {\n    "b": 1\n  }\n}\n'),
-        ("{}", '{\n  "a": {\n    "b": 1\n  }\n}'),
+        ("{\n}\n", '{\n  "a": {\n    "b": 1\n  }\n}\n'),
+        ("{}", '{"a": {\n  "b": 1\n}}'),
         ('{"x": 1}', '{"x": 1, "a": {\n  "b": 1\n}}'),
         ('{\n    "x": 1\n}\n', '{\n    "x": 1,\n    "a": {\n        "b": 1\n    }\n}\n'),
         ('{\r\n  "x": 1\r\n}\r\n', '{\r\n  "x": 1,\r\n  "a": {\r\n    "b": 1\r\n  }\r\n}\r\n'),
         ("{\n  // empty\n}\n", '{\n  // empty\n  "a": {\n    "b": 1\n  }\n}\n'),
-        ('{"a": {}}', '{"a": {\n  "b": 1\n}}'),
+        ('{"a": {}}', '{"a": {"b": 1}}'),
         ('{"a": 7, "a": {"c": 2}}', '{"a": 7, "a": {"c": 2, "b": 1}}'),
     ],
 )

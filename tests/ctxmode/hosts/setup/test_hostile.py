@@ -15,7 +15,8 @@ from ctxmode.config.files import BYTES_MAX, PROJECT_FILE, find_lines
 from ctxmode.config.files import read as read_config
 from ctxmode.errors import ContextModeError
 from ctxmode.hosts.setup.hosts import BY_NAME
-from ctxmode.hosts.setup.plan import Target, plan, write
+from ctxmode.hosts.setup.plan import plan, write
+from ctxmode.hosts.setup.target import Target
 
 PLACES = (
     ("claude-code", ".mcp.json"),

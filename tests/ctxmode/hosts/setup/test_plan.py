@@ -12,13 +12,15 @@ from pathlib import Path
 import pytest
 
 from ctxmode import cli, exit_codes
+from ctxmode.errors import ContextModeError
 from ctxmode.hosts.adapters import HOSTS as HOOK_HOSTS
 from ctxmode.hosts.adapters import find_adapter
 from ctxmode.hosts.routing import ROUTING
 from ctxmode.hosts.setup import marked_text
 from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS, Host
 from ctxmode.hosts.setup.json_syntax import parse
-from ctxmode.hosts.setup.plan import Target, plan, write
+from ctxmode.hosts.setup.plan import plan, write
+from ctxmode.hosts.setup.target import Target
 from executor.project.rules.names import NAMES, ChangeVerdict
 
 SCOPES = [(h, s) for h in HOSTS for s in ("user", "project") if h.servers.of(s)]
@@ -37,7 +39,8 @@ def files_of(host: Host, target: Target) -> dict[str, Path]:
     places = {
         "servers": host.servers,
         "hooks": host.hooks.places if host.hooks else None,
-        "plugin": host.plugin,
+        "plugin": host.plugin.places if host.plugin else None,
+        "skill": host.skill,
         "rules": host.rules,
     }
     return {
@@ -66,11 +69,11 @@ def test_there_are_at_least_twelve_hosts_each_with_a_source():
 
 
 def test_every_host_with_hooks_has_an_adapter_that_knows_its_events():
-    assert {host.name for host in HOSTS if host.hooks or host.plugin} == set(HOOK_HOSTS)
+    assert {host.adapter for host in HOSTS if host.hooks or host.plugin} == set(HOOK_HOSTS)
     for host in HOSTS:
         if host.hooks:
-            spoken = find_adapter(host.name)
-            assert set(host.hooks.entries) <= {*spoken.PRE_TOOL, *spoken.SESSION_START}
+            assert "judge" in host.events().values()
+            assert set(host.hooks.left_out) <= set(find_adapter(host.adapter).EVENTS)
 
 
 def test_what_makes_a_host_start_programs_is_protected_from_runs_in_the_sandbox():
@@ -78,7 +81,11 @@ def test_what_makes_a_host_start_programs_is_protected_from_runs_in_the_sandbox(
     places = [
         of.project
         for host in HOSTS
-        for of in (host.servers, host.hooks and host.hooks.places, host.plugin)
+        for of in (
+            host.servers,
+            host.hooks and host.hooks.places,
+            host.plugin and host.plugin.places,
+        )
         if of and of.project
     ]
     covered = [
@@ -91,8 +98,7 @@ def test_what_makes_a_host_start_programs_is_protected_from_runs_in_the_sandbox(
 
 @EVERY
 def test_every_host_is_told_when_to_use_which_tool_by_a_hook_or_a_file(host, scope):
-    says = host.hooks and find_adapter(host.name).SESSION_START
-    assert says or host.rules
+    assert "open" in host.events().values() or host.rules
 
 
 @EVERY
@@ -123,7 +129,7 @@ def test_comments_and_entries_of_others_stay(host, scope, target):
     files = files_of(host, there)
     before = {}
     for kind, path in files.items():
-        if kind == "plugin":
+        if kind in OURS:
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".toml":
@@ -133,7 +139,7 @@ def test_comments_and_entries_of_others_stay(host, scope, target):
         else:
             inner = {host.key[0]: {"other": {"command": "o"}}}
             if host.hooks:
-                event = next(iter(host.hooks.entries))
+                event = next(iter(host.events()))
                 inner["hooks"] = {event: [{"command": "their hook"}]}
             text = FOREIGN_JSON % json.dumps(inner)[1:-1]
         path.write_text(text)
@@ -145,13 +151,82 @@ def test_comments_and_entries_of_others_stay(host, scope, target):
         if path.suffix not in (".md",):
             assert read(path)[host.key[0]]["other"] == {"command": "o"}
     if host.hooks:
-        event = next(iter(host.hooks.entries))
+        event = next(iter(host.events()))
         hooks = read(files["hooks"])["hooks"]
         assert hooks[event][0] == {"command": "their hook"}
         assert len(hooks[event]) == 2
     assert set_up(host, there) == 0
     set_up(host, there, remove=True)
     assert {path: path.read_text() for path in before} == before
+
+
+OURS = ("plugin", "skill")
+# What a file of each form may hold before it is set up. None stands for no file.
+BLANK = {
+    "missing": None,
+    "empty": b"",
+    "a blank line": b"\n",
+    "blank lines": b"\n \n\n",
+    "blank lines of CRLF": b"\r\n\r\n",
+    "spaces": b"  ",
+    "mark": b"\xef\xbb\xbf",
+}
+HELD = {
+    "json": b'// c\n{\n    "x": {"y": 1}, // d\n    "z": [1,\n 2]\n}\n',
+    "toml": b"# c\nx = 1\n\n[y]\nz = 1 # d\n",
+    "md": b"# Theirs\n\nBe kind.\n",
+}
+EMPTY = {"{}": b"{}", "{} and a new line": b"{}\n", "an empty object": b'{"mcpServers": {}}\n'}
+
+
+def contents_of(path: Path) -> dict[str, bytes | None]:
+    form = {".toml": "toml", ".md": "md"}.get(path.suffix, "json")
+    held = HELD[form]
+    ways = BLANK | {
+        "LF": held,
+        "CRLF": held.replace(b"\n", b"\r\n"),
+        "no new line at its end": held.rstrip(),
+        "no new line at its end, CRLF": held.replace(b"\n", b"\r\n").rstrip(),
+        "blank lines at its end": held + b"\n\n",
+        "a mark": b"\xef\xbb\xbf" + held,
+    }
+    one_line = {"on one line": b'{"x": 1, "hooks": {"A": []}}'}
+    return ways | EMPTY | one_line if form == "json" else ways
+
+
+@EVERY
+def test_what_is_set_up_and_removed_is_restored_to_the_byte(host, scope, target):
+    there = target(scope)
+    files = files_of(host, there)
+    shared = {path for kind, path in files.items() if kind not in OURS}
+    for path in shared:
+        for way, content in contents_of(path).items():
+            for each in shared:
+                each.unlink(missing_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if content is not None:
+                path.write_bytes(content)
+            set_up(host, there)
+            assert set_up(host, there) == 0, way
+            set_up(host, there, remove=True)
+            left = path.read_bytes() if path.exists() else None
+            assert (way, left) == (way, content)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\n"])
+@pytest.mark.parametrize("host", [h for h in HOSTS if h.plugin or h.skill], ids=lambda h: h.name)
+def test_a_file_of_ours_alone_leaves_what_was_there(host, content, target):
+    scope = "project" if host.name == "kiro" else "user"  # it has hooks of projects alone
+    there = target(scope)
+    files = files_of(host, there)
+    path = files["skill" if host.skill else "plugin"]
+    path.parent.mkdir(parents=True)
+    if content is not None:
+        path.write_bytes(content)
+    set_up(host, there)
+    assert set_up(host, there) == 0
+    set_up(host, there, remove=True)
+    assert (path.read_bytes() if path.exists() else None) == content
 
 
 @pytest.mark.parametrize("host", [h for h in HOSTS if h.hooks], ids=lambda h: h.name)
@@ -161,7 +236,7 @@ def test_the_commands_of_hooks_are_words_that_the_program_takes(host, target):
     text = files_of(host, there)["hooks"].read_text()
     lines = re.findall(r'"command": "([^"]* hook [^"]*)"', text)
     words = [shlex.split(line) for line in lines]
-    assert words == [["context-mode", "hook", host.name, event] for event in host.hooks.entries]
+    assert words == [["context-mode", "hook", host.adapter, event] for event in host.events()]
 
 
 @pytest.mark.parametrize(
@@ -174,6 +249,47 @@ def test_files_of_rules_hold_the_routing_text_between_markers(host, scope, targe
     set_up(host, there)
     text = files_of(host, there)["rules"].read_text()
     assert text == f"{marked_text.BEGIN}\n{ROUTING.strip()}\n{marked_text.END}\n"
+
+
+def test_a_program_that_a_host_runs_is_executable_and_calls_the_hook(target):
+    there = target("user")
+    set_up(BY_NAME["cline"], there)
+    program = there.path("~/Documents/Cline/Hooks/PreToolUse")
+    assert program.stat().st_mode & 0o111 == 0o111
+    assert program.read_text().splitlines()[-1] == "exec context-mode hook cline PreToolUse"
+
+
+@pytest.mark.parametrize(("text", "hinders"), [("exec mine", True), ("a hook cline x", False)])
+def test_a_program_of_somebody_else_stays(text, hinders, target):
+    there = target("user")
+    program = there.path("~/Documents/Cline/Hooks/PreToolUse")
+    program.parent.mkdir(parents=True)
+    program.write_text(text)
+    if hinders:
+        with pytest.raises(ContextModeError, match="somebody else's"):
+            plan(BY_NAME["cline"], there)
+    else:
+        set_up(BY_NAME["cline"], there)
+        set_up(BY_NAME["cline"], there, remove=True)
+    assert program.read_text() == text
+
+
+def test_a_skill_of_somebody_else_in_the_place_of_ours_stays_and_hinders_nothing(target):
+    there = target("user")
+    path = there.path("~/.qwen/skills/context-mode/SKILL.md")
+    path.parent.mkdir(parents=True)
+    path.write_text("# Theirs")
+    set_up(BY_NAME["qwen-code"], there)
+    assert there.path("~/.qwen/settings.json").exists()
+    set_up(BY_NAME["qwen-code"], there, remove=True)
+    assert path.read_text() == "# Theirs"
+
+
+def test_a_server_that_codex_must_wait_for_is_required(target):
+    there = target("user")
+    set_up(BY_NAME["codex"], there)
+    entry = read(there.path("~/.codex/config.toml"))["mcp_servers"]["context-mode"]
+    assert (entry["required"], entry["startup_timeout_sec"]) == (True, 30)
 
 
 def test_a_broken_file_is_named_with_its_line_and_nothing_is_written(target, tmp_path):
@@ -272,7 +388,7 @@ def test_a_projects_files_name_no_path_of_this_machine(place, capsys):
     [
         (["cursr"], "Did you mean cursor?"),
         ([], "no host is named"),
-        (["cline", "--project"], "Use --user."),
+        (["windsurf", "--project"], "Use --user."),
         (["cursor", "--user", "--project"], "not allowed with"),
     ],
 )
@@ -281,6 +397,35 @@ def test_what_is_malformed_is_told(place, capsys, arguments, said):
     assert said in capsys.readouterr().err
 
 
-def test_the_hosts_are_listed(place, capsys):
+def test_the_hosts_are_listed_with_how_each_is_known(place, capsys):
     assert cli.main(["setup", "--list"]) == 0
-    assert all(host.name in capsys.readouterr().out for host in HOSTS[:1])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [host.name for host in HOSTS]
+    assert re.search(r"user, project +hooks, skill +run \d+\.\d+\.\d+, 20\d\d", lines[0])
+    assert any(re.search(r"rules file +by its documents, 20\d\d", line) for line in lines)
+    assert cli.main(["setup", "--list", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["hosts"]
+    assert {name for row in rows for name in row} == {
+        *("name", "title", "scopes", "means", "run", "date", "source")
+    }
+    assert rows[0]["scopes"] == ["user", "project"]
+
+
+def test_seven_hosts_were_run_and_each_says_its_version():
+    run = {host.name for host in HOSTS if host.known.version}
+    assert run >= {
+        *("claude-code", "codex", "opencode", "gemini-cli", "qwen-code", "copilot-cli", "cline")
+    }
+
+
+def test_hooks_that_two_hosts_read_stay_until_neither_is_set_up(target):
+    there = target("user")
+    both = [BY_NAME["vscode-copilot"], BY_NAME["copilot-cli"]]
+    shared = files_of(both[0], there)["hooks"]
+    assert shared == files_of(both[1], there)["hooks"]
+    for host in both:
+        set_up(host, there)
+    set_up(both[0], there, remove=True)
+    assert shared.exists()
+    set_up(both[1], there, remove=True)
+    assert not shared.exists()

@@ -1,0 +1,79 @@
+"""Cline: a hook is a program named as its event, in a folder of hooks.
+
+Source: the repository cline/cline, .clinerules/hooks/README.md and sdk/packages/core/src/hooks
+(command line 3.0, extension 4.1). Both ask with the arguments as texts; the command line sends them
+as they are, too. A refusal ends the whole run. The command line (seen with 3.0.65) also takes other
+arguments, so what is refused there becomes a call that does nothing, with the reason beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
+from ctxmode.hosts.hooks.json_text import read_json
+from ctxmode.hosts.hooks.tool_names import tool_call
+from ctxmode.hosts.hooks.unasked import refuse
+
+FOLDER_VARIABLES: tuple[str, ...] = ()
+# What runs in the place of a refused call: a command that tells why, a file that cannot be.
+_NO_FILE = "/dev/null/refused"
+_INSTEAD: Mapping[str, Mapping[str, Any]] = {
+    "run_commands": {"commands": []},
+    "read_files": {"files": [{"path": _NO_FILE}]},
+    "editor": {"path": _NO_FILE, "new_text": ""},
+}
+EVENTS: Mapping[str, Purpose] = {"PreToolUse": "judge"}
+
+
+def call(event: Mapping[str, Any]) -> ToolCall | None:
+    """A server's tool is `SERVER__TOOL` in the command line, and arguments in the extension."""
+    asked = event.get("preToolUse") or {}
+    sent = event.get("tool_call") or {}
+    name = sent.get("name") or asked["toolName"]
+    given = sent.get("input") or _parse_texts(asked.get("parameters"))
+    roots = event.get("workspaceRoots")
+    cwd = roots[0] if isinstance(roots, list) and roots else ""
+    if name == "use_mcp_tool" and isinstance(given, Mapping):
+        name = f"{given.get('server_name')}__{given.get('tool_name')}"
+        given = given.get("arguments")
+    found = tool_call(f"mcp__{name}" if "__" in name else name, given, cwd)
+    return found._replace(instead=_INSTEAD.get(name)) if found and sent else found
+
+
+def _parse_texts(parameters: object) -> dict[str, Any]:
+    """Arguments that are no texts are sent as the JSON of what they are."""
+    given = parameters if isinstance(parameters, Mapping) else {}
+    return {key: _parse_text(value) for key, value in given.items()}
+
+
+def _parse_text(value: object) -> object:
+    if value == "null" or not isinstance(value, str) or value[:1] not in ("[", "{"):
+        return None if value == "null" else value
+    try:
+        return read_json(value)
+    except ValueError:  # a command of the shell may begin so
+        return value
+
+
+def answer(ruling: Ruling, event_name: str) -> Answer:
+    del event_name
+    said = refuse(ruling)
+    if said.kind == "deny" and said.instead:
+        instead = {"commands": [_tell(said.text)]} if "commands" in said.instead else said.instead
+        return {"cancel": False, "overrideInput": instead, "errorMessage": said.text}
+    if said.kind == "deny":
+        return {"cancel": True, "errorMessage": said.text}
+    return {"cancel": False, "contextModification": said.text} if said.kind == "advise" else None
+
+
+def _tell(reason: str) -> str:
+    """A command that prints a text, and nothing of it is a command."""
+    import shlex  # noqa: PLC0415 - only a refusal needs it
+
+    return f"printf '%s\\n' {shlex.quote(reason)}; false"
+
+
+def opening(text: str) -> Answer:
+    return {"cancel": False, "contextModification": text}

@@ -1,0 +1,38 @@
+"""Crush: hooks of `crush.json`, asked in the form of Claude Code's, answered in one of its own.
+
+Source: the repository charmbracelet/crush, docs/hooks/README.md of August 2026. No decision leaves
+its own questions as they are. Subagents' calls reach no hook. Of its events only this one is in
+every version that has hooks; an unknown one is an error of its configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
+from ctxmode.hosts.hooks.tool_names import server_tool, tool_call
+from ctxmode.hosts.hooks.unasked import refuse
+
+FOLDER_VARIABLES = ("CRUSH_CWD", "CRUSH_PROJECT_DIR")
+EVENTS: Mapping[str, Purpose] = {"PreToolUse": "judge"}
+
+
+def call(event: Mapping[str, Any]) -> ToolCall | None:
+    """A server's tool is `mcp_SERVER_TOOL`."""
+    name, given, cwd = event["tool_name"], event.get("tool_input"), event.get("cwd")
+    if name.startswith("mcp_"):
+        return server_tool(name.removeprefix("mcp_"), "_", given, cwd)
+    return tool_call(name, given, cwd)
+
+
+def answer(ruling: Ruling, event_name: str) -> Answer:
+    del event_name
+    said = refuse(ruling)
+    if said.kind == "deny":
+        return {"decision": "deny", "reason": said.text}
+    return {"context": said.text} if said.kind == "advise" else None
+
+
+def opening(text: str) -> Answer:
+    return {"context": text}

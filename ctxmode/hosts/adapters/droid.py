@@ -1,0 +1,25 @@
+"""Factory's Droid: hooks of `settings.json`, in the form of Claude Code's.
+
+Source: docs.factory.ai/reference/hooks-reference. Its events are in camel case, but for the tool
+and its arguments; its shell is `Execute`. Advice is left unsaid: none is documented for this event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ctxmode.hosts.adapters import claude_code
+from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling
+
+FOLDER_VARIABLES = ("FACTORY_PROJECT_DIR",)
+EVENTS: Mapping[str, Purpose] = {"PreToolUse": "judge", "SessionStart": "open"}
+call = claude_code.call
+
+
+def answer(ruling: Ruling, event_name: str) -> Answer:
+    return None if ruling.kind == "advise" else claude_code.answer(ruling, event_name)
+
+
+def opening(text: str) -> Answer:
+    """What a hook prints at a session's start is added to its context."""
+    return text

@@ -1,0 +1,33 @@
+"""Kiro: hooks in files of `.kiro/hooks`, which all agents of a workspace share.
+
+Source: kiro.dev/docs/cli/v3/hooks. Exit code 2 refuses, with stderr for the agent. A server's tool
+is `@SERVER/TOOL`; a file is one of several operations of a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
+from ctxmode.hosts.hooks.tool_names import tool_call
+from ctxmode.hosts.hooks.unasked import refuse_by_code
+
+FOLDER_VARIABLES: tuple[str, ...] = ()
+EVENTS: Mapping[str, Purpose] = {"PreToolUse": "judge"}
+
+
+def call(event: Mapping[str, Any]) -> ToolCall | None:
+    name = event["tool_name"]
+    if name.startswith("@"):
+        name = f"mcp__{name[1:].replace('/', '__')}"
+    return tool_call(name, event.get("tool_input"), event.get("cwd"))
+
+
+def answer(ruling: Ruling, event_name: str) -> Answer:
+    del event_name
+    return refuse_by_code(ruling)
+
+
+def opening(text: str) -> Answer:
+    return text

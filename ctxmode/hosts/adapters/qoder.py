@@ -1,0 +1,26 @@
+"""Qoder CLI: hooks of `settings.json`, in the form of Claude Code's.
+
+Source: docs.qoder.com/cli/hooks-reference. Exit code 2 refuses, with stderr for the agent; what is
+printed when a session starts is put into its context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ctxmode.hosts.adapters import claude_code
+from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling
+from ctxmode.hosts.hooks.unasked import refuse_by_code
+
+FOLDER_VARIABLES: tuple[str, ...] = ()
+EVENTS: Mapping[str, Purpose] = {"PreToolUse": "judge", "SessionStart": "open"}
+call = claude_code.call
+
+
+def answer(ruling: Ruling, event_name: str) -> Answer:
+    del event_name
+    return refuse_by_code(ruling)
+
+
+def opening(text: str) -> Answer:
+    return text

@@ -1,0 +1,23 @@
+"""Tabnine CLI: hooks of `settings.json`, in the form of Gemini CLI's.
+
+Source: docs.tabnine.com: tabnine-cli/features/hooks, hooks/configuration. Exit code 2 refuses, with
+stderr for the agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ctxmode.hosts.adapters import gemini_cli
+from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling
+from ctxmode.hosts.hooks.unasked import refuse_by_code
+
+FOLDER_VARIABLES = ("TABNINE_PROJECT_DIR",)
+EVENTS: Mapping[str, Purpose] = {"BeforeTool": "judge", "SessionStart": "open"}
+call = gemini_cli.call
+opening = gemini_cli.opening
+
+
+def answer(ruling: Ruling, event_name: str) -> Answer:
+    del event_name
+    return refuse_by_code(ruling)

@@ -1,0 +1,40 @@
+"""Windsurf: Cascade's hooks of `hooks.json`, one event for each kind of tool.
+
+Source: docs.windsurf.com/windsurf/cascade/hooks. Exit code 2 refuses, with stderr for the agent.
+Hooks are run in the folder of the workspace, which events do not name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
+from ctxmode.hosts.hooks.tool_names import tool_call
+from ctxmode.hosts.hooks.unasked import refuse_by_code
+
+FOLDER_VARIABLES: tuple[str, ...] = ()
+EVENTS: Mapping[str, Purpose] = {
+    "pre_run_command": "judge",
+    "pre_read_code": "judge",
+    "pre_write_code": "judge",
+    "pre_mcp_tool_use": "judge",
+}
+_TOOLS = {"pre_run_command": "run_command", "pre_read_code": "read", "pre_write_code": "write"}
+
+
+def call(event: Mapping[str, Any]) -> ToolCall | None:
+    action, given = event["agent_action_name"], event["tool_info"]
+    if action == "pre_mcp_tool_use":
+        name = f"mcp__{given['mcp_server_name']}__{given['mcp_tool_name']}"
+        return tool_call(name, given.get("mcp_tool_arguments"), "")
+    return tool_call(_TOOLS[action], given, given.get("cwd"))
+
+
+def answer(ruling: Ruling, event_name: str) -> Answer:
+    del event_name
+    return refuse_by_code(ruling)
+
+
+def opening(text: str) -> Answer:
+    return text

@@ -1,0 +1,57 @@
+"""Whether a host has our server among those that it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ctxmode.errors import ContextModeError
+from ctxmode.hosts.setup.hosts import HOSTS, SERVER_NAME, Host, Scope
+from ctxmode.hosts.setup.json_syntax import parse
+from ctxmode.hosts.setup.target import Target, read
+from policy.toml_text import load_toml
+
+# Set for the hooks of a plug-in, which brings its own server with them.
+_PLUGIN_VARIABLES = ("CLAUDE_PLUGIN_ROOT",)
+_SCOPES: tuple[Scope, ...] = ("user", "project")
+
+
+def is_registered(adapter: str, project: str, home: str, environ: Mapping[str, str]) -> bool:
+    """Say whether a host whose hooks this adapter answers starts our server: by its settings for a
+    person or a project, or by an extension. What cannot be read registers nothing."""
+    if any(SERVER_NAME in environ.get(name, "") for name in _PLUGIN_VARIABLES):
+        return True
+    config_home = environ.get("XDG_CONFIG_HOME")
+    for host in HOSTS:
+        for scope in _SCOPES if host.adapter == adapter else ():
+            target = Target(
+                scope, Path(home), Path(project), (), Path(config_home) if config_home else None
+            )
+            if has_server(host, target):
+                return True
+    return False
+
+
+def has_server(host: Host, target: Target) -> bool:
+    """Say whether a host's settings or its folder of extensions have our server, and have it on."""
+    if host.extension and target.path(host.extension).exists():
+        return True
+    place = host.servers.of(target.scope)
+    return any(map(_is_on, _entries(host, target, place))) if place else False
+
+
+def _entries(host: Host, target: Target, place: str) -> Iterator[Mapping[str, Any]]:
+    try:
+        text = (read(target.path(place), target.root) or "").removeprefix("\ufeff")
+        found: Any = load_toml(text) if place.endswith(".toml") else parse(text or "{}").value
+    except (ContextModeError, ValueError, RecursionError):
+        return
+    for key in host.key:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    if isinstance(found, Mapping):
+        yield found
+
+
+def _is_on(entry: Mapping[str, Any]) -> bool:
+    return entry.get("enabled") is not False and entry.get("disabled") is not True

@@ -1,0 +1,68 @@
+"""For whom a host is set up, and the reading of its files there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from base.plain_files import read_plain
+from ctxmode.errors import ContextModeError, why
+from ctxmode.hosts.setup.hosts import Command, Scope
+from policy import real_path
+
+BYTES_MAX = 16 << 20  # a host may keep its history beside its servers
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """For whom a host is set up: a person, or everybody in a project."""
+
+    scope: Scope
+    home: Path
+    project: Path
+    command: Command
+    config_home: Path | None = None
+
+    @property
+    def root(self) -> Path:
+        """The folder out of which no link is followed: a project is another's, a home is not."""
+        return self.project if self.scope == "project" else Path("/")
+
+    def path(self, place: str) -> Path:
+        """Where a host's file is; `config_home` stands for `~/.config` (XDG_CONFIG_HOME)."""
+        if self.config_home is not None and place.startswith("~/.config/"):
+            return self.config_home / place.removeprefix("~/.config/")
+        return self.home / place[2:] if place.startswith("~/") else self.project / place
+
+
+def read(path: Path, root: Path = Path("/")) -> str | None:
+    """A file's text as it is, line ends and all; None if there is none.
+
+    Raises:
+        ContextModeError: it cannot be read, is no regular file, or lies outside of `root`.
+    """
+    real = inside(path, root)
+    try:
+        return read_plain(real, BYTES_MAX, root.resolve()).decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ContextModeError(
+            f"{path} cannot be read: {why(error)}",
+            "Make it a file of text, or remove it. Nothing was changed.",
+        ) from error
+
+
+def inside(path: Path, root: Path) -> Path:
+    """Where a path really is.
+
+    Raises:
+        ContextModeError: that is outside of `root`.
+    """
+    real = Path(real_path(str(path)))
+    if not real.is_relative_to(root.resolve()):
+        raise ContextModeError(
+            f"{path} leads out of the project, to {real}",
+            "Put a file or a folder of the project in the link's place. Nothing was changed.",
+        )
+    return real

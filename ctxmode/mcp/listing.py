@@ -1,0 +1,55 @@
+"""What is answered from data, before anything else is loaded: who serves, and the tools.
+
+`tool_list.json` is the tools as the protocol lists them, in order; `python docs/tool_list.py`
+writes it from their rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ctxmode.mcp import protocol
+from ctxmode.mcp.readers import reads_text_only
+
+FILE = Path(__file__).with_name("tool_list.json")
+_HANDSHAKE_ONLY = ("initialize", "ping", "logging/setLevel")
+
+
+def answer(
+    method: str, envelope: protocol.Envelope, tools: Iterable[str]
+) -> Mapping[str, Any] | None:
+    """Answer a request that needs no project; None for other requests.
+
+    Raises:
+        ProtocolError: the revision that is spoken does not have the method.
+    """
+    if method == "initialize":
+        return protocol.describe_server(envelope.revision)
+    is_stateless = envelope.revision in protocol.STATELESS_REVISIONS
+    if is_stateless is (method in _HANDSHAKE_ONLY) and method in (
+        *_HANDSHAKE_ONLY,
+        "server/discover",
+    ):
+        raise protocol.ProtocolError(protocol.METHOD_NOT_FOUND, "Method not found", method)
+    if method == "server/discover":
+        return protocol.discover()
+    if method == "ping":
+        return {}
+    if method == "tools/list":
+        return list_tools(tools, envelope.client)
+    if method == "prompts/list":
+        # Some hosts ask for them without looking, and take a refusal for a fault.
+        return {"prompts": []}
+    return None
+
+
+def list_tools(names: Iterable[str], client: str) -> dict[str, Any]:
+    """List tools as `tools/list` shows them to a client of that name."""
+    rows = {row["name"]: row for row in json.loads(FILE.read_bytes())}
+    chosen = [rows[name] for name in names]
+    if reads_text_only(client):
+        chosen = [{k: v for k, v in row.items() if k != "outputSchema"} for row in chosen]
+    return {"tools": chosen}

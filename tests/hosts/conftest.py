@@ -1,0 +1,21 @@
+"""Hosts are driven when they are asked for, by their mark (`-m hosts`) or a test's id."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.marks import HOSTS
+
+
+@pytest.hookimpl(trylast=True)  # once every test has its mark
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the driven hosts out unless their mark, or single tests by their ids, are asked for."""
+    by_mark = re.search(rf"\b{HOSTS}\b", config.getoption("markexpr") or "")
+    by_id = any("::" in argument for argument in config.args)  # as a failed test is run again
+    if by_mark or by_id:
+        return
+    left_out = [item for item in items if item.get_closest_marker(HOSTS)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]

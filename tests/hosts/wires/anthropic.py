@@ -1,0 +1,73 @@
+"""Anthropic Messages. Source: docs.claude.com/en/api/messages, messages-streaming."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tests.hosts.script import Answer, Tool, Turn
+from tests.hosts.wires.wire import Wire, text_of
+
+_USAGE = {"input_tokens": 10, "output_tokens": 5}
+
+
+def parse(path: str, body: Mapping[str, Any]) -> Turn:
+    del path
+    blocks = (
+        block
+        for message in body.get("messages", ())
+        if isinstance(message["content"], list)
+        for block in message["content"]
+    )
+    results = tuple(
+        text_of(block.get("content", "")) for block in blocks if block.get("type") == "tool_result"
+    )
+    tools = tuple(Tool(tool["name"]) for tool in body.get("tools") or ())
+    return Turn(str(body.get("model")), tools, results, bool(body.get("stream")))
+
+
+def events(model: str, answer: Answer) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    message = whole(model, answer)
+    block = message["content"][0]
+    opened = {**block, "text": ""} if block["type"] == "text" else {**block, "input": {}}
+    delta = (
+        {"type": "text_delta", "text": block["text"]}
+        if block["type"] == "text"
+        else {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+    )
+    ended = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    for name, data in (
+        ("message_start", {"message": {**message, "content": [], "stop_reason": None}}),
+        ("content_block_start", {"index": 0, "content_block": opened}),
+        ("content_block_delta", {"index": 0, "delta": delta}),
+        ("content_block_stop", {"index": 0}),
+        ("message_delta", {"delta": ended, "usage": _USAGE}),
+        ("message_stop", {}),
+    ):
+        yield name, {"type": name, **data}
+
+
+def whole(model: str, answer: Answer) -> Mapping[str, Any]:
+    if isinstance(answer, str):
+        block: Mapping[str, Any] = {"type": "text", "text": answer}
+    else:
+        block = {
+            "type": "tool_use",
+            "id": f"toolu_{answer.id}",
+            "name": answer.tool.full_name,
+            "input": answer.arguments,
+        }
+    return {
+        "id": "msg_scripted",
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [block],
+        "stop_reason": "end_turn" if isinstance(answer, str) else "tool_use",
+        "stop_sequence": None,
+        "usage": _USAGE,
+    }
+
+
+ANTHROPIC = Wire(parse, events, whole)
