@@ -107,9 +107,10 @@ class Population:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(-1, number)
             return
-        for pid in self._members():
-            with contextlib.suppress(ProcessLookupError, FileNotFoundError):
-                _signal(pid, number)
+        for members in (self._listed_members, self._members):
+            for pid in members():
+                with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+                    _signal(pid, number)
 
     def be_still(self) -> None:
         """Kill every process; nothing of them runs when this returns, but they may be there yet.
@@ -124,9 +125,12 @@ class Population:
                 self._count_last(pid)
         self.signal_all(signal.SIGKILL)
         deadline = time.monotonic() + END_S_MAX
-        while not all(map(_is_past_running, self._members())):
+        before = self._members() if os.getpid() == 1 else None  # else a fork can outrun one look
+        while (members := self._members()) != before or not all(map(_is_past_running, members)):
             if time.monotonic() > deadline:
                 raise StepError("processes of the run could not be ended")
+            before = members
+            self.signal_all(signal.SIGKILL)
             time.sleep(0.0001)
 
     def _count_last(self, pid: int) -> None:
@@ -145,7 +149,7 @@ class Population:
         Raises:
             StepError: one may not be traced, or does not stop: it may run.
         """
-        self._ptrace_stop.stop(self._members, self._await_child)
+        self._ptrace_stop.stop(self._listed_members, self._members, self._await_child)
 
     def continue_all(self) -> None:
         """Let all go on; what stood still of itself stands still."""
@@ -172,6 +176,14 @@ class Population:
         if select.select([self._wakeup], [], [], NEWS_S_MAX)[0]:
             return bool(os.read(self._wakeup, 4096))
         return False
+
+    def _listed_members(self) -> Iterator[int]:
+        """Those that a look through all processes would come too late for, as they fork and exit.
+
+        None are needed as pid 1, where there is nothing else to look through.
+        """
+        me = os.getpid()
+        return iter(()) if me == 1 else proc.listed_descendants(me)
 
     def _members(self) -> list[int]:
         """Every process but this one."""

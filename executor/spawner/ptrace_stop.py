@@ -11,7 +11,7 @@ import errno
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from resource import struct_rusage
 
 from . import proc
@@ -43,10 +43,16 @@ class PtraceStop:
         self._is_helped = False
         self._lock = threading.Lock()
 
-    def stop(self, members: Callable[[], list[int]], rest: Callable[[], bool]) -> None:
+    def stop(
+        self,
+        listed: Callable[[], Iterator[int]],
+        members: Callable[[], list[int]],
+        rest: Callable[[], bool],
+    ) -> None:
         """Stop all threads of these processes, until two looks find the same and nothing new.
 
-        `rest` waits for news of the kernel, but not for long; whether there may be some.
+        `listed` finds some members sooner, before they have forked and exited. `rest` waits
+        for news of the kernel, but not for long; whether there may be some.
 
         Raises:
             StepError: something may not be traced, or does not stop.
@@ -56,14 +62,21 @@ class PtraceStop:
         seen: set[int] | None = None
         with contextlib.ExitStack() as stack:
             while True:
-                is_quiet = not self._take_news()
+                is_quiet, count = not self._take_news(), len(self._stopped)
                 before, seen = seen, self._look(members(), stack)
                 if seen is not None and seen == before and is_quiet:
                     return
                 if time.monotonic() > deadline:
                     raise StepError("a process does not stop")
-                while self._awaited and rest():
-                    self._take_news()
+                self._await_stops(rest)
+                is_outrun = seen is None or before is not None
+                if is_outrun and len(self._stopped) <= count:  # all had forked and exited
+                    self._look(listed(), stack)
+                    self._await_stops(rest)
+
+    def _await_stops(self, rest: Callable[[], bool]) -> None:
+        while self._awaited and rest():
+            self._take_news()
 
     def release(self) -> None:
         """Let all go on, with the signals that have come meanwhile."""
@@ -106,7 +119,7 @@ class PtraceStop:
         else:  # it could stop only now, after its child of a vfork
             ptrace(PTRACE_DETACH, thread, signal)
 
-    def _look(self, members: list[int], stack: contextlib.ExitStack) -> set[int] | None:
+    def _look(self, members: Iterable[int], stack: contextlib.ExitStack) -> set[int] | None:
         """All threads, if none can do anything any more. What can is interrupted."""
         seen, is_still = set(), True
         self._awaited.clear()

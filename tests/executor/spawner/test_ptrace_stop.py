@@ -189,6 +189,27 @@ def test_nothing_moves_until_it_may_go_on(name, tmp_path):
     assert run(f"CODE = {code!r}\n{ROUNDS}", tmp_path / "written")
 
 
+@pytest.mark.parametrize("call", ["stop_all", "be_still", "end_all"])
+def test_a_chain_of_forks_does_not_outrun_the_look_through_a_crowded_machine(call, tmp_path):
+    code = f"""
+start(CODE)
+until_it_writes()
+look = population._members
+def look_for_long():
+    members = look()
+    time.sleep(0.02)
+    return members
+population._members = look_for_long
+population.{call}()
+for _ in population.reap():
+    pass
+population._members = look
+print(json.dumps(lasts(0.05)))
+"""
+    code = f"CODE = {RESTLESS['a chain of forks']!r}\n{code}"
+    assert run(code, tmp_path / "written")
+
+
 def test_a_signal_to_stop_is_undone_by_a_timer(tmp_path):
     """The control: why signals do not do."""
     code = """
