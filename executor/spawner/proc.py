@@ -41,7 +41,8 @@ def threads(pid: int) -> list[int]:
 def listed_descendants(pid: int) -> Iterator[int]:
     """Processes below `pid` by the kernel's lists of children, the youngest children first.
 
-    Each comes sooner than by `descendants`. While others end, one can be missing; some kernels keep no lists: proc_pid_task_children(5).
+    Each comes sooner than by `descendants`. While others end, one can be missing; some kernels
+    keep no lists: proc_pid_task_children(5).
     """
     found = _listed_children(pid)
     while found:
