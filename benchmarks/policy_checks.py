@@ -25,7 +25,8 @@ from typing import NamedTuple
 import policy
 from benchmarks.mutations import Program, mutate
 from benchmarks.policy import rules
-from policy.judging import TOO_LARGE, in_time, not_judged
+from policy.judging import in_time
+from policy.undecided import TOO_LARGE, not_judged
 from runtimes import LANGUAGES
 
 WALL_S = 30  # by the clock: the deadline has failed

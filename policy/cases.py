@@ -7,9 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from policy.judging import Report, in_time, judge
+from policy.judging import in_time, judge
 from policy.load import load_file
 from policy.model import RuleFileError, Subject, Surface, Verdict
+from policy.undecided import Report
 
 _ESCAPES = {"\\": "\\", "n": "\n", "t": "\t", "r": "\r"}
 _TAG = re.compile(r"\[([^\]]+)\]")

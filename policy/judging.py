@@ -14,11 +14,9 @@ from policy.matching import FileFacts
 from policy.model import Subject, Verdict
 from policy.rules import Rules
 from policy.script_texts import script_texts
+from policy.undecided import TOO_LARGE, Report, not_judged
 
 T = TypeVar("T")
-TOO_LARGE = "it is too large to be understood in the time for a verdict; run less at once"
-
-Report = Callable[[Exception], str]  # tells who can mend a defect, and gives a sentence on it
 
 
 def judge(
@@ -71,8 +69,3 @@ def in_time(
         if len(results) < len(rest):
             judged.append(deny_undecided(rest[len(results)].code, rules, TOO_LARGE))
     return judged
-
-
-def not_judged(report: str) -> str:
-    """Why a verdict is the strictest rule's where one was raised instead."""
-    return f"it could not be judged: {' '.join(report.split())}"

@@ -12,7 +12,6 @@ from base.plain_files import read_plain
 from policy import trust
 from policy.claude import Anchors, parse_rule
 from policy.claude_settings import entries_of, read_settings, warnings_of
-from policy.decide import matches_of
 from policy.model import Decision, RuleFileError, RuleSource, Subject
 from policy.name_patterns import SPECIAL
 from policy.paths import is_below, lies_in
@@ -233,6 +232,8 @@ def _behind_links(rule: Rule, anchor: str, real_path: Callable[[str], str]) -> I
 
 
 def _try_example(example: str, expected: bool, group: tuple[Rule, ...], anchors: Anchors) -> None:
+    from policy.decide import matches_of  # noqa: PLC0415 - a run does without, but for examples
+
     source = group[0].source
     subject = Subject("shell", example, anchors.current, anchors.current, anchors.home,
                       surface="agent_shell")  # fmt: skip

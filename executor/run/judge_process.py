@@ -8,28 +8,12 @@ from __future__ import annotations
 import pickle
 import socket
 import traceback
-from collections.abc import Collection
-from typing import NamedTuple
 
+from executor.run.judge_messages import Defect, JudgeRequest
 from policy.deadline import SECONDS, confine, limit, take_frame, to_frame
 from policy.judging import judge
-from policy.model import Subject, Verdict
+from policy.model import Verdict
 from policy.rules import Rules
-
-
-class JudgeRequest(NamedTuple):
-    """What `judge` takes; without rules those of the question before hold."""
-
-    subject: Subject
-    rules: Rules | None
-    tools: Collection[str] | None
-
-
-class Defect(NamedTuple):
-    """What was raised instead of a verdict, by its name and with its story."""
-
-    name: str
-    story: str
 
 
 def serve(descriptor: int) -> None:

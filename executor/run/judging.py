@@ -9,12 +9,11 @@ from collections.abc import AsyncIterator, Collection
 import trio
 
 from executor.instance.child_processes import JUDGE, ChildProcess, take
-from executor.run.judge_process import Defect, JudgeRequest
+from executor.run.judge_messages import Defect, JudgeRequest
 from policy.deadline import WALL_SECONDS, take_frame, to_frame
-from policy.decide import deny_undecided
-from policy.judging import TOO_LARGE, Report, not_judged
 from policy.model import Subject, Verdict
 from policy.rules import Rules
+from policy.undecided import TOO_LARGE, Report, not_judged
 
 JUDGES_MAX = 2  # so that one program that takes long holds up no other
 RECEIVE_BYTES = 1 << 16
@@ -42,7 +41,7 @@ class Judges:
             try:
                 judge, answer = await self._idle_judge(), None
             except (OSError, RuntimeError) as error:  # no process, or no thread, is to be had
-                return deny_undecided(subject.code, rules, not_judged(self._report(error)))
+                return _deny(subject, rules, not_judged(self._report(error)))
             try:
                 with trio.move_on_after(WALL_SECONDS):
                     answer = await judge.ask(subject, rules, tools)
@@ -60,7 +59,7 @@ class Judges:
         why = TOO_LARGE
         if answer is not None:
             why = not_judged(self._report(JudgingError(answer)))
-        return deny_undecided(subject.code, rules, why)
+        return _deny(subject, rules, why)
 
     async def _idle_judge(self) -> _Judge:
         """One that can be asked: nothing it was asked has ended it, but something else may have."""
@@ -80,6 +79,12 @@ class Judges:
         """End all of them."""
         while self._idle:
             await self._idle.pop().end()
+
+
+def _deny(subject: Subject, rules: Rules, why: str) -> Verdict:
+    from policy.decide import deny_undecided  # noqa: PLC0415 - else only the judges load it
+
+    return deny_undecided(subject.code, rules, why)
 
 
 class _Judge:

@@ -23,9 +23,9 @@ from policy import (
     messages,
 )
 from policy.claude import Anchors, parse_rule
-from policy.judging import TOO_LARGE
 from policy.model import Match, Redirect
 from policy.rules import DEFAULT_RULES, RedirectTo, Rule
+from policy.undecided import TOO_LARGE
 
 ANCHORS = Anchors("/home/u", "/w", "/w")
 FILE = ".claude/settings.json"

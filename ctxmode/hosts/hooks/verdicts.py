@@ -16,10 +16,10 @@ from ctxmode.hosts.hooks.rulings import Ground
 from ctxmode.hosts.hooks.tool_names import OWN_TOOLS
 from policy.decide import deny_undecided
 from policy.folders import Folders
-from policy.judging import TOO_LARGE, not_judged
 from policy.messages import fit
 from policy.model import Decision, Verdict
 from policy.rules import Rules
+from policy.undecided import TOO_LARGE, not_judged
 
 TYPED_INTO = (
     "what is typed into it later is not told to hooks: give its commands in the call, as in bash -c"
