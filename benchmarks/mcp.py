@@ -1,9 +1,9 @@
 """What the protocol adds to a run: `python -m benchmarks.mcp [--rounds N] [--json]`.
 
 A server answers calls of `ctx_execute` over its pipe, in turn with runs of the same command line
-through an executor of this process, and with calls of a server that is nothing but the protocol's
-library, its own transport and a tool that does nothing: what no server can be faster than that uses
-them. What the idle server holds in memory is told, too.
+through an executor of this process that asks the same rules, and with calls of a server that is
+nothing but the protocol's library, its own transport and a tool that does nothing: what no server
+can be faster than that uses them. What the idle server holds in memory is told, too.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ async def measure(rounds: int) -> Report:
     nothing: list[float] = []
     direct: list[float] = []
     with server("-m", "ctxmode", "serve") as client, server("-c", NOTHING) as bare:
-        async with opened() as executor:
+        async with opened(has_rules=True) as executor:
             for _ in range(rounds + WARM_UP):
                 ours.append(client.call("ctx_execute", language="shell", code="true"))
                 nothing.append(bare.call("nothing"))
@@ -128,7 +128,7 @@ async def measure(rounds: int) -> Report:
         time.sleep(IDLE_S)
         report.figures = {"idle_server_resident_mib": client.resident_mib()}
     run = summary(direct[WARM_UP:])
-    report.add(Row("ctx_execute", summary(ours[WARM_UP:]), run, bar_ms=3))
+    report.add(Row("ctx_execute", summary(ours[WARM_UP:]), run, bar_ms=1))
     report.add(Row("a tool that does nothing", summary(nothing[WARM_UP:])))
     report.notes = (
         f"{rounds} calls, in turn with the same run through an executor, and with an empty call",

@@ -12,8 +12,10 @@ import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
+from ctxmode.config.rules import load
 from executor import LocalEngine, open_engine
 
 
@@ -115,12 +117,16 @@ def show(report: Report, *, as_json: bool) -> None:
 
 
 @asynccontextmanager
-async def opened() -> AsyncIterator[LocalEngine]:
-    """An executor for an empty project, with nothing remembered."""
+async def opened(*, has_rules: bool = False) -> AsyncIterator[LocalEngine]:
+    """An executor for an empty project, with nothing remembered; with the rules that hold there,
+    or without any."""
     with tempfile.TemporaryDirectory(prefix="ctxmode-bench-") as folder:
         project = Path(folder, "project")
         project.mkdir()
         async with open_engine(
-            project=project, state_dir=Path(folder, "state"), rules=None, home=Path.home()
+            project=project,
+            state_dir=Path(folder, "state"),
+            rules=partial(load, project, Path.home()) if has_rules else None,
+            home=Path.home(),
         ) as executor:
             yield executor
