@@ -15,7 +15,7 @@ BYTES_MAX = 1024 * 1024
 USER_FILE = Path("ctxmode") / "config.toml"  # below the user's configuration folder
 PROJECT_FILE = Path(".ctxmode") / "config.toml"
 _HEADER = re.compile(r"\s*+\[\[?([^\]\[=,{}]++)\]\]?\s*+(?:#.*)?$")
-_KEY = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_.-])++)\s*=""")
+_KEY = re.compile(r"""\s*((?>(?:"[^"]*"|'[^']*'|[A-Za-z0-9_.-]++)+))\s*=""")
 _PART = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^.]+))""")
 _POSITION = re.compile(r"\s*\(at line (\d+), column \d+\)")
 

@@ -16,16 +16,16 @@ _LEVELS = 6
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
 _NESTED = rb"(?!)"
 for _ in range(_LEVELS):
-    _NESTED = rb'[\[{](?:[^"\[\]{}]++|' + _STRING + rb"|" + _NESTED + rb")*+[\]}]"
+    _NESTED = rb'[\[{](?>(?:[^"\[\]{}]++|' + _STRING + rb"|" + _NESTED + rb")*)[\]}]"
 _CONTAINER = re.compile(_NESTED, re.DOTALL)
 
 _IDENTIFYING = (
     rb'[^",\[\]{}]*+"(?:' + b"|".join(IDENTITY) + rb')"'
-    rb'(?:[^",\[\]{}]++|' + _STRING + rb")*+(?=[,\]}])"
+    rb'(?>(?:[^",\[\]{}]++|' + _STRING + rb")*)(?=[,\]}])"
 )
 _NEXT_IDENTIFYING = re.compile(
-    rb"(?:(?!" + _IDENTIFYING + rb")"
-    rb'(?:[^",\[\]{}]++|' + _STRING + rb"|" + _NESTED + rb")*+,)*+"
+    rb"(?>(?:(?!" + _IDENTIFYING + rb")"
+    rb'(?>(?:[^",\[\]{}]++|' + _STRING + rb"|" + _NESTED + rb")*),)*)"
     rb"(" + _IDENTIFYING + rb")",
     re.DOTALL,
 )

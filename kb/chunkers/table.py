@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kb.chunks import TARGET_BYTES, Mark
 
-_ROW = re.compile(rb"(?:[^\"\n]++|\"(?:[^\"]|\"\"){0,3000}+\"|\")*+\n?")
+_ROW = re.compile(rb"(?>(?:[^\"\n]++|\"(?:[^\"]|\"\"){0,3000}+\"|\")*)\n?")
 _FIELD = re.compile(rb"\"([^\"\n]{0,60})|([^,;\t\r\n]{0,60})")
 _SEPARATOR = re.compile(rb"[,;\t]")
 _MAX_COLUMNS = 64

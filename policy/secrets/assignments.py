@@ -45,7 +45,8 @@ _NO_VALUES = frozenset(
 )
 # A path: an absolute one of at least two parts, or one from a folder that is named.
 _PATH = re.compile(
-    rb"(?:~[\w.-]{0,40}|\.{1,2}|[A-Za-z]:|file:)?(?:[/\\]{1,2}[\w .@+%~:,-]{1,255}){1,64}+[/\\]?\Z"
+    rb"(?:~[\w.-]{0,40}|\.{1,2}|[A-Za-z]:|file:)?"
+    rb"(?>(?:[/\\]{1,2}[\w .@+%~:,-]{1,255}){1,64})[/\\]?\Z"
 )
 _FILE = re.compile(
     rb"[\w./~@+-]{1,200}\.(?:pem|key|crt|cer|json|ya?ml|toml|txt|cfg|conf|ini|env|p12|jks|pub|asc"
@@ -57,10 +58,10 @@ _VERSION = re.compile(
     rb"[.-]?[0-9]{0,4})?\Z"
 )
 # Words, with a short number behind one: `db-creds-v2`, `variable123`, `ServiceAccount2`.
-_NUMBERED = rb"(?:[A-Z]?[a-z]{1,24}|[A-Z]{1,24}){1,8}+(?:v?[0-9]{1,4})?|v?[0-9]{1,4}"
+_NUMBERED = rb"(?>(?:[A-Z]?[a-z]{1,24}|[A-Z]{1,24}){1,8})(?:v?[0-9]{1,4})?|v?[0-9]{1,4}"
 _WORDS = re.compile(
-    rb"(?:(?:[A-Z]?[a-z]{2,24}|[A-Z]{2,24}){1,8}+(?:v?[0-9]{1,4})?|v?[0-9]{1,4})"
-    rb"(?:[-_./: ](?:" + _NUMBERED + rb")){0,12}+\Z"
+    rb"(?:(?>(?:[A-Z]?[a-z]{2,24}|[A-Z]{2,24}){1,8})(?:v?[0-9]{1,4})?|v?[0-9]{1,4})"
+    rb"(?>(?:[-_./: ](?:" + _NUMBERED + rb")){0,12})\Z"
 )
 _MIXED_BYTES_MIN = 8
 _NEIGHBOUR = re.compile(

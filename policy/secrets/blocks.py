@@ -15,7 +15,7 @@ _BETWEEN = rb"""(?:[\s"'+,>#*|\\/;]|(?<=\\)[nrt]){1,80}"""
 _HEADERS = rb"(?:" + _BETWEEN + rb"[A-Z][A-Za-z-]{1,30}:[^\r\n\\]{0,200}){0,8}"
 _KEY = re.compile(
     _ARMOUR + _HEADERS + rb"(?P<body>" + _BETWEEN + rb"[A-Za-z0-9+/=]{32,}+"
-    rb"(?:" + _BETWEEN + rb"[A-Za-z0-9+/=]{24,}+)*+"
+    rb"(?>(?:" + _BETWEEN + rb"[A-Za-z0-9+/=]{24,}+)*)"
     rb"(?:" + _BETWEEN + rb"[A-Za-z0-9+/=]{1,200}+(?=" + _BETWEEN + rb"-----END |"
     + _BETWEEN + rb"=[A-Za-z0-9+/]{4}))?"
     rb"(?:" + _BETWEEN + rb"=[A-Za-z0-9+/]{4})?)"

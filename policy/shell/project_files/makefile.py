@@ -23,7 +23,7 @@ _ASSIGNMENT = re.compile(
 )
 _DEFINE = re.compile(r"\s*(?:override\s+)?define\s+([\w.-]+)")
 # `$(name)`, `${name}`, `$x` and `$$`, with brackets up to four deep.
-_DEEP = r"(?:[^(){}]++|[({]@[)}])*+"
+_DEEP = r"(?>(?:[^(){}]++|[({]@[)}])*)"
 _INSIDE = _DEEP.replace("@", _DEEP.replace("@", _DEEP.replace("@", r"[^(){}]*+")))
 _REFERENCE = re.compile(rf"\$(?:[({{]({_INSIDE})[)}}]|(.))", re.DOTALL)
 

@@ -12,13 +12,13 @@ from typing import Any
 DEPTH_MAX = 64
 FLOW_LINES_MAX = 64  # lines that a list or a table in brackets goes on for
 _KEY = re.compile(
-    r"""(?:"([^"]*+)"|'([^']*+)'|([^"'\[{#&*!|>@`\s][^:]*+(?::(?!\s|$)[^:]*+)*+))\s*+:(?=\s|$)"""
+    r"""(?:"([^"]*+)"|'([^']*+)'|([^"'\[{#&*!|>@`\s](?>[^:]*(?::(?!\s|$)[^:]*)*)))\s*+:(?=\s|$)"""
 )
 _TAG = re.compile(r"\s*(?:[&!]\S*\s*)*")
 _QUOTED = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*+)"|'((?:[^']|'')*+)')""")
 _FLOW = re.compile(
     r"""("(?:[^"\\]|\\.?)*+(?:"|\Z)|[\[\]{},]|\s+)|'((?:[^']|'')*+)(?:'|\Z)|(:)(?=\s)|"""
-    r"""((?:[^\[\]{},:\s"']|:(?!\s)|[ \t]+(?![\[\]{},:\s]))++)"""
+    r"""((?>(?:[^\[\]{},:\s"']++|:(?!\s)|[ \t]+(?![\[\]{},:\s]))+))"""
 )
 Lines = list[tuple[int, str]]  # indentation and text, the next one last
 
