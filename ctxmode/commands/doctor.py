@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict, replace
 from functools import partial
 
@@ -95,18 +94,18 @@ def _diagnosis(args: argparse.Namespace) -> Diagnosis:
             diagnosed = with_app(
                 args, partial(App.doctor, refresh=args.refresh, on_progress=on_progress)
             )
-        return replace(diagnosed, notices=(*diagnosed.notices, *_of_hosts(args)))
+        return replace(diagnosed, notices=(*diagnosed.notices, *_list_waiting_hooks(args)))
     except ContextModeError as error:
         return launch.run(partial(diagnose_closed, load_config(args.project), error))
 
 
-def _of_hosts(args: argparse.Namespace) -> Iterator[str]:
-    """What hosts that are set up leave undone: Codex passes over hooks that nobody reviewed."""
-    from ctxmode.hosts.setup import codex_review, target  # noqa: PLC0415 - with the hosts' table
+def _list_waiting_hooks(args: argparse.Namespace) -> list[str]:
+    """List what a person has to review: Codex passes over hooks until then."""
+    from ctxmode.hosts.setup import codex_review, hosts  # noqa: PLC0415 - with the hosts' table
+    from ctxmode.hosts.setup.target import Target  # noqa: PLC0415
 
     config = load_config(args.project)
-    for scope in ("user", "project"):
-        there = target.Target(scope, config.home, config.project, (), config.config_home)
-        said = codex_review.describe_review(there)
-        if "passes over" in said:
-            yield said
+    targets = (
+        Target(scope, config.home, config.project, (), config.config_home) for scope in hosts.SCOPES
+    )
+    return list(filter(None, map(codex_review.describe_waiting, targets)))

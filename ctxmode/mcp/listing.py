@@ -15,7 +15,8 @@ from ctxmode.mcp import protocol
 from ctxmode.mcp.readers import reads_text_only
 
 FILE = Path(__file__).with_name("tool_list.json")
-_HANDSHAKE_ONLY = ("initialize", "ping", "logging/setLevel")
+_HANDSHAKE_ONLY = ("ping", "logging/setLevel")
+_STATELESS_ONLY = ("server/discover",)
 
 
 def answer(
@@ -29,10 +30,7 @@ def answer(
     if method == "initialize":
         return protocol.describe_server(envelope.revision)
     is_stateless = envelope.revision in protocol.STATELESS_REVISIONS
-    if is_stateless is (method in _HANDSHAKE_ONLY) and method in (
-        *_HANDSHAKE_ONLY,
-        "server/discover",
-    ):
+    if method in (_HANDSHAKE_ONLY if is_stateless else _STATELESS_ONLY):
         raise protocol.ProtocolError(protocol.METHOD_NOT_FOUND, "Method not found", method)
     if method == "server/discover":
         return protocol.discover()

@@ -206,6 +206,13 @@ def test_what_a_project_may_not_grant_is_told_by_run_and_doctor(place):
     assert "additionalDirectories is Claude Code's own" in of_rules
 
 
+def test_doctor_tells_of_hooks_that_codex_passes_over(place):
+    assert json.loads(place.run("doctor", "--json").stdout)["notices"] == []
+    place.run("setup", "codex", "--user")
+    (notice,) = json.loads(place.run("doctor", "--json").stdout)["notices"]
+    assert notice.startswith("Codex passes over 6 of 6 hooks until you have reviewed them")
+
+
 def test_nothing_is_counted_before_a_tool_is_called(place):
     assert place.run("stats").stdout.startswith(b"No tool was called in this project yet.\n")
     counted = json.loads(place.run("stats", "--json").stdout)

@@ -1,4 +1,4 @@
-"""What hosts call their tools and their arguments, and which tools are ours."""
+"""What hosts call their tools and their arguments."""
 
 from __future__ import annotations
 
@@ -11,12 +11,6 @@ from ctxmode.hosts.hooks.calls import CallKind, ToolCall
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
-
-# Ours, so that a rule's redirect can be told from one to a tool that no server here has.
-OWN_TOOLS = _words(
-    """ctx_execute ctx_execute_file ctx_background ctx_batch_execute ctx_index ctx_search ctx_purge
-    ctx_stats ctx_doctor ctx_fetch_and_index ctx_changes"""
-)
 
 # By kind: tools as Claude Code, Codex, Gemini CLI, Cursor, both Copilots and OpenCode name them,
 # in lower case, and the arguments that say what they are about.
@@ -108,7 +102,7 @@ def tool_call(
         (g for key in ("workdir", "cwd", "dir_path") if _is_text(g := given.get(key))), ""
     )
     where = f"{cwd.rstrip('/')}/{folder}" if folder and cwd and folder[0] != "/" else folder or cwd
-    whole = not _is_part(given) and not all(map(_is_part, _listed(given) or [given]))
+    whole = not _is_part(given) and not all(map(_is_part, _list_files(given) or [given]))
     edits = tuple(_edits_within(values)) if kind == "command" else ()
     return ToolCall(kind, name, values, where, whole, has_our_tools, given, edits)
 
@@ -184,7 +178,7 @@ def _items(value: object) -> list[Any]:
     return [] if value is None else [value]
 
 
-def _listed(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _list_files(given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The files that a call names with their lines, one object each."""
     items = [item for key in ("files", "operations") for item in _items(given.get(key))]
     return [item for item in items if _is_object(item)]

@@ -13,7 +13,7 @@ import policy
 from ctxmode.config.rules import load as load_rules
 from ctxmode.hosts.hooks.calls import PASS, Ruling, ToolCall
 from ctxmode.hosts.hooks.rulings import Ground
-from ctxmode.hosts.hooks.tool_names import OWN_TOOLS
+from ctxmode.mcp.tools import NAMES as OWN_TOOLS
 from policy.decide import deny_undecided
 from policy.folders import Folders
 from policy.messages import fit

@@ -24,21 +24,34 @@ _SECONDS = {"SessionEnd": 1}  # for others 600, where a hook names none
 
 def describe_review(target: Target) -> str:
     """Say whether Codex runs our hooks; empty where none is registered, or no file can be read."""
-    try:
-        hooks = list(_hashes(target))
-        trusted = _trusted(target)
-    except (ContextModeError, ValueError, TypeError, AttributeError, RecursionError):
+    count, waiting = _count_hooks(target)
+    if count and not waiting:
+        return f"Codex runs all {count} hooks: they have been reviewed."
+    return describe_waiting(target)
+
+
+def describe_waiting(target: Target) -> str:
+    """Say how many of our hooks Codex passes over; empty where it runs all that are registered."""
+    count, waiting = _count_hooks(target)
+    if not waiting:
         return ""
-    waiting = [key for key, value in hooks if trusted.get(key) != value]
-    if waiting:
-        return (
-            f"Codex passes over {len(waiting)} of {len(hooks)} hooks until you have reviewed them: "
-            "type /hooks in it."
-        )
-    return f"Codex runs all {len(hooks)} hooks: they have been reviewed." if hooks else ""
+    return (
+        f"Codex passes over {waiting} of {count} hooks until you have reviewed them: "
+        "type /hooks in it."
+    )
 
 
-def _hashes(target: Target) -> Iterator[tuple[str, str]]:
+def _count_hooks(target: Target) -> tuple[int, int]:
+    """How many hooks of ours are registered, and how many of them wait for a review."""
+    try:
+        hooks = list(_hash_hooks(target))
+        trusted = _load_trusted(target)
+    except (ContextModeError, ValueError, TypeError, AttributeError, RecursionError):
+        return 0, 0
+    return len(hooks), sum(trusted.get(key) != value for key, value in hooks)
+
+
+def _hash_hooks(target: Target) -> Iterator[tuple[str, str]]:
     """The key of each hook of ours, and its hash as it is now."""
     host = BY_NAME["codex"]
     places = host.hooks.places if host.hooks else host.servers
@@ -60,7 +73,7 @@ def _hash(label: str, group: Mapping[str, Any], hook: Mapping[str, Any], seconds
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def _trusted(target: Target) -> dict[str, str]:
+def _load_trusted(target: Target) -> dict[str, str]:
     """What a person has reviewed and not switched off; a project's hooks are in their file, too."""
     home = Target("user", target.home, target.project, ())
     text = read(home.path(BY_NAME["codex"].servers.user)) or ""

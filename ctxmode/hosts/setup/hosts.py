@@ -157,13 +157,13 @@ def _zed(command: Command) -> dict[str, Any]:
     return {"source": "custom", **_words(command), "env": {}}
 
 
-def _grouped(line: str, tools: str) -> Mapping[str, Any]:
+def _group(line: str, tools: str) -> Mapping[str, Any]:
     """Claude Code's form, which others took over: a matcher and a list of commands."""
-    return {**_matched(tools), "hooks": [{"type": "command", "command": line}]}
+    return {**_match_tools(tools), "hooks": [{"type": "command", "command": line}]}
 
 
 def _plain(line: str, tools: str) -> Mapping[str, Any]:
-    return {**_matched(tools), "command": line}
+    return {**_match_tools(tools), "command": line}
 
 
 def _in_skills(user: str, project: str) -> Places:
@@ -171,12 +171,12 @@ def _in_skills(user: str, project: str) -> Places:
     return Places(f"{user}/{SKILL}", f"{project}/{SKILL}")
 
 
-def _shown(line: str, tools: str) -> Mapping[str, Any]:
+def _show_output(line: str, tools: str) -> Mapping[str, Any]:
     del tools
     return {"command": line, "show_output": True}
 
 
-def _matched(tools: str) -> Mapping[str, Any]:
+def _match_tools(tools: str) -> Mapping[str, Any]:
     return {"matcher": tools} if tools else {}
 
 
@@ -219,7 +219,7 @@ HOSTS = (
         "claude-code", "Claude Code", Places("~/.claude.json", ".mcp.json"), _MCP, _stdio,
         Hooks(
             Places("~/.claude/settings.json", ".claude/settings.json"),
-            _grouped, _CLAUDE_TOOLS,
+            _group, _CLAUDE_TOOLS,
         ),
         skill=_in_skills("~/.claude", ".claude"),
         source="code.claude.com/docs: mcp, hooks, skills",
@@ -231,7 +231,7 @@ HOSTS = (
         ("mcp_servers", SERVER_NAME), _codex,
         Hooks(
             Places("~/.codex/hooks.json", ".codex/hooks.json"),
-            _grouped, _CODEX_TOOLS,
+            _group, _CODEX_TOOLS,
         ),
         source="developers.openai.com/codex: mcp, hooks",
         known=Known("2026-11-23", "0.169.0"),
@@ -241,7 +241,7 @@ HOSTS = (
         _MCP, _words,
         Hooks(
             Places("~/.gemini/settings.json", ".gemini/settings.json"),
-            _grouped, _GEMINI_TOOLS,
+            _group, _GEMINI_TOOLS,
         ),
         skill=_in_skills("~/.gemini", ".gemini"),
         extension="~/.gemini/extensions/context-mode/gemini-extension.json",
@@ -284,7 +284,7 @@ HOSTS = (
     ),
     Host(
         "windsurf", "Windsurf", Places("~/.codeium/windsurf/mcp_config.json"), _MCP, _words,
-        Hooks(Places("~/.codeium/windsurf/hooks.json"), _shown),
+        Hooks(Places("~/.codeium/windsurf/hooks.json"), _show_output),
         rules=Places("~/.codeium/windsurf/memories/global_rules.md", "AGENTS.md"),
         source="docs.windsurf.com: mcp, cascade hooks, memories and rules",
     ),
@@ -302,7 +302,7 @@ HOSTS = (
     Host(
         "qwen-code", "Qwen Code", Places("~/.qwen/settings.json", ".qwen/settings.json"), _MCP,
         _words,
-        Hooks(Places("~/.qwen/settings.json", ".qwen/settings.json"), _grouped, _QWEN_TOOLS),
+        Hooks(Places("~/.qwen/settings.json", ".qwen/settings.json"), _group, _QWEN_TOOLS),
         skill=_in_skills("~/.qwen", ".qwen"),
         extension="~/.qwen/extensions/context-mode/qwen-extension.json",
         source="package @qwen-code/qwen-code 0.24.4: docs/features/mcp.md, hooks.md",
@@ -323,21 +323,21 @@ HOSTS = (
     Host(
         "droid", "Factory Droid", Places("~/.factory/mcp.json", ".factory/mcp.json"), _MCP, _stdio,
         Hooks(
-            Places("~/.factory/settings.json", ".factory/settings.json"), _grouped, _DROID_TOOLS
+            Places("~/.factory/settings.json", ".factory/settings.json"), _group, _DROID_TOOLS
         ),
         source="docs.factory.ai: mcp, reference/hooks-reference",
         note="Droid passes over the hooks of settings.json where a hooks.json lies beside it.",
     ),
     Host(
         "qoder", "Qoder CLI", Places("~/.qoder.json", ".mcp.json"), _MCP, _words,
-        Hooks(Places("~/.qoder/settings.json", ".qoder/settings.json"), _grouped, _CLAUDE_TOOLS),
+        Hooks(Places("~/.qoder/settings.json", ".qoder/settings.json"), _group, _CLAUDE_TOOLS),
         source="docs.qoder.com: cli/using-cli, cli/hooks-reference",
     ),
     Host(
         "codebuddy", "CodeBuddy Code", Places("~/.codebuddy.json", ".mcp.json"), _MCP, _stdio,
         Hooks(
             Places("~/.codebuddy/settings.json", ".codebuddy/settings.json"),
-            _grouped, _CLAUDE_TOOLS,
+            _group, _CLAUDE_TOOLS,
         ),
         source="codebuddy.ai/docs/cli: mcp, hooks",
         note="CodeBuddy passes over hooks until you have reviewed them: type /hooks in it.",
@@ -347,7 +347,7 @@ HOSTS = (
         Places("~/.tabnine/agent/settings.json", ".tabnine/agent/settings.json"), _MCP, _words,
         Hooks(
             Places("~/.tabnine/agent/settings.json", ".tabnine/agent/settings.json"),
-            _grouped, _GEMINI_TOOLS,
+            _group, _GEMINI_TOOLS,
         ),
         source="docs.tabnine.com: mcp-server-config, tabnine-cli/features/hooks/configuration",
         note="A project's settings count once you have trusted its folder in Tabnine CLI.",

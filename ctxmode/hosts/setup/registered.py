@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from ctxmode.errors import ContextModeError
-from ctxmode.hosts.setup.hosts import HOSTS, SERVER_NAME, Host, Scope
+from ctxmode.hosts.setup.hosts import HOSTS, SCOPES, SERVER_NAME, Host
 from ctxmode.hosts.setup.json_syntax import parse
 from ctxmode.hosts.setup.target import Target, read
 from policy.toml_text import load_toml
 
 # Set for the hooks of a plug-in, which brings its own server with them.
 _PLUGIN_VARIABLES = ("CLAUDE_PLUGIN_ROOT",)
-_SCOPES: tuple[Scope, ...] = ("user", "project")
 
 
 def is_registered(adapter: str, project: str, home: str, environ: Mapping[str, str]) -> bool:
@@ -24,7 +23,7 @@ def is_registered(adapter: str, project: str, home: str, environ: Mapping[str, s
         return True
     config_home = environ.get("XDG_CONFIG_HOME")
     for host in HOSTS:
-        for scope in _SCOPES if host.adapter == adapter else ():
+        for scope in SCOPES if host.adapter == adapter else ():
             target = Target(
                 scope, Path(home), Path(project), (), Path(config_home) if config_home else None
             )

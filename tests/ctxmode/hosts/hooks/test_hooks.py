@@ -18,7 +18,7 @@ from ctxmode.config.locations import load_config
 from ctxmode.hosts.adapters import HOSTS, find_adapter, list_events
 from ctxmode.hosts.hooks import rulings, run, servers, verdicts
 from ctxmode.hosts.hooks.calls import Refusal
-from ctxmode.hosts.hooks.tool_names import OWN_TOOLS, tool_call
+from ctxmode.hosts.hooks.tool_names import tool_call
 from ctxmode.hosts.hooks.typed_shells import begins_prompt
 from ctxmode.hosts.routing import BYTES_MAX, ROUTING
 from ctxmode.hosts.setup.registered import is_registered
@@ -869,10 +869,6 @@ def test_sessions_get_the_events_that_they_need(host, purposes):
 def test_the_routing_text_is_short_and_names_tools_that_exist():
     assert len(ROUTING.encode()) <= BYTES_MAX
     assert set(re.findall(r"ctx_\w+", ROUTING)) <= set(NAMES)
-
-
-def test_the_tools_that_a_redirect_may_name_are_those_of_the_server():
-    assert set(NAMES) == OWN_TOOLS
 
 
 def test_a_script_of_the_project_counts_as_what_it_does(place, environ):
