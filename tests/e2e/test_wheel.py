@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("executor", "policy", "kb", "runtimes", "images", "base")
+ROOMS = ("executor", "memory", "policy", "kb", "runtimes", "images", "base")
 INSTALL_S_MAX = 600
 UNREACHABLE = "No matching distribution found"
 

@@ -1,4 +1,5 @@
-"""Rooms import only downwards: ctxmode > executor > policy, kb, runtimes, images > base."""
+"""Rooms import only downwards: ctxmode > executor > policy, kb, runtimes, images > base; memory is
+beside executor, and its parts import none of each other."""
 
 from __future__ import annotations
 
@@ -9,8 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 BELOW = {
-    "ctxmode": {"executor", "policy", "kb", "runtimes", "images", "base"},
+    "ctxmode": {"executor", "memory", "policy", "kb", "runtimes", "images", "base"},
     "executor": {"policy", "kb", "runtimes", "images", "base"},
+    "memory": {"base"},
     "policy": {"base"},
     "kb": {"base"},
     "runtimes": {"base"},

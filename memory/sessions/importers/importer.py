@@ -1,0 +1,51 @@
+"""What the row of a host has. Nothing here touches the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from memory.sessions.records import Record
+
+State = dict[str, Any]
+"""What a parser has to know of the lines before; it is kept as JSON between two readings, so it
+has no text of a message in it. It begins empty with each file."""
+
+ParseLine = Callable[[Mapping[str, Any], State], Iterator[Record]]
+"""Read one line's JSON object. What is unknown or malformed yields nothing; it never raises for
+the form of a value other than ValueError, KeyError, TypeError, AttributeError or IndexError, which
+count as a bad line."""
+
+
+class Ground(NamedTuple):
+    """Where transcripts are looked for. `project` is a real path; empty: those of all projects."""
+
+    home: str
+    environ: Mapping[str, str]
+    project: str = ""
+
+
+class Found(NamedTuple):
+    """One transcript. `session_id` and `folder` are what its place says; empty: its records do."""
+
+    path: str
+    session_id: str = ""
+    folder: str = ""
+
+
+class Importer(NamedTuple):
+    """One host's transcripts.
+
+    `agent` names the host in what is kept. `find` lists the transcripts that may be of the ground's
+    project; whether they are, the sessions' working directories say. A file of lines has
+    `parse_line`. Others are read as a whole when they changed: `read_file` gets the path and the
+    state of the last reading, in which it may keep how far it came.
+    `roots` are the folders that `find` looks in, to be watched.
+    """
+
+    agent: str
+    title: str
+    roots: Callable[[Ground], Iterator[str]]
+    find: Callable[[Ground], Iterator[Found]]
+    parse_line: ParseLine | None = None
+    read_file: Callable[[str, State], Iterator[Record]] | None = None
