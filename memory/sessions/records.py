@@ -105,4 +105,13 @@ class CutRecord(NamedTuple):
     group: str
 
 
-Record = SessionRecord | MessageRecord | CompactionRecord | UsageRecord | CutRecord
+class TaskRecord(NamedTuple):
+    """A task of the agent's list, by the id that the host gave it; of an empty text the earlier
+    stays."""
+
+    id: str
+    text: str = ""
+    is_open: bool = True
+
+
+Record = SessionRecord | MessageRecord | CompactionRecord | UsageRecord | CutRecord | TaskRecord

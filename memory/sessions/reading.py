@@ -1,0 +1,17 @@
+"""Reading what is kept of sessions."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from memory.sessions.events import Event
+
+
+def read_events(db: sqlite3.Connection, session_id: str) -> list[Event]:
+    """Return a session's events in order."""
+    rows = db.execute(
+        "SELECT category, text, target, state FROM event WHERE session_id = ? ORDER BY id",
+        (session_id,),
+    )
+    return [Event(*row) for row in rows]
