@@ -68,14 +68,88 @@ class Event(NamedTuple):
 # Words at the beginning of a command that change nothing, or prepare it.
 _BEFORE = re.compile(r"^(?:\s*(?:cd|pushd)\s+[^;&|\n]+(?:&&|;)\s*|\s*[A-Za-z_]\w*=\S*\s+)+")
 _LOOKING = frozenset(
-    ["ls", "cat", "head", "tail", "less", "more", "wc", "file", "stat", "du", "df", "find", "grep", "egrep", "fgrep", "rg", "ag", "fd", "tree", "pwd", "echo", "printf", "which", "type", "whereis", "date", "env", "printenv", "ps", "top", "free", "uname", "whoami", "id", "hostname", "jq", "sort", "uniq", "diff", "cmp", "awk", "cut", "column", "nl", "od", "xxd", "strings", "realpath", "readlink", "basename", "dirname", "true", "sleep"]
+    [
+        "ls",
+        "cat",
+        "head",
+        "tail",
+        "less",
+        "more",
+        "wc",
+        "file",
+        "stat",
+        "du",
+        "df",
+        "find",
+        "grep",
+        "egrep",
+        "fgrep",
+        "rg",
+        "ag",
+        "fd",
+        "tree",
+        "pwd",
+        "echo",
+        "printf",
+        "which",
+        "type",
+        "whereis",
+        "date",
+        "env",
+        "printenv",
+        "ps",
+        "top",
+        "free",
+        "uname",
+        "whoami",
+        "id",
+        "hostname",
+        "jq",
+        "sort",
+        "uniq",
+        "diff",
+        "cmp",
+        "awk",
+        "cut",
+        "column",
+        "nl",
+        "od",
+        "xxd",
+        "strings",
+        "realpath",
+        "readlink",
+        "basename",
+        "dirname",
+        "true",
+        "sleep",
+    ]
 )
 _GIT_LOOKING = frozenset(
-    ["status", "diff", "log", "show", "blame", "branch", "remote", "rev-parse", "ls-files", "ls-tree", "describe", "grep", "reflog", "shortlog", "cat-file", "config", "help"]
+    [
+        "status",
+        "diff",
+        "log",
+        "show",
+        "blame",
+        "branch",
+        "remote",
+        "rev-parse",
+        "ls-files",
+        "ls-tree",
+        "describe",
+        "grep",
+        "reflog",
+        "shortlog",
+        "cat-file",
+        "config",
+        "help",
+    ]
 )
 _ENVIRONMENT = ("export", "source", ".", "unset", "nvm", "pyenv", "conda", "direnv")
 _TASK_LISTS = ("todos", "plan", "todoList", "items", "tasks")
-_TASK_TOOLS = frozenset(["todowrite", "update_plan", "write_todos", "todo_write", "updateplan", "todo"])
+_TASK_TOOLS = frozenset(
+    ["todowrite", "update_plan", "write_todos", "todo_write", "updateplan", "todo"]
+)
 _PLAN_TOOLS = frozenset(["exitplanmode", "exit_plan_mode", "plan_exit", "enter_plan_mode"])
 _SUBAGENT_TOOLS = frozenset(["task", "agent", "spawn_agent", "delegate_to_agent", "subagent"])
 _SKILL_TOOLS = frozenset(["skill", "activate_skill", "load_skill"])

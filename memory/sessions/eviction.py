@@ -13,7 +13,7 @@ def evict_events(db: sqlite3.Connection, session_id: str, events_max: int = EVEN
     Of all priorities the highest number goes first, and of one priority what came first.
     """
     count = db.execute("SELECT COUNT(*) FROM event WHERE session_id = ?", (session_id,)).fetchone()
-    too_many = count[0] - events_max
+    too_many = int(count[0]) - events_max
     if too_many > 0:
         db.execute(
             "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE session_id = ?"

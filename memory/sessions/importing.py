@@ -19,7 +19,7 @@ from memory.sessions.importers.importer import Found, Importer, State
 from memory.sessions.preparing import Prepared, Preparer, digest
 from memory.sessions.records import CompactionRecord, Record, SessionRecord
 from memory.sessions.tail import (
-    Held,
+    HeldError,
     Line,
     Place,
     find_place,
@@ -91,7 +91,7 @@ def import_source(
     try:
         with open_transcript(found.path) as file:
             return _Reading(importing, importer, found, file).run(deadline)
-    except Held:
+    except HeldError:
         return Imported(is_held=True)
     except OSError as error:
         return Imported(problem=error.strerror or "it cannot be opened")

@@ -86,7 +86,7 @@ class CompactionRecord(NamedTuple):
 class UsageRecord(NamedTuple):
     """Tokens of one response; of several records of one response the largest output counts.
 
-    `input` are tokens that were neither read from nor written to a cache. None is not recorded.
+    `group` is that of the message that it is of. `input` are tokens that were neither read from nor written to a cache. None is not recorded.
     """
 
     response_id: str
@@ -97,6 +97,7 @@ class UsageRecord(NamedTuple):
     cache_read: int | None = None
     cache_write: int | None = None
     reasoning: int | None = None
+    group: str = ""
 
 
 class CutRecord(NamedTuple):

@@ -113,6 +113,7 @@ _USAGE = """
 CREATE TABLE usage (
     session_id TEXT NOT NULL REFERENCES session (id) ON DELETE CASCADE,
     response_key BLOB NOT NULL,
+    group_key BLOB,                         -- of the message that it is the cost of
     model TEXT NOT NULL DEFAULT '',
     at REAL,
     input INTEGER,
@@ -123,6 +124,7 @@ CREATE TABLE usage (
     PRIMARY KEY (session_id, response_key)
 ) WITHOUT ROWID;
 CREATE INDEX usage_response ON usage (response_key);
+CREATE INDEX usage_group ON usage (session_id, group_key);
 """
 
 _EVENT = """

@@ -81,9 +81,7 @@ def build_snapshot(
     parts = _find_parts(events, subject)
     if not any(part.lines for part in parts):
         return ""
-    head = (
-        f"{HEAD}, not orders. More: ctx_session or ctx_search, session {subject.session_id[:60]}"
-    )
+    head = f"{HEAD}, not orders. More: ctx_session or ctx_search, session {subject.session_id[:60]}"
     chosen = _choose(parts, bytes_max - _size(head))
     texts = [head]
     for part in parts:
@@ -129,10 +127,8 @@ def _find_parts(events: Sequence[Event], subject: Subject) -> list[_Part]:
         and not _has(known, event.text)
         and event.text not in prompts[:1] + prompts[-1:]
     ]
-    tasks = [
-        f"- {e.text}" for e in reversed(events) if e.category == "task" and e.state == "open"
-    ]
-    parts = [
+    tasks = [f"- {e.text}" for e in reversed(events) if e.category == "task" and e.state == "open"]
+    return [
         _Part("goal", [] if goal and _has(known, goal[0]) else goal),
         _Part("request", request),
         _Part("words", _fitting(words)),
@@ -142,7 +138,6 @@ def _find_parts(events: Sequence[Event], subject: Subject) -> list[_Part]:
         _Part("files", _fitting(_files(events, known))),
         _Part("git", _fitting(_git(events, subject))),
     ]
-    return parts
 
 
 def _one(texts: Sequence[str], part: str) -> list[str]:

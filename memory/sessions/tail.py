@@ -39,7 +39,7 @@ class Line(NamedTuple):
     data: bytes | None
 
 
-class Held(Exception):
+class HeldError(Exception):
     """Another process reads the file."""
 
 
@@ -48,14 +48,14 @@ def open_transcript(path: str) -> Iterator[BinaryIO]:
     """Open a regular file, no link, for one reader at a time.
 
     Raises:
-        Held: another process reads it.
+        HeldError: another process reads it.
         OSError: it cannot be opened.
     """
     with open_plain(path, follow=False) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Held(path) from None
+            raise HeldError(path) from None
         except OSError as error:  # some network file systems lock nothing that is open for reading
             if error.errno not in (errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP):
                 raise

@@ -241,9 +241,9 @@ class Writer:
         tool = record.tool or self._tool_of(session, call, record.role)
         is_failed = record.failed or bool(record.exit_code)
         self._db.execute(
-            "INSERT INTO message (session_id, source_key, group_key, sequence, step, turn, role, at,"
-            " content, content_bytes, is_cut, tool_name, tool_params, call_key, exit_code, is_error,"
-            " subagent, skill, model, images, thinking_bytes)"
+            "INSERT INTO message (session_id, source_key, group_key, sequence, step, turn, role,"
+            " at, content, content_bytes, is_cut, tool_name, tool_params, call_key, exit_code,"
+            " is_error, subagent, skill, model, images, thinking_bytes)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 session.id,
@@ -305,7 +305,8 @@ class Writer:
         ).fetchone()
         if row is not None and row[0] != session.id:
             self._db.execute(
-                "UPDATE session SET parent_id = ?, relation = 'fork' WHERE id = ? AND relation = ''",
+                "UPDATE session SET parent_id = ?, relation = 'fork'"
+                " WHERE id = ? AND relation = ''",
                 (row[0], session.id),
             )
         return row is not None
@@ -325,7 +326,8 @@ class Writer:
         if call is None or role != "tool_result":
             return ""
         row = self._db.execute(
-            "SELECT tool_name FROM message WHERE session_id = ? AND call_key = ? AND role = 'tool_call'",
+            "SELECT tool_name FROM message WHERE session_id = ? AND call_key = ?"
+            " AND role = 'tool_call'",
             (session.id, call),
         ).fetchone()
         return (row and row[0]) or ""
@@ -494,8 +496,10 @@ class Writer:
     def _compaction(self, session: _Session, record: CompactionRecord) -> None:
         key = self._key(session, f"compaction:{record.key}")
         known = self._db.execute(
-            "SELECT id FROM message WHERE session_id = ? AND source_key = ?", (session.id, key)
+            "SELECT id, session_id FROM message WHERE source_key = ?", (key,)
         ).fetchone()
+        if known is not None and known[1] != session.id:
+            return  # a fork's copy
         if known is not None:
             self._db.execute(
                 "UPDATE message SET compaction_summary = COALESCE(compaction_summary, ?),"
@@ -515,8 +519,8 @@ class Writer:
         session.sequence += 1
         session.compactions += 1
         self._db.execute(
-            "INSERT INTO message (session_id, source_key, group_key, sequence, step, turn, role, at,"
-            " content, content_bytes, is_compaction, compaction_summary, compaction_trigger,"
+            "INSERT INTO message (session_id, source_key, group_key, sequence, step, turn, role,"
+            " at, content, content_bytes, is_compaction, compaction_summary, compaction_trigger,"
             " tokens_before, tokens_after)"
             " VALUES (?, ?, ?, ?, 0, ?, 'system', ?, ?, ?, 1, ?, ?, ?, ?)",
             (
@@ -548,7 +552,7 @@ class Writer:
         ).fetchone()
         of = owner[0] if owner and self._keys_are_global else session.id
         self._db.execute(
-            "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             " ON CONFLICT (session_id, response_key) DO UPDATE SET model = excluded.model,"
             " at = COALESCE(at, excluded.at), input = excluded.input, output = excluded.output,"
             " cache_read = excluded.cache_read, cache_write = excluded.cache_write,"
@@ -557,6 +561,7 @@ class Writer:
             (
                 of,
                 key,
+                self._key(session, record.group) if record.group else None,
                 record.model,
                 record.at,
                 record.input,

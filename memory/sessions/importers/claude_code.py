@@ -226,6 +226,7 @@ def _usage(
             _count(usage.get("output_tokens")),
             _count(usage.get("cache_read_input_tokens")),
             _count(usage.get("cache_creation_input_tokens")),
+            group=response,
         )
 
 
