@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterable
 
 from memory.sessions.events import CLOSED_ERROR_PRIORITY, Event, of_error
+from memory.sessions.cues import cut_bytes
 from memory.sessions.eviction import evict_events
 from memory.sessions.preparing import Prepared, digest
 from memory.sessions.records import (
@@ -21,6 +22,7 @@ from memory.sessions.records import (
     UsageRecord,
 )
 
+TITLE_BYTES_MAX = 80
 COMPACTED = "[Context compacted]"
 """The text of the message that marks a compaction."""
 
@@ -353,6 +355,8 @@ class Writer:
                 (session.id,),
             )
         for index, event in enumerate(one.events):
+            if event.category == "prompt" and session.turn == 1:
+                self._set_first_title(session, event.text)
             if event.category == "task":
                 self._task(session, event, record.at)
                 continue
@@ -363,6 +367,13 @@ class Writer:
                 of = digest((call or key).hex(), str(index))
             self._add(session, of, shown, record.at)
             self._touch(session, shown, record.at)
+
+    def _set_first_title(self, session: _Session, prompt: str) -> None:
+        """Call a session by its first prompt, until its host gives it a title."""
+        self._db.execute(
+            "UPDATE session SET title = ? WHERE id = ? AND title = ''",
+            (cut_bytes(prompt, TITLE_BYTES_MAX), session.id),
+        )
 
     def _add(self, session: _Session, key: bytes, event: Event, at: float | None) -> None:
         self._db.execute(
