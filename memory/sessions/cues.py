@@ -31,7 +31,8 @@ CUES: tuple[Cue, ...] = (
     Cue("rejected", r"\b(?:instead of|rather than)\b", "Use sqlite instead of postgres."),
     Cue(
         "rejected",
-        r"\b(?:don'?t|do not|never|not|no longer|stop|avoid)\s+(?:want|like|use|using|go with|do it)\b",
+        r"\b(?:don'?t|do not|never|not|no longer|stop|avoid)\s+"
+        r"(?:want|like|use|using|go with|do it)\b",
         "Don't use regular expressions for that.",
     ),
     Cue(
@@ -102,7 +103,7 @@ def _split(prompt: str) -> Iterator[str]:
     for line in prompt.split("\n"):
         if line.lstrip().startswith(_CODE_FENCE):
             is_code = not is_code
-        elif not is_code and not line.startswith((">", "    ", "\t")):
+        elif not is_code and not line.startswith((">", "#", "    ", "\t")):
             for sentence in _SENTENCE_END.split(_LIST_MARK.sub("", line)):
                 words = sentence.strip()
                 if len(words) > 3:

@@ -11,17 +11,24 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
 from typing import BinaryIO, NamedTuple
 
+from base.plain_files import open_plain
 from memory.sessions.database import Database
+from memory.sessions.events import Event
 from memory.sessions.gate import Gate
 from memory.sessions.importers.importer import Found, Importer, State
 from memory.sessions.preparing import Prepared, Preparer, digest
+from memory.sessions.reading import read_events
 from memory.sessions.records import CompactionRecord, Record, SessionRecord
+from memory.sessions.schema import create_tables
 from memory.sessions.tail import (
     HeldError,
     Line,
     Place,
+    find_line_start,
     find_place,
     open_transcript,
     read_lines,
@@ -33,6 +40,7 @@ BATCH_S = 0.25
 DRIFT_BYTES = 1 << 20
 """Of a file of which so much was read and no message found, the form is another than is known."""
 
+TAIL_HEAD_BYTES = 65_536
 EXCERPT_BYTES = 120
 EXPECTED_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 DRIFT = "no message was found in it: this version of the host may write another form"
@@ -113,6 +121,56 @@ def needs_reading(database: Database, found: Found) -> bool:
     if source.elsewhere and status.st_size >= source.size:
         return False
     return (source.size, source.mtime_ns) != (status.st_size, status.st_mtime_ns)
+
+
+def count_unread(database: Database, found: Found) -> int:
+    """Return how many bytes of a transcript are not read yet; 0 where it is gone."""
+    try:
+        size = os.stat(found.path, follow_symlinks=False).st_size
+    except OSError:
+        return 0
+    with database.reading() as db:
+        source = _load(db, found.path)
+    return max(size - (source.place.offset if source else 0), 0)
+
+
+def read_tail_events(
+    importing: Importing, importer: Importer, found: Found, tail_bytes: int, session_id: str
+) -> list[Event]:
+    """Read the events of a transcript's last bytes, by way of a store in memory. Its beginning is
+    parsed, too, since some hosts say only there whose it is."""
+    preparer, state = importing.make_preparer(), State()
+    prepared: list[Prepared] = []
+    if importer.parse_line is None:
+        return []
+    with open_plain(found.path, follow=False) as file:
+        size = os.fstat(file.fileno()).st_size
+        head = min(TAIL_HEAD_BYTES, max(size - tail_bytes, 0))
+        lines = chain(
+            read_lines(file, 0, head) if head else (),
+            read_lines(file, find_line_start(file, max(size - tail_bytes, 0)), size),
+        )
+        if found.session_id:
+            prepared.append(preparer.prepare(SessionRecord(found.session_id)))
+        for line in lines:
+            with suppress(*EXPECTED_ERRORS, RecursionError):
+                value = json.loads(line.data or b"")
+                prepared += map(preparer.prepare, importer.parse_line(value, state))
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        create_tables(db)
+        writer = Writer(
+            db,
+            importer.agent,
+            now=0.0,
+            home=importing.home,
+            keys_are_global=importer.keys_are_global,
+        )
+        writer.write(prepared)
+        writer.finish()
+        return read_events(db, session_id)
+    finally:
+        db.close()
 
 
 class _Reading:
@@ -261,17 +319,7 @@ class _Reading:
                 writer.resume(str(state.get("session", "")))
             writer.write(prepared)
             state["session"] = writer.finish()
-            source_id = _save(
-                db,
-                self._importer.agent,
-                found.path,
-                clean(found.path, 4096),
-                place,
-                self._status,
-                state,
-                elsewhere=self._elsewhere,
-                now=now,
-            )
+            source_id = self._save(db, place, state, now)
             for line, reason in self._bad:
                 excerpt = (line.data or b"")[:EXCERPT_BYTES].decode(errors="replace")
                 db.execute(
@@ -298,6 +346,36 @@ class _Reading:
             problem=problem,
         )
 
+    def _save(self, db: sqlite3.Connection, place: Place, state: State, now: float) -> int:
+        """Note how far the source is read; return the number of its row."""
+        row = db.execute(
+            "INSERT INTO source (path_key, agent, path, device, inode, head_bytes, head_sha256,"
+            " size, mtime_ns, offset, elsewhere, state, seen_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (path_key) DO UPDATE SET device = excluded.device,"
+            " inode = excluded.inode, head_bytes = excluded.head_bytes,"
+            " head_sha256 = excluded.head_sha256,"
+            " size = excluded.size, mtime_ns = excluded.mtime_ns, offset = excluded.offset,"
+            " elsewhere = excluded.elsewhere, state = excluded.state, seen_at = excluded.seen_at"
+            " RETURNING id",
+            (
+                digest(self._found.path),
+                self._importer.agent,
+                self._importing.gate.clean_head(self._found.path, 4096),
+                place.device,
+                place.inode,
+                place.head_bytes,
+                place.head_sha256,
+                self._status.st_size,
+                self._status.st_mtime_ns,
+                place.offset,
+                self._elsewhere,
+                json.dumps(state),
+                now,
+            ),
+        ).fetchone()
+        return int(row[0])
+
 
 def _find_drift(db: sqlite3.Connection, source_id: int, offset: int) -> str:
     row = db.execute("SELECT messages, elsewhere FROM source WHERE id = ?", (source_id,)).fetchone()
@@ -316,43 +394,3 @@ def _load(db: sqlite3.Connection, path: str) -> _Source | None:
         return None
     id_, *place, size, mtime_ns, messages, elsewhere, state = row
     return _Source(id_, Place(*place), size, mtime_ns, messages, bool(elsewhere), json.loads(state))
-
-
-def _save(  # noqa: PLR0913 - the columns of a row
-    db: sqlite3.Connection,
-    agent: str,
-    path: str,
-    shown: str,
-    place: Place,
-    status: os.stat_result,
-    state: State,
-    *,
-    elsewhere: bool,
-    now: float,
-) -> int:
-    row = db.execute(
-        "INSERT INTO source (path_key, agent, path, device, inode, head_bytes, head_sha256, size,"
-        " mtime_ns, offset, elsewhere, state, seen_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (path_key) DO UPDATE SET device = excluded.device, inode = excluded.inode,"
-        " head_bytes = excluded.head_bytes, head_sha256 = excluded.head_sha256,"
-        " size = excluded.size, mtime_ns = excluded.mtime_ns, offset = excluded.offset,"
-        " elsewhere = excluded.elsewhere, state = excluded.state, seen_at = excluded.seen_at"
-        " RETURNING id",
-        (
-            digest(path),
-            agent,
-            shown,
-            place.device,
-            place.inode,
-            place.head_bytes,
-            place.head_sha256,
-            status.st_size,
-            status.st_mtime_ns,
-            place.offset,
-            elsewhere,
-            json.dumps(state),
-            now,
-        ),
-    ).fetchone()
-    return int(row[0])

@@ -86,7 +86,8 @@ class CompactionRecord(NamedTuple):
 class UsageRecord(NamedTuple):
     """Tokens of one response; of several records of one response the largest output counts.
 
-    `group` is that of the message that it is of. `input` are tokens that were neither read from nor written to a cache. None is not recorded.
+    `group` is that of the message that it is of. `input` are tokens that were neither read from
+    nor written to a cache. None is not recorded.
     """
 
     response_id: str

@@ -14,7 +14,14 @@ from memory.sessions.database import WAIT_S, Database
 from memory.sessions.events import ParseCall
 from memory.sessions.gate import FindSecrets, Gate
 from memory.sessions.importers.importer import Found, Ground, Importer
-from memory.sessions.importing import Imported, Importing, import_source, needs_reading
+from memory.sessions.importing import (
+    Imported,
+    Importing,
+    count_unread,
+    import_source,
+    needs_reading,
+    read_tail_events,
+)
 from memory.sessions.preparing import Preparer, Switches
 from memory.sessions.reading import read_events
 from memory.sessions.records import Record
@@ -87,7 +94,7 @@ class SessionStore:
     ) -> list[Imported]:
         """Read what is new in all transcripts of some hosts, and return what became of each that
         was read."""
-        done = []
+        done: list[Imported] = []
         for importer in importers:
             for found in importer.find(ground):
                 if time.monotonic() >= deadline:
@@ -96,8 +103,20 @@ class SessionStore:
                     done.append(self.import_transcript(importer, found, deadline=deadline))
         return done
 
-    def record(self, agent: str, records: Sequence[Record], *, now: float | None = None) -> None:
-        """Write records of a host that has no transcript; the first begins the session."""
+    def count_unread(self, found: Found) -> int:
+        """Return how many bytes of a transcript are not read yet."""
+        return count_unread(self.database, found)
+
+    def record(
+        self,
+        agent: str,
+        records: Sequence[Record],
+        *,
+        now: float | None = None,
+        is_new: bool = True,
+    ) -> None:
+        """Write records that stand in no transcript. The first names the session, which begins with
+        it; without `is_new` only one that is there already is written to."""
         preparer = self._make_preparer()
         prepared = [preparer.prepare(record) for record in records]
         with self.database.writing() as db:
@@ -107,6 +126,7 @@ class SessionStore:
                 now=time.time() if now is None else now,
                 home=self._importing.home,
                 owner=self._importing.owner,
+                may_begin=is_new,
             )
             writer.write(prepared)
             writer.finish()
@@ -123,6 +143,16 @@ class SessionStore:
             ).fetchone()
         subject = Subject(session_id, row[0] if row else "", self._gate.clean(known))
         return build_snapshot(events, subject, bytes_max)
+
+    def build_tail_snapshot(
+        self, importer: Importer, found: Found, tail_bytes: int, session_id: str
+    ) -> str:
+        """Build a snapshot from what is kept and the last bytes of a transcript, of which too much
+        is unread to be imported now. Nothing is stored."""
+        with self.database.reading() as db:
+            kept = read_events(db, session_id)
+        events = read_tail_events(self._importing, importer, found, tail_bytes, session_id)
+        return build_snapshot([*kept, *events], Subject(session_id))
 
     def save_snapshot(self, session_id: str, text: str, *, trigger: str = "") -> None:
         """Keep a snapshot until it is delivered."""

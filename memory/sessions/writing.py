@@ -10,8 +10,8 @@ import sqlite3
 import zlib
 from collections.abc import Iterable
 
-from memory.sessions.events import CLOSED_ERROR_PRIORITY, Event, of_error
 from memory.sessions.cues import cut_bytes
+from memory.sessions.events import CLOSED_ERROR_PRIORITY, Event, of_error
 from memory.sessions.eviction import evict_events
 from memory.sessions.preparing import Prepared, digest
 from memory.sessions.records import (
@@ -60,7 +60,7 @@ class Writer:
     """Writes prepared records of one agent within one transaction; `finish` ends each session's
     part of it. `now` stands for the times that a transcript lacks."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what all of a transaction has in common
         self,
         db: sqlite3.Connection,
         agent: str,
@@ -70,6 +70,7 @@ class Writer:
         source_path: str = "",
         owner: str = "",
         keys_are_global: bool = False,
+        may_begin: bool = True,
     ) -> None:
         self._db = db
         self._agent = agent
@@ -78,6 +79,7 @@ class Writer:
         self._source_path = source_path
         self._owner = owner
         self._keys_are_global = keys_are_global
+        self._may_begin = may_begin
         self._open: dict[str, _Session | None] = {}
         self._current: _Session | None = None
         self.messages = 0
@@ -157,7 +159,7 @@ class Writer:
         forgotten = self._db.execute(
             "SELECT 1 FROM tombstone WHERE session_key = ?", (digest(session_id),)
         ).fetchone()
-        if forgotten:
+        if forgotten or not self._may_begin:
             return None
         self._db.execute(
             "INSERT INTO session (id, agent, host_id, owner, source_path, created_at, updated_at)"
