@@ -51,7 +51,10 @@ class Database:
                 self._db = sqlite_files.connect_read_only(path, wait_s=wait_s)
                 self.notices = (f"{path} is read-only: sessions are shown, none is recorded",)
                 return
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            except OSError as error:
+                raise StoreUnavailableError(f"{path.parent}: {error.strerror}") from error
             try:
                 self._db = _connect(path, wait_s)
             except sqlite3.DatabaseError as error:
@@ -136,7 +139,5 @@ def _translated(path: Path) -> Iterator[None]:
         yield
     except SchemaError as error:
         raise StoreUnavailableError(f"{path}: {error}") from error
-    except OSError as error:
-        raise StoreUnavailableError(f"{path}: {error.strerror}") from error
     except sqlite3.Error as error:
         raise StoreUnavailableError(f"{path}: {error}") from error

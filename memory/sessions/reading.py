@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from memory.sessions.errors import UnknownSessionError
 from memory.sessions.events import Event
 from memory.sessions.model import Message, Session, SourceStatus, Tokens, ToolUse, compute_status
-from memory.sessions.writing import unpack
+from memory.sessions.texts import unpack
 
 CANDIDATES_NAMED = 5
 TOKENS_BY = ("model", "day", "agent", "session")

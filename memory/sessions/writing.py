@@ -7,12 +7,12 @@ were evicted since. Counts change in the transaction that adds what they count.
 from __future__ import annotations
 
 import sqlite3
-import zlib
 from collections.abc import Iterable
 
-from memory.sessions.cues import cut_bytes
-from memory.sessions.events import CLOSED_ERROR_PRIORITY, Event, of_error
+from memory.sessions.compaction_writing import cut, write_compaction
+from memory.sessions.event_writing import EventWriter
 from memory.sessions.eviction import evict_events
+from memory.sessions.open_session import OpenSession
 from memory.sessions.preparing import Prepared, digest
 from memory.sessions.records import (
     CompactionRecord,
@@ -21,39 +21,9 @@ from memory.sessions.records import (
     SessionRecord,
     UsageRecord,
 )
-
-TITLE_BYTES_MAX = 80
-COMPACTED = "[Context compacted]"
-"""The text of the message that marks a compaction."""
+from memory.sessions.texts import pack
 
 _COUNTED_ROLES = ("user", "assistant", "tool_call")
-_CLOSING = ("command", "git", "look", "file_edit", "file_read")
-
-
-class _Session:
-    """What is known of a session while a transaction lasts. No dataclass: a hook loads this."""
-
-    def __init__(  # noqa: PLR0913, PLR0917 - the columns of a row
-        self,
-        id_: str,
-        folder: str,
-        sequence: int,
-        turn: int,
-        messages: int,
-        tool_calls: int,
-        compactions: int,
-        last_at: float | None,
-    ) -> None:
-        self.id = id_
-        self.folder = folder
-        self.sequence = sequence
-        self.turn = turn
-        self.messages = messages
-        self.tool_calls = tool_calls
-        self.compactions = compactions
-        self.last_at = last_at
-        self.has_usage = False
-        self.has_events = False
 
 
 class Writer:
@@ -75,13 +45,13 @@ class Writer:
         self._db = db
         self._agent = agent
         self._now = now
-        self._home = home
+        self._events = EventWriter(db, home)
         self._source_path = source_path
         self._owner = owner
         self._keys_are_global = keys_are_global
         self._may_begin = may_begin
-        self._open: dict[str, _Session | None] = {}
-        self._current: _Session | None = None
+        self._open: dict[str, OpenSession | None] = {}
+        self._current: OpenSession | None = None
         self.messages = 0
         """How many messages were new."""
 
@@ -109,10 +79,10 @@ class Writer:
             elif isinstance(record, UsageRecord):
                 self._usage(self._current, record)
             elif isinstance(record, CutRecord):
-                self._cut(self._current, record)
+                cut(self._db, self._current, self._key(self._current, record.group))
             else:
                 for event in one.events:
-                    self._task(self._current, event, self._current.last_at)
+                    self._events.write_task(self._current, event, self._current.last_at)
 
     def finish(self) -> str:
         """Bring each session's row up to date; return the id of the current one."""
@@ -155,7 +125,7 @@ class Writer:
         if session is not None:
             self._describe(session, record)
 
-    def _make(self, session_id: str, record: SessionRecord) -> _Session | None:
+    def _make(self, session_id: str, record: SessionRecord) -> OpenSession | None:
         forgotten = self._db.execute(
             "SELECT 1 FROM tombstone WHERE session_key = ?", (digest(session_id),)
         ).fetchone()
@@ -176,7 +146,7 @@ class Writer:
         )
         return self._load(session_id)
 
-    def _load(self, session_id: str) -> _Session | None:
+    def _load(self, session_id: str) -> OpenSession | None:
         if session_id in self._open:
             return self._open[session_id]
         row = self._db.execute(
@@ -186,10 +156,10 @@ class Writer:
         ).fetchone()
         if row is None:
             return None
-        self._open[session_id] = session = _Session(*row)
+        self._open[session_id] = session = OpenSession(*row)
         return session
 
-    def _describe(self, session: _Session, record: SessionRecord) -> None:
+    def _describe(self, session: OpenSession, record: SessionRecord) -> None:
         parent = f"{self._agent}:{record.parent_id}" if record.parent_id else ""
         session.folder = session.folder or record.working_directory
         self._db.execute(
@@ -227,13 +197,13 @@ class Writer:
 
     # Messages
 
-    def _message(self, session: _Session, record: MessageRecord, one: Prepared) -> None:
+    def _message(self, session: OpenSession, record: MessageRecord, one: Prepared) -> None:
         key = self._key(session, record.key)
         if self._is_known(session, key):
             if record.replaces:
                 self._replace(session, key, record, one)
             return
-        self._note_time(session, record.at)
+        session.note_time(record.at)
         if record.is_prompt:
             session.turn += 1
         group = self._key(session, record.group or record.key)
@@ -280,11 +250,13 @@ class Writer:
             (session.id, session.turn, record.at),
         )
         if record.role == "tool_result":
-            self._outcome(session, record, one, call, tool)
+            self._events.write_outcome(session, record, one, call, tool)
         else:
-            self._events(session, key, call, record, one)
+            self._events.write_events(session, key, call, record, one)
 
-    def _replace(self, session: _Session, key: bytes, record: MessageRecord, one: Prepared) -> None:
+    def _replace(
+        self, session: OpenSession, key: bytes, record: MessageRecord, one: Prepared
+    ) -> None:
         self._db.execute(
             "UPDATE message SET content = ?, content_bytes = ?, tool_params = ?, exit_code = ?,"
             " is_error = ? WHERE session_id = ? AND source_key = ?",
@@ -299,10 +271,10 @@ class Writer:
             ),
         )
 
-    def _key(self, session: _Session, key: str) -> bytes:
+    def _key(self, session: OpenSession, key: str) -> bytes:
         return digest(key) if self._keys_are_global else digest(session.id, key)
 
-    def _is_known(self, session: _Session, key: bytes) -> bool:
+    def _is_known(self, session: OpenSession, key: bytes) -> bool:
         """Tell whether a message is there; one that another session has is a copy of it."""
         row = self._db.execute(
             "SELECT session_id FROM message WHERE source_key = ?", (key,)
@@ -315,7 +287,7 @@ class Writer:
             )
         return row is not None
 
-    def _place(self, session: _Session, group: bytes) -> tuple[int, int]:
+    def _place(self, session: OpenSession, group: bytes) -> tuple[int, int]:
         """Return the sequence and the step of a group's next row."""
         row = self._db.execute(
             "SELECT sequence, MAX(step) FROM message WHERE session_id = ? AND group_key = ?",
@@ -326,7 +298,7 @@ class Writer:
         session.sequence += 1
         return session.sequence, 0
 
-    def _tool_of(self, session: _Session, call: bytes | None, role: str) -> str:
+    def _tool_of(self, session: OpenSession, call: bytes | None, role: str) -> str:
         if call is None or role != "tool_result":
             return ""
         row = self._db.execute(
@@ -336,225 +308,16 @@ class Writer:
         ).fetchone()
         return (row and row[0]) or ""
 
-    def _note_time(self, session: _Session, at: float | None) -> None:
-        if at is not None and (session.last_at is None or at > session.last_at):
-            session.last_at = at
-
     # Events
-
-    def _events(
-        self,
-        session: _Session,
-        key: bytes,
-        call: bytes | None,
-        record: MessageRecord,
-        one: Prepared,
-    ) -> None:
-        if one.is_task_list:
-            self._db.execute(
-                "UPDATE event SET state = 'closed' WHERE session_id = ? AND state = 'open'"
-                " AND category = 'task'",
-                (session.id,),
-            )
-        for index, event in enumerate(one.events):
-            if event.category == "prompt" and session.turn == 1:
-                self._set_first_title(session, event.text)
-            if event.category == "task":
-                self._task(session, event, record.at)
-                continue
-            shown = self._shorten_path(session, event)
-            if event.category in ("constraint", "decision", "rejected"):
-                of = digest(event.category, event.text)
-            else:
-                of = digest((call or key).hex(), str(index))
-            self._add(session, of, shown, record.at)
-            self._touch(session, shown, record.at)
-
-    def _set_first_title(self, session: _Session, prompt: str) -> None:
-        """Call a session by its first prompt, until its host gives it a title."""
-        self._db.execute(
-            "UPDATE session SET title = ? WHERE id = ? AND title = ''",
-            (cut_bytes(prompt, TITLE_BYTES_MAX), session.id),
-        )
-
-    def _add(self, session: _Session, key: bytes, event: Event, at: float | None) -> None:
-        self._db.execute(
-            "INSERT OR IGNORE INTO event (session_id, turn, at, category, priority, text, target,"
-            " state, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                session.id,
-                session.turn,
-                at,
-                event.category,
-                event.priority,
-                event.text,
-                event.target,
-                event.state,
-                key,
-            ),
-        )
-        session.has_events = True
-
-    def _task(self, session: _Session, event: Event, at: float | None) -> None:
-        """Add a task, or change the state of the one that is known; a text may be missing then."""
-        key = digest(event.target)
-        changed = self._db.execute(
-            "UPDATE event SET state = ?, text = COALESCE(NULLIF(?, ''), text), at = ?"
-            " WHERE session_id = ? AND key = ?",
-            (event.state, event.text, at, session.id, key),
-        ).rowcount
-        if not changed and event.text:
-            self._add(session, key, event, at)
-
-    def _shorten_path(self, session: _Session, event: Event) -> Event:
-        if event.category not in ("file_edit", "file_read"):
-            return event
-        path = shorten_path(event.target, session.folder, self._home)
-        return event._replace(text=path, target=path)
-
-    def _touch(self, session: _Session, event: Event, at: float | None) -> None:
-        if event.category not in ("file_edit", "file_read"):
-            return
-        action: str = event.action or "read"
-        if action == "created" and self._is_touched(session, event.target):
-            action = "modified"
-        self._db.execute(
-            "INSERT INTO file_touch VALUES (?, ?, ?, 1, ?, ?)"
-            " ON CONFLICT (session_id, path, action) DO UPDATE SET count = count + 1,"
-            " last_at = COALESCE(excluded.last_at, last_at)",
-            (session.id, event.target, action, at, at),
-        )
-
-    def _is_touched(self, session: _Session, path: str) -> bool:
-        row = self._db.execute(
-            "SELECT 1 FROM file_touch WHERE session_id = ? AND path = ? AND action <> 'deleted'",
-            (session.id, path),
-        ).fetchone()
-        return row is not None
-
-    def _outcome(
-        self, session: _Session, record: MessageRecord, one: Prepared, call: bytes | None, tool: str
-    ) -> None:
-        """Note on a call's events how it went; a failure is an error, a success closes it."""
-        events = self._events_of_call(session, call)
-        targets = [target for _, category, target in events if category in _CLOSING]
-        if record.is_denied:
-            self._set_state(events, "denied")
-            text = next((t.removeprefix("$ ") for t in targets), "") or tool
-            denied = Event("denied", text, target=text)
-            self._add(session, digest(call.hex() if call else "", "denied"), denied, record.at)
-        elif record.failed or record.exit_code:
-            self._set_state(events, "failed")
-            target = next(iter(targets), "") or tool
-            self._drop_error(session, target)
-            key = digest(call.hex() if call else record.key, "error")
-            self._add(session, key, of_error(target, one.head), record.at)
-        else:
-            for target in targets:
-                self._db.execute(
-                    "UPDATE event SET state = 'closed', priority = ? WHERE session_id = ?"
-                    " AND target = ? AND state = 'open' AND category = 'error'",
-                    (CLOSED_ERROR_PRIORITY, session.id, target),
-                )
-            if one.commit:
-                self._note_commit(events, one.commit)
-        if record.is_denied or record.failed:
-            self._undo_touches(session, events)
-
-    def _events_of_call(self, session: _Session, call: bytes | None) -> list[tuple[int, str, str]]:
-        if call is None:
-            return []
-        found = []
-        for index in range(64):  # a call has few events; the first that is missing ends them
-            row = self._db.execute(
-                "SELECT id, category, target FROM event WHERE session_id = ? AND key = ?",
-                (session.id, digest(call.hex(), str(index))),
-            ).fetchone()
-            if row is None:
-                break
-            found.append(row)
-        return found
-
-    def _set_state(self, events: list[tuple[int, str, str]], state: str) -> None:
-        ids = [(state, one[0]) for one in events]
-        self._db.executemany("UPDATE event SET state = ? WHERE id = ?", ids)
-
-    def _drop_error(self, session: _Session, target: str) -> None:
-        """Of errors of one command only the latest is open."""
-        self._db.execute(
-            "DELETE FROM event WHERE session_id = ? AND target = ? AND state = 'open'"
-            " AND category = 'error'",
-            (session.id, target),
-        )
-
-    def _note_commit(self, events: list[tuple[int, str, str]], commit: str) -> None:
-        ids = [(commit, one[0]) for one in events if one[1] == "git"]
-        self._db.executemany("UPDATE event SET state = ? WHERE id = ?", ids)
-
-    def _undo_touches(self, session: _Session, events: list[tuple[int, str, str]]) -> None:
-        for _, category, target in events:
-            if category in ("file_edit", "file_read"):
-                is_read = category == "file_read"
-                self._db.execute(
-                    "UPDATE file_touch SET count = count - 1 WHERE session_id = ? AND path = ?"
-                    " AND (action = 'read') = ?",
-                    (session.id, target, is_read),
-                )
-        self._db.execute(
-            "DELETE FROM file_touch WHERE session_id = ? AND count <= 0", (session.id,)
-        )
 
     # Compactions, tokens, cuts
 
-    def _compaction(self, session: _Session, record: CompactionRecord) -> None:
+    def _compaction(self, session: OpenSession, record: CompactionRecord) -> None:
         key = self._key(session, f"compaction:{record.key}")
-        known = self._db.execute(
-            "SELECT id, session_id FROM message WHERE source_key = ?", (key,)
-        ).fetchone()
-        if known is not None and known[1] != session.id:
-            return  # a fork's copy
-        if known is not None:
-            self._db.execute(
-                "UPDATE message SET compaction_summary = COALESCE(compaction_summary, ?),"
-                " compaction_trigger = COALESCE(compaction_trigger, ?),"
-                " tokens_before = COALESCE(tokens_before, ?),"
-                " tokens_after = COALESCE(tokens_after, ?) WHERE id = ?",
-                (
-                    pack(record.summary or None),
-                    record.trigger or None,
-                    record.tokens_before,
-                    record.tokens_after,
-                    known[0],
-                ),
-            )
-            return
-        self._note_time(session, record.at)
-        session.sequence += 1
-        session.compactions += 1
-        self._db.execute(
-            "INSERT INTO message (session_id, source_key, group_key, sequence, step, turn, role,"
-            " at, content, content_bytes, is_compaction, compaction_summary, compaction_trigger,"
-            " tokens_before, tokens_after)"
-            " VALUES (?, ?, ?, ?, 0, ?, 'system', ?, ?, ?, 1, ?, ?, ?, ?)",
-            (
-                session.id,
-                key,
-                key,
-                session.sequence,
-                session.turn,
-                record.at,
-                pack(COMPACTED),
-                len(COMPACTED),
-                pack(record.summary or None),
-                record.trigger or None,
-                record.tokens_before,
-                record.tokens_after,
-            ),
-        )
-        text = f"compacted ({record.trigger})" if record.trigger else "compacted"
-        self._add(session, digest(key.hex(), "0"), Event("compaction", text), record.at)
+        if event := write_compaction(self._db, session, record, key):
+            self._events.add(session, digest(key.hex(), "0"), event, record.at)
 
-    def _usage(self, session: _Session, record: UsageRecord) -> None:
+    def _usage(self, session: OpenSession, record: UsageRecord) -> None:
         key = (
             digest(record.response_id)
             if self._keys_are_global
@@ -588,60 +351,6 @@ class Writer:
             session.has_usage = True
         elif (other := self._load(of)) is not None:
             other.has_usage = True
-
-    def _cut(self, session: _Session, record: CutRecord) -> None:
-        group = self._key(session, record.group)
-        row = self._db.execute(
-            "SELECT MIN(sequence), MIN(turn) FROM message WHERE session_id = ? AND group_key = ?",
-            (session.id, group),
-        ).fetchone()
-        if row[0] is None:
-            return
-        gone = self._db.execute(
-            "SELECT COUNT(DISTINCT CASE WHEN role IN ('user', 'assistant', 'tool_call')"
-            " THEN sequence END), COALESCE(SUM(role = 'tool_call'), 0),"
-            " COALESCE(SUM(is_compaction), 0) FROM message WHERE session_id = ? AND sequence >= ?",
-            (session.id, row[0]),
-        ).fetchone()
-        session.messages -= gone[0]
-        session.tool_calls -= gone[1]
-        session.compactions -= gone[2]
-        for table, column, first in (
-            ("message", "sequence", row[0]),
-            ("event", "turn", row[1]),
-            ("turn", "number", row[1]),
-        ):
-            self._db.execute(
-                f"DELETE FROM {table} WHERE session_id = ? AND {column} >= ?",  # noqa: S608 - fixed
-                (session.id, first),
-            )
-        session.sequence, session.turn = row[0] - 1, max(row[1] - 1, 0)
-
-
-def shorten_path(path: str, folder: str, home: str) -> str:
-    """Return a path as the session's folder sees it, or from the home on; else as it is."""
-    plain = _normalise(path)
-    for root, prefix in ((folder, ""), (home, "~/")):
-        base = root.rstrip("/")
-        if base and plain.startswith(base + "/"):
-            return prefix + plain[len(base) + 1 :]
-    return plain
-
-
-def _normalise(path: str) -> str:
-    """Take `.` and doubled slashes out of a path; `..` stays, since a link may stand before it."""
-    lead = "/" if path.startswith("/") else ""
-    return lead + "/".join(part for part in path.split("/") if part not in ("", ".")) or path
-
-
-def pack(text: str | None) -> bytes | None:
-    """Deflate a text to be stored."""
-    return None if text is None else zlib.compress(text.encode(), 6)
-
-
-def unpack(data: bytes | None) -> str | None:
-    """Restore a text that was deflated."""
-    return None if data is None else zlib.decompress(data).decode()
 
 
 def _is_cut(one: Prepared) -> bool:
