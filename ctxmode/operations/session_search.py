@@ -3,13 +3,20 @@ which `kind:session` finds."""
 
 from __future__ import annotations
 
+import sqlite3
 import time
+from contextlib import closing, suppress
 
 import kb
+from base.sqlite_files import connect_read_only
+from ctxmode.config.locations import Config
+from ctxmode.operations.session_store import open_session_store
+from memory.sessions.errors import SessionsError
 from memory.sessions.store import SessionStore
 from memory.sessions.turns import list_changed_turns, mark_indexed, read_turn
 
 BATCH = 50
+WAIT_S = 0.25
 
 
 def index_turns(sessions: SessionStore, store: kb.Store, *, deadline: float) -> int:
@@ -37,6 +44,23 @@ def index_turns(sessions: SessionStore, store: kb.Store, *, deadline: float) -> 
                 mark_indexed(db, turn)
         if not turns:
             return 0
+
+
+def index_new_turns(config: Config, store: kb.Store, *, deadline: float) -> None:
+    """Index as `index_turns` what changed in the project's sessions, if anything did. Where that
+    cannot be, the search goes without it: `sessions status` tells why."""
+    with suppress(sqlite3.Error, SessionsError, kb.StoreError):
+        with closing(connect_read_only(config.sessions_file, wait_s=WAIT_S)) as db:
+            if db.execute("SELECT 1 FROM turn WHERE changed LIMIT 1").fetchone() is None:
+                return
+        with open_session_store(
+            config.sessions_file,
+            str(config.project),
+            str(config.home),
+            create=False,
+            wait_s=WAIT_S,
+        ) as sessions:
+            index_turns(sessions, store, deadline=deadline)
 
 
 def forget_turns(store: kb.Store, session_ids: list[str]) -> None:

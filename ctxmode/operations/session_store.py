@@ -4,7 +4,7 @@ reader of tool calls, and what belongs to the project. Hooks load this, so nothi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +47,33 @@ def open_session_store(  # noqa: PLR0913
 
 
 def parse_call(name: str, params: Any, cwd: str) -> Deed | None:  # noqa: ANN401 - JSON
-    """Read what a tool call does, whatever the host calls its tools."""
+    """Read what a tool call does, whatever the host calls its tools; calls of our own tools are
+    what they run, read or fetch."""
+    own = name.rpartition("ctx_")[2] if "ctx_" in name else ""
+    if own and isinstance(params, Mapping) and (deed := _parse_own(own, params)):
+        return deed
     call = tool_call(name, params, cwd)
     return None if call is None else Deed(call.kind, call.values, call.edits)
+
+
+def _parse_own(name: str, params: Mapping[str, Any]) -> Deed | None:
+    """Read a call of one of our tools; None of one that only looks something up."""
+    language, code, path = (_text(params, key) for key in ("language", "code", "path"))
+    if name == "execute" and code:
+        return Deed("command", (code if language == "shell" else f"{language}: {code}",))
+    if name == "execute_file" and path:
+        return Deed("read", (path,))
+    if name == "batch_execute" and isinstance(listed := params.get("commands"), list):
+        items = (one for one in listed if isinstance(one, Mapping))
+        return Deed("command", tuple(filter(None, (_text(one, "command") for one in items))))
+    if name == "fetch_and_index" and (url := _text(params, "url")):
+        return Deed("fetch", (url,))
+    return None
+
+
+def _text(params: Mapping[str, Any], key: str) -> str:
+    value = params.get(key)
+    return value if isinstance(value, str) else ""
 
 
 def belongs_to(project: str, home: str) -> Callable[[str], bool]:

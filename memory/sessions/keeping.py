@@ -52,12 +52,22 @@ def set_pinned(db: sqlite3.Connection, session_id: str, *, pinned: bool) -> None
     db.execute("UPDATE session SET pinned = ? WHERE id = ?", (pinned, session_id))
 
 
-def forget(db: sqlite3.Connection, session_ids: Sequence[str]) -> None:
-    """Delete sessions and those of their subagents, and note that they are never read again."""
-    for session_id in session_ids:
-        for one in (session_id, *_list_subagents(db, session_id)):
-            db.execute("DELETE FROM session WHERE id = ?", (one,))
-            db.execute("INSERT OR IGNORE INTO tombstone VALUES (?)", (digest(one),))
+def forget(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
+    """Delete sessions and those of their subagents, and note that they are never read again; return
+    all that went."""
+    gone = delete(db, session_ids)
+    db.executemany(
+        "INSERT OR IGNORE INTO tombstone VALUES (?)", [(digest(session_id),) for session_id in gone]
+    )
+    return gone
+
+
+def delete(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
+    """Delete sessions and those of their subagents, whose time is over; return all that went. What
+    their hosts write of them later is read again."""
+    gone = [one for top in session_ids for one in (top, *_list_subagents(db, top))]
+    db.executemany("DELETE FROM session WHERE id = ?", [(session_id,) for session_id in gone])
+    return gone
 
 
 def _list_subagents(db: sqlite3.Connection, session_id: str) -> list[str]:

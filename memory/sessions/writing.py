@@ -61,8 +61,12 @@ class Writer:
         return tuple(one.id for one in self._open.values() if one is not None)
 
     def resume(self, session_id: str) -> None:
-        """Go on with a session that an earlier transaction began, if there is one."""
-        self._current = self._load(session_id) if session_id else None
+        """Go on with a session that an earlier transaction began; one whose time was over begins
+        anew."""
+        if session_id and self._load(session_id) is None:
+            self._begin(SessionRecord(session_id.removeprefix(f"{self._agent}:")))
+        elif session_id:
+            self._current = self._load(session_id)
 
     def write(self, prepared: Iterable[Prepared]) -> None:
         """Write records in order."""
