@@ -20,6 +20,7 @@ from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import ContextModeError, UsageError, translate_errors
 from ctxmode.operations.run_audit import log_verdict
+from ctxmode.operations.session_calls import SessionCalls
 from ctxmode.render.progress_line import OnProgress, ignore_progress
 from executor.run.output_routing import Answer, Keep
 from kb.disk_use import queue_folder
@@ -41,6 +42,9 @@ DONE = object()
 QUOTA_OF_ALL_EVERY_S = 10.0
 """How often a server looks at what is kept of all projects: the sizes of their files."""
 
+SESSIONS_EVERY_S = 5.0
+"""How often a server looks for what is new in agents' sessions: the interval that ctx0 names."""
+
 DRAIN_S_MAX = 0.5
 """How long closing may go on indexing what is queued; the next process takes up the rest."""
 
@@ -58,6 +62,8 @@ class App:
         refused: tuple[str, ...] = (),
     ) -> None:
         self.config = config
+        self.calls = SessionCalls(str(config.project))
+        """The calls that are recorded of clients whose hosts write no transcript."""
         self._engine = engine
         self._keep = keep
         self._backgrounds = backgrounds
@@ -224,14 +230,17 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
                 nursery.start_soon(_index_behind, keep)
                 if not sole_language:
                     nursery.start_soon(_keep_all_to_quota, config)
-                    nursery.start_soon(_track_sessions, config, keep)
                 with closing(App(config, engine, keep, backgrounds, refused)) as app:
+                    if not sole_language:
+                        nursery.start_soon(_track_sessions, config, keep, app.calls)
                     yield app
                 nursery.cancel_scope.cancel()
         with trio.move_on_after(DRAIN_S_MAX):
             await keep.index_queued()
             if keep.is_open:
                 await _step_to_quota_of_all(config)
+            if app.calls.waiting:
+                await _track_step(config, keep, app.calls)
     finally:
         keep.close()
 
@@ -273,28 +282,27 @@ async def _step_to_quota_of_all(config: Config) -> None:
                 pass
 
 
-async def _track_sessions(config: Config, keep: Keep) -> None:
+async def _track_sessions(config: Config, keep: Keep, calls: SessionCalls) -> None:
     """Keep up with agents' sessions, every few seconds. A defect there is reported and ends that
     alone."""
-    from ctxmode.operations import session_tracking  # noqa: PLC0415 - after the first answer
+    try:
+        while True:
+            await trio.sleep(SESSIONS_EVERY_S)
+            await _track_step(config, keep, calls)
+    except Exception as error:
+        sys.stderr.write(_report(error))
+
+
+async def _track_step(config: Config, keep: Keep, calls: SessionCalls) -> None:
+    """Do one step of it; what fails is told by `sessions status`, and the next step tries again."""
+    from ctxmode.operations.session_tracking import track_step  # noqa: PLC0415 - after the first answer
     from kb.errors import StoreError  # noqa: PLC0415
     from memory.sessions.errors import SessionsError  # noqa: PLC0415
 
-    while True:
-        await trio.sleep(session_tracking.EVERY_S)
-        try:
-            await trio.to_thread.run_sync(
-                session_tracking.track_step,
-                config,
-                keep.store,
-                limiter=keep.writing,
-                abandon_on_cancel=True,
-            )
-        except (OSError, ContextModeError, SessionsError, StoreError):
-            continue  # `sessions status` tells of it; the next look tries again
-        except Exception as error:
-            sys.stderr.write(_report(error))
-            return
+    with suppress(OSError, ContextModeError, SessionsError, StoreError):
+        await trio.to_thread.run_sync(
+            track_step, config, keep.store, calls, limiter=keep.writing, abandon_on_cancel=True
+        )
 
 
 async def _index_behind(keep: Keep) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -13,7 +13,7 @@ import trio
 
 from ctxmode import crash_report
 from ctxmode.app import App
-from ctxmode.errors import UsageError
+from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.mcp import consent
 from ctxmode.mcp.conversation import Conversation
 from ctxmode.mcp.projects import Projects
@@ -47,6 +47,14 @@ class Client:
         """Name the client among those of one server; empty over stdio, which has one client
         only."""
         return self._conversation.owner
+
+    async def note_call(self, tool: str, params: Mapping[str, Any], error: str) -> None:
+        """Note a call for the record of sessions, where its project is open; `error` is the answer
+        of one that failed."""
+        with suppress(ContextModeError):
+            app = await self.app()
+            name = self._conversation.envelope.client
+            app.calls.add(name, self.owner, tool, params, error)
 
     async def app(self) -> App:
         """Open the project that this call is about; a ContextModeError says why it cannot be

@@ -126,7 +126,9 @@ class Server:
             valid = tool.arguments.model_validate(given)
         except ValidationError as error:
             return _fail(arguments.explain(tool.name, tool.arguments, error))
-        return await self._carry_out(tool, valid, client)
+        reply = await self._carry_out(tool, valid, client)
+        await client.note_call(tool.name, given, reply.text if reply.is_error else "")
+        return reply
 
     async def _carry_out(
         self,

@@ -14,6 +14,7 @@ import kb
 from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings
 from ctxmode.config.transcripts import load_recording
+from ctxmode.operations.session_calls import SessionCalls
 from ctxmode.operations.session_search import forget_turns, index_turns
 from ctxmode.operations.session_store import open_session_store
 from memory.sessions import keeping
@@ -21,23 +22,24 @@ from memory.sessions.importers import find_importer
 from memory.sessions.importers.importer import Ground, Importer
 from memory.sessions.store import SessionStore
 
-EVERY_S = 5.0
-"""How often a server looks: the poll interval that ctx0 names."""
-
 STEP_S = 0.5
 """How long one look may take; the next goes on."""
 
 
-def track_step(config: Config, store: kb.Store) -> None:
-    """Read what is new in transcripts, index the turns that changed, let go what is too old.
+def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> None:
+    """Write the calls that wait, read what is new in transcripts, index the turns that changed, let
+    go what is too old.
 
     Raises:
         ContextModeError: a configuration file cannot be read.
         SessionsError, kb.StoreError: one of the stores cannot be read or written.
     """
-    if not config.sessions_file.exists():
+    if not calls.waiting and not config.sessions_file.exists():
         return
     recording = load_recording(str(config.project), str(config.config_home), os.environ)
+    if not recording.events and not config.sessions_file.exists():
+        calls.waiting.clear()
+        return
     deadline = time.monotonic() + STEP_S
     home = str(config.home)
     with open_session_store(
@@ -45,11 +47,11 @@ def track_step(config: Config, store: kb.Store) -> None:
         str(config.project),
         home,
         keep_messages=recording.messages,
-        create=False,
     ) as sessions:
         if sessions.database.is_read_only:
             return
         if recording.events:
+            calls.write(sessions)
             ground = Ground(home, os.environ, str(config.project))
             sessions.import_all(_list_known(sessions), ground, deadline=deadline)
         index_turns(sessions, store, deadline=deadline)

@@ -1,0 +1,90 @@
+"""Sessions of hosts whose transcripts cannot be read: what they asked of this server, as events.
+
+Calls wait in memory, and are written behind the answers.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+# A server that records no call loads nothing of sessions.
+if TYPE_CHECKING:
+    from memory.sessions.records import Record
+    from memory.sessions.store import SessionStore
+
+WAITING_MAX = 1000
+"""Of more calls than these the oldest are not recorded."""
+
+WRITING_THEMSELVES = frozenset(("claude", "codex", "gemini", "qwen", "opencode", "copilot"))
+"""Words in the names of clients whose hosts write transcripts that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCall:
+    """One call that was answered; `error` is the answer of one that failed, else empty."""
+
+    agent: str
+    session_id: str
+    tool: str
+    params: Mapping[str, Any]
+    error: str
+    at: float
+
+
+@dataclass(slots=True)
+class SessionCalls:
+    """The calls that wait to be written. One object a server and project."""
+
+    folder: str
+    waiting: list[SessionCall] = field(default_factory=list)
+    _name: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+
+    def add(
+        self, client: str, owner: str, tool: str, params: Mapping[str, Any], error: str
+    ) -> None:
+        """Note a call of a client, unless its host writes a transcript itself. `error` is the
+        answer of one that failed."""
+        words = re.findall(r"[a-z0-9]+", client.lower())
+        if not WRITING_THEMSELVES.isdisjoint(words):
+            return
+        agent = "_".join(words)[:40] or "mcp"
+        session_id = f"{self._name}-{owner}" if owner else self._name
+        self.waiting.append(SessionCall(agent, session_id, tool, params, error, time.time()))
+        del self.waiting[:-WAITING_MAX]
+
+    def write(self, sessions: SessionStore) -> None:
+        """Write what waits; SessionsError if it cannot be, and it waits on."""
+        calls = tuple(self.waiting)
+        for agent, session_id in dict.fromkeys((one.agent, one.session_id) for one in calls):
+            of_one = [one for one in calls if (one.agent, one.session_id) == (agent, session_id)]
+            sessions.record(agent, _list_records(session_id, self.folder, of_one))
+        del self.waiting[: len(calls)]
+
+
+def _list_records(session_id: str, folder: str, calls: Sequence[SessionCall]) -> list[Record]:
+    from memory.sessions.records import MessageRecord, SessionRecord  # noqa: PLC0415
+
+    records: list[Record] = [SessionRecord(session_id, working_directory=folder)]
+    for call in calls:
+        key = f"{call.at}:{call.tool}"
+        records += (
+            MessageRecord(
+                key, key, "tool_call", at=call.at, tool=call.tool, params=call.params, call_id=key
+            ),
+            MessageRecord(
+                f"{key}:result",
+                f"{key}:result",
+                "tool_result",
+                call.error,
+                call.at,
+                tool=call.tool,
+                call_id=key,
+                failed=bool(call.error),
+            ),
+        )
+    return records
