@@ -15,8 +15,9 @@ def save_snapshot(
 ) -> None:
     """Keep a snapshot, which waits to be delivered; older ones wait no longer."""
     db.execute(
-        "INSERT INTO snapshot (session_id, at, trigger, bytes, text) VALUES (?, ?, ?, ?, ?)",
-        (session_id, at, trigger, len(text.encode()), pack(text)),
+        "INSERT INTO snapshot (session_id, at, trigger, bytes, text, compactions)"
+        " SELECT id, ?, ?, ?, ?, compactions FROM session WHERE id = ?",
+        (at, trigger, len(text.encode()), pack(text), session_id),
     )
     db.execute(
         "DELETE FROM snapshot WHERE session_id = ?1 AND id NOT IN"
@@ -40,3 +41,21 @@ def mark_delivered(db: sqlite3.Connection, number: int, at: float) -> bool:
         "UPDATE snapshot SET delivered_at = ? WHERE id = ? AND delivered_at IS NULL", (at, number)
     )
     return changed.rowcount == 1
+
+
+def was_delivered_since(db: sqlite3.Connection, session_id: str, at: float) -> bool:
+    """Tell whether a snapshot of a session was delivered after a time."""
+    row = db.execute(
+        "SELECT MAX(delivered_at) FROM snapshot WHERE session_id = ?", (session_id,)
+    ).fetchone()
+    return row[0] is not None and row[0] >= at
+
+
+def was_compacted(db: sqlite3.Connection, session_id: str) -> bool:
+    """Tell whether a session has more compactions than when a snapshot was last delivered."""
+    row = db.execute(
+        "SELECT compactions > COALESCE((SELECT compactions FROM snapshot WHERE session_id = ?1"
+        " AND delivered_at IS NOT NULL ORDER BY id DESC LIMIT 1), 0) FROM session WHERE id = ?1",
+        (session_id,),
+    ).fetchone()
+    return bool(row and row[0])

@@ -171,6 +171,7 @@ CREATE TABLE snapshot (
     trigger TEXT NOT NULL,
     bytes INTEGER NOT NULL,
     text BLOB NOT NULL,
+    compactions INTEGER NOT NULL,           -- of the session until then
     delivered_at REAL
 );
 CREATE INDEX snapshot_session ON snapshot (session_id);

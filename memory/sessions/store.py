@@ -29,6 +29,8 @@ from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, Subject, build_snapshot
 from memory.sessions.writing import Writer
 
 NO_DEADLINE = float("inf")
+JUST_NOW_S = 5.0
+"""Some hosts ring twice for one compaction: a snapshot is not given twice within this time."""
 
 
 class SessionStore:
@@ -158,6 +160,20 @@ class SessionStore:
         """Keep a snapshot until it is delivered."""
         with self.database.writing() as db:
             delivering.save_snapshot(db, session_id, text, trigger=trigger, at=time.time())
+
+    def deliver_snapshot(self, session_id: str, text: str, *, trigger: str = "") -> str:
+        """Return a snapshot that is given to the agent now, in place of the one that waits; empty
+        where one was given a moment ago."""
+        with self.database.writing() as db:
+            if delivering.was_delivered_since(db, session_id, time.time() - JUST_NOW_S):
+                return ""
+            delivering.save_snapshot(db, session_id, text, trigger=trigger, at=time.time())
+        return self.take_snapshot(session_id)
+
+    def was_compacted(self, session_id: str) -> bool:
+        """Tell whether a session was compacted since a snapshot of it was last given."""
+        with self.database.reading() as db:
+            return delivering.was_compacted(db, session_id)
 
     def take_snapshot(self, session_id: str) -> str:
         """Return the snapshot that waits to be delivered, and mark it so; empty where none does."""

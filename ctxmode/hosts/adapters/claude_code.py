@@ -12,8 +12,6 @@ FOLDER_VARIABLES = ("CLAUDE_PROJECT_DIR",)
 EVENTS: Mapping[str, Purpose] = {
     "PreToolUse": "judge",
     "SessionStart": "open",
-    "UserPromptSubmit": "prompt",
-    "Stop": "turn",
     "PreCompact": "compact",
     "SessionEnd": "end",
 }

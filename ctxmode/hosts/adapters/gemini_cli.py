@@ -13,9 +13,8 @@ FOLDER_VARIABLES = ("GEMINI_CWD", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 EVENTS: Mapping[str, Purpose] = {
     "BeforeTool": "judge",
     "SessionStart": "open",
+    # PreCompress rings before every request of the model, and nothing after a compaction: 0.61.0.
     "BeforeAgent": "prompt",
-    "AfterAgent": "turn",
-    "PreCompress": "compact",
     "SessionEnd": "end",
 }
 

@@ -12,7 +12,13 @@ from ctxmode.hosts.adapters import claude_code
 from ctxmode.hosts.hooks.calls import Purpose
 
 FOLDER_VARIABLES = ("QWEN_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
-EVENTS: Mapping[str, Purpose] = {"PreToolUse": "judge", "SessionStart": "open"}
+# UserPromptSubmit rings before every request of the model.
+EVENTS: Mapping[str, Purpose] = {
+    "PreToolUse": "judge",
+    "SessionStart": "open",
+    "PreCompact": "compact",
+    "SessionEnd": "end",
+}
 call = claude_code.call
 answer = claude_code.answer
 add_context = claude_code.add_context

@@ -20,6 +20,8 @@ FOLDER_VARIABLES: tuple[str, ...] = ()
 EVENTS: Mapping[str, Purpose] = {
     "PreToolUse": "judge",
     "SessionStart": "open",
+    # The command line rings nothing after a compaction, and takes a text with the next prompt.
+    "UserPromptSubmit": "prompt",
     "PreCompact": "compact",
     "SessionEnd": "end",
 }

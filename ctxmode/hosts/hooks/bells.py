@@ -32,6 +32,9 @@ AGENTS: Mapping[str, str] = {
 }
 """Hosts whose transcripts are read, by the names that adapters have, with their agents' names."""
 
+RINGING_BEFORE = ("vscode-copilot",)
+"""Hosts that ring before a compaction, so that at a prompt a look for the mark is enough."""
+
 DEADLINES_S: Mapping[Purpose, float] = {"open": 0.4, "compact": 1.0, "end": 0.3, "prompt": 0.4}
 SNAPSHOT_S = 0.15
 """What of a deadline is left for the snapshot once importing stops."""
@@ -76,12 +79,17 @@ class _TimeUpError(BaseException):
 def answer_bell(bell: Bell) -> str:
     """Do what an event asks for; return the text for the agent, empty where there is none."""
     agent = AGENTS.get(bell.host)
-    if agent is None or bell.purpose not in DEADLINES_S:
+    if agent is None or not bell.session or bell.purpose not in RINGING_BEFORE = ("vscode-copilot",)
+"""Hosts that ring before a compaction, so that at a prompt a look for the mark is enough."""
+
+DEADLINES_S:
         return ""
     store_path = sessions_path(bell)
     if bell.purpose in ("open", "prompt") and not os.path.exists(store_path):
         return ""
-    if bell.purpose == "prompt" and not os.path.exists(_waiting_mark(store_path, bell.session)):
+    is_rung_before = bell.host in RINGING_BEFORE
+    mark = _waiting_mark(store_path, bell.session)
+    if bell.purpose == "prompt" and is_rung_before and not os.path.exists(mark):
         return ""
     try:
         with _deadline(DEADLINES_S[bell.purpose]) as ends_at:
@@ -130,23 +138,19 @@ def _ring(bell: Bell, agent: str, store_path: str, ends_at: float) -> str:
 def _compact(
     bell: Bell, store: SessionStore, importer: Importer, found: Found, ends_at: float
 ) -> str:
-    """Keep a snapshot of the session as it is before the compaction."""
+    """Keep a snapshot of the session as it is before the compaction, and mark that it waits."""
     session_id = f"{importer.agent}:{bell.session}"
+    with open(_waiting_mark(str(store.database.path), bell.session), "wb"):
+        pass
     text = ""
     if store.count_unread(found) > FAR_BEHIND_BYTES:
         text = store.build_tail_snapshot(importer, found, FAR_BEHIND_BYTES, session_id)
-        if text:
-            store.save_snapshot(session_id, text, trigger=bell.text("trigger"))
+        store.save_snapshot(session_id, text, trigger=bell.text("trigger"))
     imported = store.import_transcript(importer, found, deadline=ends_at - SNAPSHOT_S)
     if not text or not imported.behind:
         text = store.build_snapshot(session_id)
-        if text:
-            store.save_snapshot(session_id, text, trigger=bell.text("trigger"))
-    if text:
-        mark = _waiting_mark(str(store.database.path), bell.session)
-        with open(mark, "wb"):
-            pass
-    return text if bell.host in ("opencode",) else ""
+        store.save_snapshot(session_id, text, trigger=bell.text("trigger"))
+    return ""
 
 
 def _open(bell: Bell, store: SessionStore, importer: Importer, found: Found, ends_at: float) -> str:
@@ -157,26 +161,44 @@ def _open(bell: Bell, store: SessionStore, importer: Importer, found: Found, end
     from memory.sessions import opening  # noqa: PLC0415
 
     session_id = f"{importer.agent}:{bell.session}"
+    now = time.time()
     with store.database.reading() as db:
         if source == "resume":
             return opening.tell_changed_files(db, session_id, RESUMED_BYTES_MAX)
-        branch = bell.text("git_branch", "branch") or _read_branch(bell.project)
-        since = time.time() - RECENT_S
-        return opening.tell_open_tasks(db, branch, since, STARTUP_BYTES_MAX)
+        tasks = opening.tell_open_tasks(
+            db, _read_branch(bell.project), now - RECENT_S, STARTUP_BYTES_MAX
+        )
+        return "\n".join(filter(None, (tasks, opening.tell_waiting(db, now - RECENT_S))))
 
 
 def _deliver(
     bell: Bell, store: SessionStore, importer: Importer, found: Found, ends_at: float
 ) -> str:
-    """Return the snapshot that waits, without what the host's own summary has."""
+    """Return the snapshot as of now, without what the host's own summary has, where that is known.
+
+    Hosts write late: of what happened just before a compaction some is there only after it.
+    """
     session_id = f"{importer.agent}:{bell.session}"
     imported = store.import_transcript(importer, found, deadline=ends_at - SNAPSHOT_S)
-    waiting = store.take_snapshot(session_id)
     with suppress(OSError):
         os.unlink(_waiting_mark(str(store.database.path), bell.session))
-    if waiting and imported.summary and not imported.behind:
-        return store.build_snapshot(session_id, known=imported.summary) or waiting
-    return waiting
+    if imported.behind:
+        return store.take_snapshot(session_id)
+    text = store.build_snapshot(session_id, known=imported.summary)
+    return store.deliver_snapshot(session_id, text, trigger=bell.text("source"))
+
+
+def _offer(
+    bell: Bell, store: SessionStore, importer: Importer, found: Found, ends_at: float
+) -> str:
+    """Return the snapshot with a prompt, where there was a compaction since the last one."""
+    if os.path.exists(_waiting_mark(str(store.database.path), bell.session)):
+        return _deliver(bell, store, importer, found, ends_at)
+    store.import_transcript(importer, found, deadline=ends_at - SNAPSHOT_S)
+    session_id = f"{importer.agent}:{bell.session}"
+    if not store.was_compacted(session_id):
+        return ""
+    return _deliver(bell, store, importer, found, ends_at)
 
 
 def _end(bell: Bell, store: SessionStore, importer: Importer, found: Found, ends_at: float) -> str:
@@ -194,7 +216,7 @@ def _end(bell: Bell, store: SessionStore, importer: Importer, found: Found, ends
 _DOING: Mapping[Purpose, Callable[..., str]] = {
     "compact": _compact,
     "open": _open,
-    "prompt": _deliver,
+    "prompt": _offer,
     "end": _end,
 }
 
@@ -207,7 +229,8 @@ def _find_transcript(bell: Bell, importer: Importer) -> Found | None:
         return Found(told, bell.session if importer.agent == "claude_code" else "")
     ground = Ground(bell.home, bell.environ, bell.project)
     wanted = bell.session
-    return next((one for one in importer.find(ground) if wanted and wanted in one.path), None)
+    holds_many = importer.read_file is not None  # as a database does
+    return next((one for one in importer.find(ground) if holds_many or wanted in one.path), None)
 
 
 def _waiting_mark(store_path: str, session: str) -> str:

@@ -10,8 +10,9 @@ Purpose = Literal["judge", "open", "prompt", "turn", "compact", "end", "act"]
 """What an event of a host is for.
 
 `judge`: a tool is about to run, and the rules are asked. `open`: a conversation begins, and takes a
-text. The others tell that a prompt was sent, a turn ended, the conversation is about to be
-compacted or ends, or a tool has run: they are for the record of sessions, and change nothing.
+text. The others are for the record of sessions, and decide nothing. `prompt`: a prompt was sent, or
+another moment at which the agent takes a text. `compact`: the conversation is about to be
+compacted. `turn`, `end` and `act`: a turn or the session ended, a tool has run.
 """
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "hooks" / "opencode_plugin.ts"
 _COMMAND = 'const COMMAND: string[] = ["context-mode"];'
+_SESSIONS = "const RECORDS_SESSIONS = true;"
 _KILO = '\nexport default { id: "context-mode", server: ContextMode };\n'
 
 
@@ -15,6 +16,11 @@ def plugin_text(command: Sequence[str]) -> str:
     """The plugin's text."""
     own = f"const COMMAND: string[] = {json.dumps(list(command))};"
     return SOURCE.read_text(encoding="utf-8").replace(_COMMAND, own)
+
+
+def leave_sessions_out(text: str) -> str:
+    """The same plugin, which tells us nothing of sessions; other texts stay as they are."""
+    return text.replace(_SESSIONS, _SESSIONS.replace("true", "false"))
 
 
 def kilo_plugin_text(command: Sequence[str]) -> str:

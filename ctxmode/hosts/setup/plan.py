@@ -17,6 +17,7 @@ from ctxmode.hosts import skill
 from ctxmode.hosts.routing import ROUTING
 from ctxmode.hosts.setup import json_edits, marked_text, toml_edits, whole_text
 from ctxmode.hosts.setup.hosts import HOSTS, Command, Hooks, Host, Scope
+from ctxmode.hosts.setup.opencode import leave_sessions_out
 from ctxmode.hosts.setup.registered import has_server
 from ctxmode.hosts.setup.target import Target, inside, read
 
@@ -77,7 +78,10 @@ def _edits(host: Host, target: Target, *, remove: bool) -> Iterator[tuple[str, E
         yield place, _hooks(host, host.hooks, command, left_out)
     if host.plugin and (place := host.plugin.places.of(scope)):
         mark = f"context-mode setup {host.name}`"
-        yield place, _whole(host, host.plugin.text(command), mark, remove=remove)
+        text = host.plugin.text(command)
+        if not target.records_sessions:
+            text = leave_sessions_out(text)
+        yield place, _whole(host, text, mark, remove=remove)
     if host.skill and (place := host.skill.of(scope)):
         yield place, _skill(remove=remove)
     if host.rules and (place := host.rules.of(scope)):
