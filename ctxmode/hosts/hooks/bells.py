@@ -79,10 +79,7 @@ class _TimeUpError(BaseException):
 def answer_bell(bell: Bell) -> str:
     """Do what an event asks for; return the text for the agent, empty where there is none."""
     agent = AGENTS.get(bell.host)
-    if agent is None or not bell.session or bell.purpose not in RINGING_BEFORE = ("vscode-copilot",)
-"""Hosts that ring before a compaction, so that at a prompt a look for the mark is enough."""
-
-DEADLINES_S:
+    if agent is None or not bell.session or bell.purpose not in DEADLINES_S:
         return ""
     store_path = sessions_path(bell)
     if bell.purpose in ("open", "prompt") and not os.path.exists(store_path):
