@@ -854,10 +854,12 @@ def test_events_for_the_record_of_sessions_change_nothing(host, event_name, even
 @pytest.mark.parametrize(
     ("host", "purposes"),
     [
-        ("claude-code", "compact end prompt turn"),
-        ("codex", "compact end prompt turn"),
-        ("gemini-cli", "compact end prompt turn"),
-        ("vscode-copilot", "compact end"),
+        ("claude-code", "compact end"),
+        ("codex", "compact end"),
+        ("gemini-cli", "end prompt"),
+        ("qwen-code", "compact end"),
+        ("vscode-copilot", "compact end prompt"),
+        ("opencode", "prompt"),
         ("cursor", "act act compact prompt turn"),
     ],
 )
