@@ -1,7 +1,7 @@
 """Codex: one file of lines a thread, `$CODEX_HOME/sessions/YYYY/MM/DD/rollout-TIME-ID.jsonl`.
 
-Seen with 0.169.0, driven: a prompt, resuming, forking, a subagent, a compaction. What older releases
-write, such as `exec_command_end`, is read by the names that the program still has.
+Seen with 0.169.0, driven: a prompt, resuming, forking, a subagent, a compaction. What older
+releases write, such as `exec_command_end`, is read by the names that the program still has.
 
 `response_item` lines are what the model was told and said; `event_msg` lines repeat it, and add
 exit codes and changed files, which are kept until the call's output comes. Of a message from the
@@ -246,7 +246,8 @@ def _message(item: Mapping[str, Any], at: float | None, state: State) -> Iterato
         return
     told = fields(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
     kinds = told if isinstance(told, list) and len(told) == len(parts) else None
-    own, hosts = [], []
+    own: list[Any] = []
+    hosts: list[Any] = []
     for number, part in enumerate(parts):
         is_own = role == "user" and (
             text(kinds[number]).startswith("user.")

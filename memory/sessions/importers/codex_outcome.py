@@ -16,8 +16,10 @@ from memory.sessions.importers.stranger import code, fields, first_text, parts_t
 from memory.sessions.records import FileAction, MessageRecord
 
 _SHELLS = frozenset(
-    "exec exec_command shell shell_command local_shell container.exec unified_exec write_stdin "
-    "apply_patch".split()
+    [
+        *("exec", "exec_command", "shell", "shell_command", "local_shell", "container.exec"),
+        *("unified_exec", "write_stdin", "apply_patch"),
+    ]
 )
 _HEADER = re.compile(
     r"(?:Chunk ID: \S{1,40}\n)?(?:Wall time: [^\n]{1,40}\n)?Process exited with code (-?\d{1,9})\n|"

@@ -7,7 +7,7 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 _COUNT_MAX = 1 << 53
@@ -68,7 +68,7 @@ def seconds(value: object) -> float | None:
     if isinstance(value, str):
         try:
             at = datetime.fromisoformat(value)
-            zoned = at if at.tzinfo else at.replace(tzinfo=timezone.utc)
+            zoned = at if at.tzinfo else at.replace(tzinfo=UTC)
             return _in_range(zoned.timestamp())
         except (ValueError, OverflowError):
             return None
@@ -85,7 +85,7 @@ def _in_range(number: float) -> float | None:
     return number if math.isfinite(number) and 0 < number < _SECONDS_MAX else None
 
 
-def params(value: object) -> Any:
+def params(value: object) -> object:
     """Return a tool's arguments: hosts write them as an object, or as its JSON."""
     if not isinstance(value, str):
         return value
