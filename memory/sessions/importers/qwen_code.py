@@ -38,6 +38,7 @@ from memory.sessions.records import (
     CutRecord,
     MessageRecord,
     Record,
+    Role,
     SessionRecord,
     UsageRecord,
 )
@@ -115,7 +116,7 @@ def _user(value: Mapping[str, Any], at: float | None, state: State) -> Iterator[
         if is_prompt:
             pair = [key, value.get("parentUuid")]
             state["prompts"] = [*state.get("prompts", []), pair][-_PROMPTS_KEPT:]
-        role = "user" if is_prompt else "system"
+        role: Role = "user" if is_prompt else "system"
         yield MessageRecord(key, key, role, said, at, is_prompt, images=images)
 
 
@@ -150,21 +151,11 @@ def _assistant(value: Mapping[str, Any], at: float | None) -> Iterator[Record]:
 
 
 def _usage(group: str, model: str, at: float | None, tokens: Mapping[str, Any]) -> UsageRecord:
-    given, cached = (
-        count(tokens.get("promptTokenCount")),
-        count(tokens.get("cachedContentTokenCount")),
-    )
-    said, thoughts = (
-        count(tokens.get("candidatesTokenCount")),
-        count(tokens.get("thoughtsTokenCount")),
-    )
-    total = count(tokens.get("totalTokenCount"))
-    if (
-        said is not None
-        and thoughts
-        and total is not None
-        and total >= (given or 0) + said + thoughts
-    ):
+    given, said = count(tokens.get("promptTokenCount")), count(tokens.get("candidatesTokenCount"))
+    thoughts, total = count(tokens.get("thoughtsTokenCount")), count(tokens.get("totalTokenCount"))
+    cached = count(tokens.get("cachedContentTokenCount"))
+    are_beside = total is not None and total >= (given or 0) + (said or 0) + (thoughts or 0)
+    if said is not None and thoughts and are_beside:
         said += thoughts
     return UsageRecord(group, model, at, less(given, cached), said, cached, None, thoughts)
 
@@ -201,7 +192,7 @@ def _system(value: Mapping[str, Any], own: str, at: float | None, state: State) 
     kind, payload = value.get("subtype"), fields(value.get("systemPayload"))
     if kind == "chat_compression":
         info = fields(payload.get("info"))
-        history = [one for one in objects(payload.get("compressedHistory"))]
+        history = list(objects(payload.get("compressedHistory")))
         said = (parts_text(one.get("parts")) for one in history)
         summary = next((one for one in said if "<state_snapshot>" in one), "")
         yield CompactionRecord(
