@@ -1,0 +1,310 @@
+"""Copilot CLI: `~/.copilot/session-state/ID/events.jsonl`, one event a line.
+
+Seen with 1.0.102; names of events that were not driven are those of `session-events.schema.json` in
+its package. An event with `agentId` is a subagent's: it has a session of its own here.
+
+Tokens: a `session.usage_record` is one call of a model, told by its accounting's source and number;
+what was cached is within the input, reasoning within the output. Releases without these records
+have output tokens in `assistant.message`, and the rest as sums in `session.shutdown`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.importers.stranger import (
+    code,
+    count,
+    fields,
+    first_text,
+    is_file,
+    less,
+    objects,
+    one_line,
+    params,
+    scan,
+    seconds,
+    size,
+    subfolders,
+    text,
+)
+from memory.sessions.records import (
+    CompactionRecord,
+    CutRecord,
+    FileAction,
+    MessageRecord,
+    Record,
+    Role,
+    SessionRecord,
+    UsageRecord,
+)
+
+_ACTIONS: Mapping[str, FileAction] = {
+    "create": "created",
+    "edit": "modified",
+    "delete": "deleted",
+}
+_OPEN_MAX = 200
+_DENIED_CODES = ("denied", "rejected")
+_HOOK_DENIED = "Denied by "
+
+
+def state_folder(ground: Ground) -> str:
+    """Return the folder that holds a folder for each session."""
+    base = ground.environ.get("COPILOT_HOME") or os.path.join(ground.home, ".copilot")
+    return os.path.join(base, "session-state")
+
+
+def find_transcripts(ground: Ground) -> Iterator[Found]:
+    """Yield every session: the path tells no project."""
+    for session in subfolders(state_folder(ground)):
+        for entry in scan(session.path):
+            if entry.name == "events.jsonl" and is_file(entry):
+                yield Found(entry.path, session.name)
+
+
+def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:
+    """Read one event."""
+    kind, data = text(value.get("type")), fields(value.get("data"))
+    at = seconds(value.get("timestamp"))
+    if kind in ("session.start", "session.resume", "session.context_changed"):
+        yield from _begin(kind, data, at, state)
+    if not state.get("id"):
+        return
+    if agent := text(value.get("agentId")):
+        yield from _turn_to(f"{state['id']}/{agent}", state, at)
+    else:
+        yield from _turn_to(state["id"], state, at)
+    if kind in _READERS:
+        yield from _READERS[kind](text(value.get("id")), data, at, state)
+
+
+def _begin(kind: str, data: Mapping[str, Any], at: float | None, state: State) -> Iterator[Record]:
+    own = first_text(data, "sessionId") or text(state.get("id"))
+    if not own:
+        return
+    context = data if kind == "session.context_changed" else fields(data.get("context"))
+    parent = text(data.get("detachedFromSpawningParentSessionId"))
+    state["id"] = state["now"] = own
+    state["model"] = first_text(data, "selectedModel") or text(state.get("model"))
+    yield SessionRecord(
+        own,
+        parent,
+        "continued" if parent else "",
+        agent_version=text(data.get("copilotVersion")),
+        working_directory=text(context.get("cwd")),
+        git_branch=text(context.get("branch")),
+        started_at=seconds(data.get("startTime")) or (at if kind == "session.start" else None),
+    )
+
+
+def _turn_to(session: str, state: State, at: float | None) -> Iterator[Record]:
+    """Say whose the next records are, where they are another's than the last."""
+    if session == state.get("now"):
+        return
+    state["now"] = session
+    is_own = session == state["id"]
+    yield SessionRecord(
+        session,
+        "" if is_own else state["id"],
+        "" if is_own else "subagent",
+        started_at=None if is_own else at,
+    )
+
+
+def _user(key: str, data: Mapping[str, Any], at: float | None, state: State) -> Iterator[Record]:
+    said = text(data.get("content"))
+    images = sum("image" in text(one.get("mimeType")) for one in objects(data.get("attachments")))
+    # `source` names what put a message there that no person typed.
+    source = text(data.get("source"))
+    is_own = source in ("", "user") and data.get("isAutopilotContinuation") is not True
+    is_prompt = is_own and state["now"] == state["id"]
+    if said or images:
+        role: Role = "user" if is_own else "system"
+        yield MessageRecord(key, key, role, said, at, is_prompt, images=images)
+
+
+def _system(key: str, data: Mapping[str, Any], at: float | None, state: State) -> Iterator[Record]:
+    if said := first_text(data, "content", "message"):
+        yield MessageRecord(key, key, "system", said, at)
+
+
+def _assistant(
+    key: str, data: Mapping[str, Any], at: float | None, state: State
+) -> Iterator[Record]:
+    model = first_text(data, "model") or text(state.get("model"))
+    group = key
+    thinking = size(first_text(data, "reasoningText", "reasoningOpaque", "encryptedContent"))
+    if (said := text(data.get("content"))) or thinking:
+        yield MessageRecord(key, group, "assistant", said, at, model=model, thinking_bytes=thinking)
+    for number, call in enumerate(objects(data.get("toolRequests"))):
+        call_id, tool = text(call.get("toolCallId")), text(call.get("name"))
+        given = params(call.get("arguments"))
+        _open(call_id, tool, state)
+        yield MessageRecord(
+            f"{key}:{number}",
+            group,
+            "tool_call",
+            at=at,
+            tool=tool,
+            params=given,
+            call_id=call_id,
+            subagent=first_text(fields(given), "agent_type") if tool == "task" else "",
+            skill=first_text(fields(given), "skill", "name") if tool == "skill" else "",
+            model=model,
+        )
+    output = count(data.get("outputTokens"))
+    if output is not None and not state.get("counted"):
+        response = first_text(data, "messageId") or key
+        yield UsageRecord(f"message:{response}", model, at, output=output)
+
+
+def _open(call_id: str, tool: str, state: State) -> None:
+    calls = state.setdefault("calls", {})
+    calls[call_id] = [tool, False]
+    while len(calls) > _OPEN_MAX:
+        del calls[next(iter(calls))]
+
+
+def _permission(
+    key: str, data: Mapping[str, Any], at: float | None, state: State
+) -> Iterator[Record]:
+    """A refusal is told before the call's end."""
+    call = state.get("calls", {}).get(text(data.get("toolCallId")))
+    if call and text(fields(data.get("result")).get("kind")).startswith(_DENIED_CODES):
+        call[1] = True
+    yield from ()
+
+
+def _completed(
+    key: str, data: Mapping[str, Any], at: float | None, state: State
+) -> Iterator[Record]:
+    call_id = text(data.get("toolCallId"))
+    tool, was_denied = state.get("calls", {}).pop(call_id, ["", False])
+    result, error = fields(data.get("result")), fields(data.get("error"))
+    said = first_text(result, "content", "detailedContent") or text(error.get("message"))
+    is_denied = was_denied or text(error.get("code")) in _DENIED_CODES
+    is_denied = is_denied or text(error.get("message")).startswith(_HOOK_DENIED)
+    ended = code(fields(data.get("shellExecution")).get("exitCode"))
+    if ended is None:
+        ended = code(fields(fields(data.get("toolTelemetry")).get("metrics")).get("exit_code"))
+    yield MessageRecord(
+        key,
+        key,
+        "tool_result",
+        said,
+        at,
+        tool=tool,
+        call_id=call_id,
+        failed=(data.get("success") is False or bool(ended)) and not is_denied,
+        exit_code=None if is_denied else ended,
+        is_denied=is_denied,
+        files=tuple(
+            (path, _ACTIONS.get(text(edit.get("kind")), "modified"))
+            for edit in objects(data.get("fileEdits"))
+            if (path := text(edit.get("path")))
+        ),
+        images=sum(one.get("type") == "image" for one in objects(result.get("contents"))),
+    )
+
+
+def _usage(key: str, data: Mapping[str, Any], at: float | None, state: State) -> Iterator[Record]:
+    usage = fields(data.get("usage"))
+    counted = fields(usage.get("accounting"))
+    source, number = text(counted.get("sourceSessionId")), count(counted.get("sequence"))
+    state["counted"] = True
+    response = f"{source}:{number}" if source and number is not None else key
+    yield _tokens(response, text(usage.get("model")), at, usage)
+
+
+def _tokens(response: str, model: str, at: float | None, usage: Mapping[str, Any]) -> UsageRecord:
+    read, written = count(usage.get("cacheReadTokens")), count(usage.get("cacheWriteTokens"))
+    return UsageRecord(
+        response,
+        model,
+        at,
+        less(count(usage.get("inputTokens")), read, written),
+        count(usage.get("outputTokens")),
+        read,
+        written,
+        count(usage.get("reasoningTokens")),
+    )
+
+
+def _compacted(
+    key: str, data: Mapping[str, Any], at: float | None, state: State
+) -> Iterator[Record]:
+    if data.get("success") is False:
+        return
+    trigger = text(data.get("trigger"))
+    yield CompactionRecord(
+        first_text(data, "compactionAttemptId") or key,
+        at,
+        trigger if trigger in ("", "manual") else "auto",
+        text(data.get("summaryContent")),
+        count(data.get("preCompactionTokens")),
+        count(data.get("postCompactionTokens")),
+    )
+
+
+def _rewound(key: str, data: Mapping[str, Any], at: float | None, state: State) -> Iterator[Record]:
+    if group := text(data.get("upToEventId")):
+        yield CutRecord(group)
+
+
+def _titled(key: str, data: Mapping[str, Any], at: float | None, state: State) -> Iterator[Record]:
+    if title := one_line(text(data.get("title"))):
+        yield SessionRecord(state["now"], title=title)
+
+
+def _agent_named(
+    key: str, data: Mapping[str, Any], at: float | None, state: State
+) -> Iterator[Record]:
+    title = first_text(data, "agentDisplayName", "agentName")
+    if title and state["now"] != state["id"]:
+        yield SessionRecord(state["now"], title=one_line(title))
+
+
+def _model_changed(
+    key: str, data: Mapping[str, Any], at: float | None, state: State
+) -> Iterator[Record]:
+    state["model"] = text(data.get("newModel"))
+    yield from ()
+
+
+def _ended(key: str, data: Mapping[str, Any], at: float | None, state: State) -> Iterator[Record]:
+    yield SessionRecord(state["id"], ended_at=at, end_reason=text(data.get("shutdownType")))
+    state["now"] = state["id"]
+    metrics = {} if state.get("counted") else fields(data.get("modelMetrics"))
+    for model, of_model in list(metrics.items())[:100]:
+        usage = dict(fields(fields(of_model).get("usage")))
+        usage.pop("outputTokens", None)  # they are in the messages
+        yield _tokens(f"shutdown:{model}", str(model), at, usage)
+
+
+_READERS = {
+    "user.message": _user,
+    "system.message": _system,
+    "system.notification": _system,
+    "assistant.message": _assistant,
+    "permission.completed": _permission,
+    "tool.execution_complete": _completed,
+    "session.usage_record": _usage,
+    "session.compaction_complete": _compacted,
+    "session.snapshot_rewind": _rewound,
+    "session.title_changed": _titled,
+    "subagent.started": _agent_named,
+    "session.model_change": _model_changed,
+    "session.shutdown": _ended,
+}
+
+IMPORTER = Importer(
+    "copilot_cli",
+    "Copilot CLI",
+    lambda ground: iter([state_folder(ground)]),
+    find_transcripts,
+    parse_line,
+)

@@ -1,0 +1,333 @@
+"""Gemini CLI: one file a session, `~/.gemini/tmp/PROJECT/chats/session-TIME-ID.jsonl`.
+
+Seen with 0.61.0; what was not driven (rewinding, compression, subagents) is as its program writes
+and reads it. PROJECT is a short name that `.project_root` beside `chats` explains, or, older, the
+sha256 of the path. Older releases write `.json`, one object that has all messages; such a file is
+read whole. A subagent's file is `chats/PARENT/ID.jsonl`.
+
+A record of an id that was seen replaces it: so come the tools' results. `$rewindTo` takes the
+session back to before a message. `$set` patches the head; if that has `messages`, the host has
+rewritten its history: what is new there is its own, and a `<state_snapshot>` is a compression.
+
+Tokens are the API's `usageMetadata` (ai.google.dev/api/generate-content): the prompt has the cached
+ones in it, tools' prompts and thoughts are beside prompt and candidates. So input is prompt without
+cached, with tools' prompts; output is candidates with thoughts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.importers.stranger import (
+    count,
+    fields,
+    first_text,
+    is_file,
+    is_folder,
+    less,
+    listed,
+    objects,
+    one_line,
+    parts_text,
+    scan,
+    seconds,
+    size,
+    subfolders,
+    text,
+)
+from memory.sessions.importers.whole_json import open_plain, read_json
+from memory.sessions.records import (
+    CompactionRecord,
+    CutRecord,
+    FileAction,
+    MessageRecord,
+    Record,
+    SessionRecord,
+    UsageRecord,
+)
+
+_ROOT_BYTES_MAX = 8192
+# What the host itself does not count as a person's words, and its summary.
+_NO_PROMPT = re.compile(r"\s*(?:[/?]|<(?:session_context|hook_context|state_snapshot)>)")
+_SNAPSHOT = "<state_snapshot>"
+_DENIED = re.compile(
+    r"(?:Tool execution (?:for \"[^\"\n]{1,100}\" )?denied by policy|User denied execution|"
+    r"\[Operation Cancelled\])"
+)
+# The host's last lines of a command's output. A program whose own last line looks the same can
+# claim to have failed, and nothing else.
+_TRAILER = re.compile(
+    r"\nExit Code: (-?\d{1,9})(?:\nSignal: [^\n]{1,40})?(?:\nBackground PIDs: [\d, ]{1,400})?"
+    r"(?:\nProcess Group PGID: \d{1,20})?(?:\n</untrusted_context>)?\s*\Z"
+)
+_TAIL = 1000
+
+
+class _Head(NamedTuple):
+    """What a call has of the response that it is in."""
+
+    group: str
+    call_id: str
+    at: float | None
+    model: str
+
+
+def tmp_folder(ground: Ground) -> str:
+    """Return the folder that holds a folder for each project."""
+    home = ground.environ.get("GEMINI_CLI_HOME") or ground.home
+    return os.path.join(home, ".gemini", "tmp")
+
+
+def find_transcripts(ground: Ground) -> Iterator[Found]:
+    """Yield the sessions of the project and of folders below it."""
+    for project in subfolders(tmp_folder(ground)):
+        root = _root_of(project, ground)
+        is_below = root == ground.project or root.startswith(ground.project.rstrip("/") + "/")
+        if ground.project and not (root and is_below):
+            continue
+        for entry in scan(os.path.join(project.path, "chats")):
+            if is_folder(entry):
+                for inner in scan(entry.path):
+                    if inner.name.endswith(".jsonl") and is_file(inner):
+                        yield Found(inner.path, inner.name.removesuffix(".jsonl"), root)
+            elif entry.name.endswith((".json", ".jsonl")) and is_file(entry):
+                yield Found(entry.path, "", root)
+
+
+def _root_of(project: os.DirEntry[str], ground: Ground) -> str:
+    """The path of a project, as its folder tells; empty where it can't be known."""
+    try:
+        with open_plain(os.path.join(project.path, ".project_root")) as file:
+            return file.read(_ROOT_BYTES_MAX).decode("utf-8", "replace").strip()
+    except (OSError, ValueError):
+        hashed = hashlib.sha256(os.fsencode(ground.project)).hexdigest()
+        return ground.project if ground.project and project.name == hashed else ""
+
+
+def read_file(path: str, state: State) -> Iterator[Record]:
+    """Read a session that an older release wrote as one object."""
+    whole = fields(read_json(path))
+    head = {name: value for name, value in whole.items() if name != "messages"}
+    yield from parse_line(head, state)
+    for message in objects(whole.get("messages")):
+        yield from parse_line(message, state)
+
+
+def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:
+    """Read one record of a session."""
+    if "$rewindTo" in value:
+        yield from _rewound(text(value["$rewindTo"]), state)
+    elif "$set" in value:
+        yield from _patched(fields(value["$set"]), state)
+    elif "projectHash" in value or ("sessionId" in value and "id" not in value):
+        yield from _begin(value, state)
+    elif text(value.get("id")):
+        yield from _message(value, state)
+
+
+def _begin(head: Mapping[str, Any], state: State) -> Iterator[Record]:
+    own = text(head.get("sessionId"))
+    if own:
+        state["id"] = own
+        state["agent"] = head.get("kind") == "subagent"
+        yield SessionRecord(
+            own,
+            title=one_line(text(head.get("summary"))),
+            started_at=seconds(head.get("startTime")),
+        )
+
+
+def _patched(patch: Mapping[str, Any], state: State) -> Iterator[Record]:
+    own = first_text(patch, "sessionId") or text(state.get("id"))
+    title = one_line(text(patch.get("summary")))
+    if own and (title or own != state.get("id")):
+        state["id"] = own
+        yield SessionRecord(own, title=title)
+    for message in objects(patch.get("messages")):
+        key = text(message.get("id"))
+        said = parts_text(message.get("content"))
+        if not key or not _is_new(key, state) or message.get("type") != "user" or not said:
+            continue
+        at = seconds(message.get("timestamp"))
+        if _SNAPSHOT in said:
+            yield CompactionRecord(f"compaction:{key}", at, summary=said)
+        else:
+            yield MessageRecord(key, key, "system", said, at)
+
+
+def _rewound(group: str, state: State) -> Iterator[Record]:
+    """An id that the host doesn't find takes all of its history away."""
+    known = state.get("seen", {})
+    first = text(state.get("first"))
+    if group and (target := group if _digest(group) in known else first):
+        yield CutRecord(target)
+
+
+def _message(value: Mapping[str, Any], state: State) -> Iterator[Record]:
+    kind, key = value.get("type"), text(value["id"])
+    at = seconds(value.get("timestamp"))
+    if kind == "user":
+        yield from _prompt(value, key, at, state)
+    elif kind == "gemini":
+        yield from _answer(value, key, at, state)
+    elif kind in ("error", "warning", "info") and (said := parts_text(value.get("content"))):
+        replaces = not _is_new(key, state)
+        yield MessageRecord(key, key, "system", said, at, replaces=replaces)
+
+
+def _prompt(value: Mapping[str, Any], key: str, at: float | None, state: State) -> Iterator[Record]:
+    content = value.get("displayContent") or value.get("content")
+    parts = content if isinstance(content, list) else [content]
+    said = [found for part in parts if (found := parts_text(part))]
+    own = "\n".join(one for one in said if not _NO_PROMPT.match(one))
+    hosts = "\n".join(one for one in said if _NO_PROMPT.match(one))
+    images = sum(_is_image(part) for part in parts)
+    if own or images:
+        replaces = not _is_new(key, state)
+        is_prompt = not state.get("agent")  # a subagent is asked by its parent
+        yield MessageRecord(key, key, "user", own, at, is_prompt, images=images, replaces=replaces)
+    if hosts:
+        other = f"{key}:host" if own or images else key
+        replaces = not _is_new(other, state)
+        yield MessageRecord(other, key, "system", hosts, at, replaces=replaces)
+
+
+def _is_image(part: object) -> bool:
+    data = fields(fields(part).get("inlineData")) or fields(fields(part).get("fileData"))
+    return text(data.get("mimeType")).startswith("image/")
+
+
+def _answer(value: Mapping[str, Any], key: str, at: float | None, state: State) -> Iterator[Record]:
+    model = text(value.get("model"))
+    said = parts_text(value.get("content"))
+    thoughts = list(objects(value.get("thoughts")))
+    thinking = sum(size(first_text(one, "description")) for one in thoughts)
+    replaces = not _is_new(key, state)
+    if said or thinking:
+        yield MessageRecord(
+            key,
+            key,
+            "assistant",
+            said,
+            at,
+            model=model,
+            thinking_bytes=thinking,
+            replaces=replaces,
+        )
+    for number, call in enumerate(objects(value.get("toolCalls"))):
+        head = _Head(key, text(call.get("id")) or f"{key}:{number}", at, model)
+        yield from _call(call, head, state)
+    tokens = fields(value.get("tokens"))
+    if tokens:
+        yield usage(key, model, at, tokens)
+
+
+def usage(key: str, model: str, at: float | None, tokens: Mapping[str, Any]) -> UsageRecord:
+    """Return the tokens of a response, by the names that the host gives them."""
+    cached, thoughts = count(tokens.get("cached")), count(tokens.get("thoughts"))
+    given, said = count(tokens.get("input")), count(tokens.get("output"))
+    tools = count(tokens.get("tool")) or 0
+    return UsageRecord(
+        key,
+        model,
+        at,
+        None if given is None else (less(given, cached) or 0) + tools,
+        None if said is None else said + (thoughts or 0),
+        cached,
+        None,
+        thoughts,
+    )
+
+
+def _call(call: Mapping[str, Any], head: _Head, state: State) -> Iterator[Record]:
+    tool, given = text(call.get("name")), call.get("args")
+    group, call_id, at, model = head
+    key = f"{group}:{call_id}"
+    agent = text(call.get("agentId"))
+    own = text(state.get("id"))
+    if agent and own and _is_new(f"agent:{agent}", state):
+        yield SessionRecord(agent, own, "subagent")
+        yield SessionRecord(own)
+    yield MessageRecord(
+        key,
+        group,
+        "tool_call",
+        at=at,
+        tool=tool,
+        params=given,
+        call_id=call_id,
+        subagent=first_text(fields(given), "agent_name") if tool == "invoke_agent" else "",
+        skill=first_text(fields(given), "name") if tool == "activate_skill" else "",
+        model=model,
+        replaces=not _is_new(key, state),
+    )
+    status = call.get("status")
+    if status in ("success", "error", "cancelled"):
+        said, failed = _result(call.get("result"))
+        failed = failed or status == "error"
+        is_denied = status == "cancelled" or (failed and bool(_DENIED.match(said)))
+        trailer = _TRAILER.search(said[-_TAIL:]) if tool == "run_shell_command" else None
+        ended = int(trailer[1]) if trailer and not is_denied else None
+        yield MessageRecord(
+            f"{key}:result",
+            f"{key}:result",
+            "tool_result",
+            said,
+            seconds(call.get("timestamp")) or at,
+            tool=tool,
+            call_id=call_id,
+            failed=(failed or bool(ended)) and not is_denied,
+            exit_code=ended,
+            is_denied=is_denied,
+            files=() if failed or is_denied else changed_files(call.get("resultDisplay")),
+            replaces=not _is_new(f"{key}:result", state),
+        )
+
+
+def _result(result: object) -> tuple[str, bool]:
+    """The text that the model was told, and whether the host calls it an error."""
+    said, failed = [], False
+    for part in [result] if isinstance(result, str) else listed(result):
+        response = fields(fields(fields(part).get("functionResponse")).get("response"))
+        failed = failed or "error" in response
+        said.append(first_text(response, "output", "error") or parts_text(part))
+    return "\n".join(one for one in said if one), failed
+
+
+def changed_files(display: object) -> tuple[tuple[str, FileAction], ...]:
+    """Return the file that an edit changed, as the host shows it."""
+    shown = fields(display)
+    path = text(shown.get("filePath"))
+    if not path or "fileDiff" not in shown:
+        return ()
+    return ((path, "created" if shown.get("isNewFile") is True else "modified"),)
+
+
+def _is_new(key: str, state: State) -> bool:
+    """Whether a key was not seen before; it is from now on."""
+    seen = state.setdefault("seen", {})
+    state.setdefault("first", key)
+    digest = _digest(key)
+    if digest in seen:
+        return False
+    seen[digest] = 1
+    return True
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+IMPORTER = Importer(
+    "gemini",
+    "Gemini CLI",
+    lambda ground: iter([tmp_folder(ground)]),
+    find_transcripts,
+    parse_line,
+    read_file,
+)

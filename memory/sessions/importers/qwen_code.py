@@ -1,0 +1,226 @@
+"""Qwen Code: one file of lines a session, `~/.qwen/projects/PROJECT/chats/ID.jsonl`.
+
+Seen with 0.24.4; compressing, rewinding and forking are as its program writes them. PROJECT is the
+working directory with `-` for every character that is no letter or digit. `provenance` says who a
+message is from; older records are told by their type. A record that a fork copied has `forkedFrom`.
+
+Tokens: with an OpenAI endpoint thoughts are within the candidates, with Google's beside them; the
+record's own total tells which. The prompt has what was cached in it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memory.sessions.importers.gemini_cli import changed_files
+from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.importers.stranger import (
+    count,
+    fields,
+    first_text,
+    is_file,
+    less,
+    listed,
+    objects,
+    one_line,
+    parts_text,
+    scan,
+    seconds,
+    size,
+    subfolders,
+    text,
+)
+from memory.sessions.records import (
+    CompactionRecord,
+    CutRecord,
+    MessageRecord,
+    Record,
+    Role,
+    SessionRecord,
+    UsageRecord,
+)
+
+_NO_PROMPT = re.compile(r"\s*<(?:session_context|hook_context|state_snapshot|system-reminder)>")
+_PROMPTS_KEPT = 500
+# The host always ends a command's output so.
+_TRAILER = re.compile(
+    r"\nExit Code: (-?\d{1,9})\nSignal: [^\n]{1,40}(?:\nBackground PIDs: [^\n]{1,400})?"
+    r"\nProcess Group PGID: [^\n]{1,40}\s*\Z"
+)
+_TAIL = 1000
+
+
+def projects_folder(ground: Ground) -> str:
+    """Return the folder that holds a folder for each project."""
+    base = ground.environ.get("QWEN_HOME") or os.path.join(ground.home, ".qwen")
+    return os.path.join(base, "projects")
+
+
+def find_transcripts(ground: Ground) -> Iterator[Found]:
+    """Yield the sessions of folders that may be the project's, or of one below it."""
+    wanted = re.sub(r"[^A-Za-z0-9]", "-", ground.project)
+    for project in subfolders(projects_folder(ground)):
+        is_wanted = project.name == wanted or project.name.startswith(wanted + "-")
+        if ground.project and not is_wanted:
+            continue
+        for entry in scan(os.path.join(project.path, "chats")):
+            if entry.name.endswith(".jsonl") and is_file(entry):
+                yield Found(entry.path, entry.name.removesuffix(".jsonl"))
+
+
+def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:
+    """Read one record of a session."""
+    own, kind = text(value.get("sessionId")), value.get("type")
+    if not own:
+        return
+    at = seconds(value.get("timestamp"))
+    copied = value.get("forkedFrom")
+    parent = text(copied) or first_text(fields(copied), "sessionId")
+    known = [own, text(value.get("cwd")), text(value.get("gitBranch")), text(value.get("version"))]
+    if known != state.get("known"):
+        state["known"] = known
+        yield SessionRecord(
+            own,
+            parent,
+            "fork" if parent else "",
+            agent_version=known[3],
+            working_directory=known[1],
+            git_branch=known[2],
+            started_at=at,
+        )
+    if copied is not None:
+        return
+    if kind == "user":
+        yield from _user(value, at, state)
+    elif kind == "assistant":
+        yield from _assistant(value, at)
+    elif kind == "tool_result":
+        yield from _result(value, at)
+    elif kind == "system":
+        yield from _system(value, own, at, state)
+
+
+def _user(value: Mapping[str, Any], at: float | None, state: State) -> Iterator[Record]:
+    key = text(value.get("uuid"))
+    parts = listed(fields(value.get("message")).get("parts"))
+    said = first_text(fields(value.get("systemPayload")), "displayText") or parts_text(parts)
+    who = value.get("provenance", "real_user")
+    is_usual = value.get("subtype") in (None, "mid_turn_user_message")
+    is_prompt = who == "real_user" and is_usual and not _NO_PROMPT.match(said)
+    kinds = (text(fields(fields(part).get("inlineData")).get("mimeType")) for part in parts)
+    images = sum(one.startswith("image/") for one in kinds)
+    if key and (said or images):
+        if is_prompt:
+            pair = [key, value.get("parentUuid")]
+            state["prompts"] = [*state.get("prompts", []), pair][-_PROMPTS_KEPT:]
+        role: Role = "user" if is_prompt else "system"
+        yield MessageRecord(key, key, role, said, at, is_prompt, images=images)
+
+
+def _assistant(value: Mapping[str, Any], at: float | None) -> Iterator[Record]:
+    group, model = text(value.get("uuid")), text(value.get("model"))
+    for number, part in enumerate(objects(fields(value.get("message")).get("parts"))):
+        key = f"{group}:{number}"
+        call = fields(part.get("functionCall"))
+        said = text(part.get("text"))
+        if call:
+            tool, given = text(call.get("name")), call.get("args")
+            yield MessageRecord(
+                key,
+                group,
+                "tool_call",
+                at=at,
+                tool=tool,
+                params=given,
+                call_id=text(call.get("id")),
+                subagent=first_text(fields(given), "subagent_type") if tool == "agent" else "",
+                skill=first_text(fields(given), "skill", "name") if tool == "skill" else "",
+                model=model,
+            )
+        elif part.get("thought") is True:
+            yield MessageRecord(
+                key, group, "assistant", at=at, model=model, thinking_bytes=size(said)
+            )
+        elif said:
+            yield MessageRecord(key, group, "assistant", said, at, model=model)
+    if tokens := fields(value.get("usageMetadata")):
+        yield _usage(group, model, at, tokens)
+
+
+def _usage(group: str, model: str, at: float | None, tokens: Mapping[str, Any]) -> UsageRecord:
+    given, said = count(tokens.get("promptTokenCount")), count(tokens.get("candidatesTokenCount"))
+    thoughts, total = count(tokens.get("thoughtsTokenCount")), count(tokens.get("totalTokenCount"))
+    cached = count(tokens.get("cachedContentTokenCount"))
+    are_beside = total is not None and total >= (given or 0) + (said or 0) + (thoughts or 0)
+    if said is not None and thoughts and are_beside:
+        said += thoughts
+    return UsageRecord(group, model, at, less(given, cached), said, cached, None, thoughts)
+
+
+def _result(value: Mapping[str, Any], at: float | None) -> Iterator[Record]:
+    key, told = text(value.get("uuid")), fields(value.get("toolCallResult"))
+    for number, part in enumerate(objects(fields(value.get("message")).get("parts"))):
+        answer = fields(part.get("functionResponse"))
+        if not answer:
+            continue
+        response = fields(answer.get("response"))
+        tool, said = text(answer.get("name")), first_text(response, "output", "error")
+        status = text(told.get("status"))
+        is_denied = status == "cancelled" or "denied" in text(told.get("errorType"))
+        failed = status == "error" or "error" in response
+        trailer = _TRAILER.search(said[-_TAIL:]) if tool == "run_shell_command" else None
+        ended = int(trailer[1]) if trailer else None
+        yield MessageRecord(
+            f"{key}:{number}",
+            f"{key}:{number}",
+            "tool_result",
+            said,
+            at,
+            tool=tool,
+            call_id=first_text(answer, "id") or text(told.get("callId")),
+            failed=(failed or bool(ended)) and not is_denied,
+            exit_code=None if is_denied else ended,
+            is_denied=is_denied,
+            files=() if failed or is_denied else changed_files(told.get("resultDisplay")),
+        )
+
+
+def _system(value: Mapping[str, Any], own: str, at: float | None, state: State) -> Iterator[Record]:
+    kind, payload = value.get("subtype"), fields(value.get("systemPayload"))
+    if kind == "chat_compression":
+        info = fields(payload.get("info"))
+        history = list(objects(payload.get("compressedHistory")))
+        said = (parts_text(one.get("parts")) for one in history)
+        summary = next((one for one in said if "<state_snapshot>" in one), "")
+        yield CompactionRecord(
+            text(value.get("uuid")),
+            at,
+            first_text(payload, "trigger"),
+            summary,
+            count(info.get("originalTokenCount")),
+            count(info.get("newTokenCount")),
+        )
+    elif kind == "rewind":
+        prompts: list[list[Any]] = state.get("prompts", [])
+        parent = value.get("parentUuid")
+        at_prompt = next((n for n, one in enumerate(prompts) if one[1] == parent), None)
+        if at_prompt is not None:
+            yield CutRecord(prompts[at_prompt][0])
+            state["prompts"] = prompts[:at_prompt]
+    elif kind == "custom_title":
+        if title := one_line(first_text(payload, "customTitle", "title")):
+            yield SessionRecord(own, title=title)
+    elif kind == "parent_session" and (parent := text(payload.get("parentSessionId"))):
+        yield SessionRecord(own, parent, "subagent")
+
+
+IMPORTER = Importer(
+    "qwen_code",
+    "Qwen Code",
+    lambda ground: iter([projects_folder(ground)]),
+    find_transcripts,
+    parse_line,
+)
