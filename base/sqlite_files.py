@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -11,6 +13,8 @@ BUSY_TIMEOUT_S = 30.0
 """How long a writer waits for others. Transactions are short, so only a stuck one takes longer."""
 
 NO_SETTINGS: Mapping[str, str | int] = MappingProxyType({})
+
+_SIDE_FILES = ("", "-wal", "-shm")
 
 Step = Callable[[sqlite3.Connection], None]
 
@@ -82,6 +86,17 @@ def migrate(db: sqlite3.Connection, steps: Sequence[Step]) -> None:
             if db.in_transaction:
                 db.execute("ROLLBACK")
             raise
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a damaged file and its write-ahead log, so that nothing of it is lost."""
+    stamp = time.strftime("%Y%m%dT%H%M%S")
+    aside = path.with_name(f"{path.name}.corrupt-{stamp}-{os.getpid()}")
+    for suffix in _SIDE_FILES:
+        side = path.with_name(path.name + suffix)
+        if side.exists():
+            side.rename(aside.with_name(aside.name + suffix))
+    return aside
 
 
 def _version(db: sqlite3.Connection, steps: Sequence[Step]) -> int:

@@ -224,6 +224,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
                 nursery.start_soon(_index_behind, keep)
                 if not sole_language:
                     nursery.start_soon(_keep_all_to_quota, config)
+                    nursery.start_soon(_track_sessions, config, keep)
                 with closing(App(config, engine, keep, backgrounds, refused)) as app:
                     yield app
                 nursery.cancel_scope.cancel()
@@ -270,6 +271,30 @@ async def _step_to_quota_of_all(config: Config) -> None:
         with closing(keep_to_quota(config.database.parent, quotas.all_bytes)) as steps:
             while await trio.to_thread.run_sync(next, steps, DONE) is not DONE:
                 pass
+
+
+async def _track_sessions(config: Config, keep: Keep) -> None:
+    """Keep up with agents' sessions, every few seconds. A defect there is reported and ends that
+    alone."""
+    from ctxmode.operations import session_tracking  # noqa: PLC0415 - after the first answer
+    from kb.errors import StoreError  # noqa: PLC0415
+    from memory.sessions.errors import SessionsError  # noqa: PLC0415
+
+    while True:
+        await trio.sleep(session_tracking.EVERY_S)
+        try:
+            await trio.to_thread.run_sync(
+                session_tracking.track_step,
+                config,
+                keep.store,
+                limiter=keep.writing,
+                abandon_on_cancel=True,
+            )
+        except (OSError, ContextModeError, SessionsError, StoreError):
+            continue  # `sessions status` tells of it; the next look tries again
+        except Exception as error:
+            sys.stderr.write(_report(error))
+            return
 
 
 async def _index_behind(keep: Keep) -> None:

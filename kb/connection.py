@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from base import sqlite_files
 from base.locks import hold_lock
-from base.sqlite_files import BUSY_TIMEOUT_S, SchemaError, migrate
+from base.sqlite_files import BUSY_TIMEOUT_S, SchemaError, migrate, set_aside
 from kb import compression
 from kb.errors import (
     StoreBusyError,
@@ -32,8 +31,6 @@ SETTINGS: Mapping[str, str | int] = {
     "cache_size": -16384,  # 16 MiB; the system caches the file besides
     "wal_autocheckpoint": 4000,  # 16 MB
 }
-
-_SIDE_FILES = ("", "-wal", "-shm")
 
 
 def connect(
@@ -97,17 +94,6 @@ def _migrate(path: Path, wait_s: float = BUSY_TIMEOUT_S) -> None:
         finally:
             db.close()
     path.chmod(0o600)
-
-
-def set_aside(path: Path) -> Path:
-    """Rename a damaged file and its write-ahead log, so that nothing of it is lost."""
-    stamp = time.strftime("%Y%m%dT%H%M%S")
-    aside = path.with_name(f"{path.name}.corrupt-{stamp}-{os.getpid()}")
-    for suffix in _SIDE_FILES:
-        side = path.with_name(path.name + suffix)
-        if side.exists():
-            side.rename(aside.with_name(aside.name + suffix))
-    return aside
 
 
 @contextmanager

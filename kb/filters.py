@@ -1,5 +1,5 @@
 """What a hit must satisfy besides matching the words: given by the caller, or in the query itself
-as `kind:`, `lang:`, `source:`, `path:` and `since:`."""
+as `kind:`, `lang:`, `source:`, `path:`, `session:`, `agent:` and `since:`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from kb import filetypes
 
-_INLINE = re.compile(r"(?<!\S)(kind|lang|language|source|path|since):(\S+)")
+_INLINE = re.compile(r"(?<!\S)(kind|lang|language|source|path|session|agent|since):(\S+)")
 _AGE = re.compile(r"([0-9]{1,6})([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _DAYS = {"today": 0, "yesterday": 1}
@@ -21,7 +21,8 @@ MOMENTS = "today, yesterday, an age such as 90s, 30m, 12h, 7d or 2w, or a date s
 @dataclass(frozen=True, slots=True)
 class Filters:
     """`source` is an id or a part of a label, `path` a part of a file's path, `since` a time in
-    seconds since the epoch."""
+    seconds since the epoch. `session` is a session's name or a part of it, of which `agent` is the
+    beginning, before a colon."""
 
     source: str | int | None = None
     kind: str | None = None
@@ -30,6 +31,7 @@ class Filters:
     since: float | None = None
     include_superseded: bool = False
     path: str | None = None
+    agent: str | None = None
 
 
 def inline(text: str, given: Filters) -> tuple[str, Filters]:
@@ -49,7 +51,7 @@ def inline(text: str, given: Filters) -> tuple[str, Filters]:
     return "".join([*rest, text[position:]]), found
 
 
-def _join(filters: Filters, name: str, value: str) -> Filters | None:
+def _join(filters: Filters, name: str, value: str) -> Filters | None:  # noqa: PLR0911 - one each
     if name == "since":
         since = moment(value)
         return None if since is None else replace(filters, since=filters.since or since)
@@ -60,6 +62,10 @@ def _join(filters: Filters, name: str, value: str) -> Filters | None:
         return replace(filters, source=filters.source if filters.source is not None else value)
     if name == "path":
         return replace(filters, path=filters.path or value)
+    if name == "session":
+        return replace(filters, session=filters.session or value)
+    if name == "agent":
+        return replace(filters, agent=filters.agent or value)
     return replace(filters, kind=filters.kind or value.lower())
 
 
@@ -108,16 +114,18 @@ def condition(filters: Filters) -> Condition:
         values.append(filters.source)
     if not filters.include_superseded:
         clauses.append("s.superseded_by IS NULL")
-    if filters.kind is not None:  # a page is of kind html, its chunks are Markdown
-        clauses.append("? IN (c.kind, s.kind)")
+    if filters.kind is not None:  # a page is of kind html, its chunks are Markdown; or an origin
+        clauses.append("? IN (c.kind, s.kind, s.origin)")
         values.append(filters.kind)
-    for column, value in (
-        ("c.language", filters.language),
-        ("s.session", filters.session),
-    ):
-        if value is not None:
-            clauses.append(f"{column} = ?")
-            values.append(value)
+    if filters.language is not None:
+        clauses.append("c.language = ?")
+        values.append(filters.language)
+    if filters.session is not None:
+        clauses.append("instr(s.session, ?) > 0")
+        values.append(filters.session)
+    if filters.agent is not None:
+        clauses.append("instr(s.session, ?) = 1")
+        values.append(f"{filters.agent}:")
     if filters.path:
         clauses.append("instr(s.path, ?) > 0")
         values.append(filters.path)

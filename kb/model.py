@@ -14,6 +14,7 @@ class Origin(StrEnum):
     FILE = "file"
     FETCH = "fetch"
     NOTE = "note"
+    SESSION = "session"
 
 
 @dataclass(frozen=True, slots=True)

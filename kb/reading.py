@@ -26,6 +26,10 @@ def sources(db: sqlite3.Connection, *, include_superseded: bool) -> list[Source]
     return [_source(row) for row in db.execute(f"{_SOURCE} {where} ORDER BY s.id DESC")]
 
 
+def versions(db: sqlite3.Connection, label: str) -> list[int]:
+    return [row[0] for row in db.execute("SELECT id FROM source WHERE label = ?", (label,))]
+
+
 def source(db: sqlite3.Connection, source_id: int) -> Source:
     row = db.execute(f"{_SOURCE} WHERE s.id = ?", (source_id,)).fetchone()
     if row is None:

@@ -270,6 +270,11 @@ class Store:
         with self._access.reading() as db:
             return reading.source(db, source_id)
 
+    def versions(self, label: str) -> list[int]:
+        """The ids of all versions of a label."""
+        with self._access.reading() as db:
+            return reading.versions(db, label)
+
     def text(self, source_id: int, start: int = 0, end: int | None = None) -> bytes:
         """The kept bytes [start, end) of a source, as far as they are indexed.
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
+from ctxmode.hosts.hooks.bells import AGENTS
 from ctxmode.hosts.setup.codex_review import describe_review
 from ctxmode.hosts.setup.export import plan_export
 from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS, Host, Scope
@@ -33,6 +34,10 @@ from ctxmode.launch import print_json
 from ctxmode.suggestions import or_all
 
 NAME = "context-mode"
+SESSIONS_NOTE = """\
+Sessions are recorded from now on: what you asked and decided, which files and commands were used,
+tokens; not the full texts. `context-mode sessions status` shows what is, docs/sessions.md how to
+change it; with `--no-sessions` nothing is."""
 SAID = {"new": "wrote", "changed": "changed", "removed": "removed"}
 
 
@@ -44,6 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--project", nargs="?", const="", metavar="DIR", help="in the files of this project"
     )
     parser.add_argument("--remove", action="store_true", help="take everything out again")
+    parser.add_argument(
+        "--no-sessions", action="store_true", help="record nothing of sessions; docs/sessions.md"
+    )
     parser.add_argument("--dry-run", action="store_true", help="show what would change")
     parser.add_argument(
         "--export", metavar="DIR", help="write a plug-in or an extension of the host's form"
@@ -129,7 +137,8 @@ def _show(host: Host, changes: Sequence[FileChange], args: argparse.Namespace) -
 def _show_notes(host: Host, target: Target) -> None:
     """What is left to a person, and what the host's own settings say of our hooks."""
     review = describe_review(target) if host.name == "codex" else ""
-    for said in (host.note, review):
+    recorded = SESSIONS_NOTE if target.records_sessions and host.adapter in AGENTS else ""
+    for said in (host.note, review, recorded):
         sys.stdout.write(f"{said}\n" if said else "")
 
 
@@ -148,7 +157,14 @@ def _target(args: argparse.Namespace) -> Target:
     scope: Scope = "user" if args.project is None else "project"
     config = load_config(args.project or None)
     command = _command(args.command, scope)
-    return Target(scope, config.home, config.project, command, config.config_home)
+    return Target(
+        scope,
+        config.home,
+        config.project,
+        command,
+        config.config_home,
+        records_sessions=not args.no_sessions,
+    )
 
 
 def _command(given: str | None, scope: Scope) -> Sequence[str]:

@@ -50,6 +50,11 @@ class Config:
         return self.database.with_suffix(".usage.sqlite3")
 
     @property
+    def sessions_file(self) -> Path:
+        """The agents' sessions in the project, beside its store."""
+        return self.database.with_suffix(".sessions.sqlite3")
+
+    @property
     def state_dir(self) -> Path:
         return self.data_dir / "state"
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from policy.secrets import Secret
 
 SETTLING_S = 1.0
+SESSIONS_S = 0.3
+"""How long a search may index what is new in sessions."""
 
 NAMED = 5
 """How many sources a message names, where several or none are meant."""
@@ -68,9 +70,18 @@ class Library:
             yield from indexing.watch(self.store, self.config, self.rules(), request, stop)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
-        """Search everything that was kept for the queries."""
+        """Search everything that was kept for the queries, sessions up to now included."""
+        self._index_turns()
         with translate_errors():
             return searching.search(self.store, request)
+
+    def _index_turns(self) -> None:
+        """Index for a moment what is new in sessions; a server does the rest."""
+        if not self.config.sessions_file.exists() or self.store.access.read_only:
+            return
+        from ctxmode.operations.session_search import index_new_turns  # noqa: PLC0415
+
+        index_new_turns(self.config, self.store, deadline=time.monotonic() + SESSIONS_S)
 
     def explain(self, request: SearchRequest) -> tuple[kb.RankExplanation, ...]:
         """Explain why each query's hits rank as they do; a UsageError says what is malformed."""

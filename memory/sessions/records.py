@@ -86,7 +86,8 @@ class CompactionRecord(NamedTuple):
 class UsageRecord(NamedTuple):
     """Tokens of one response; of several records of one response the largest output counts.
 
-    `input` are tokens that were neither read from nor written to a cache. None is not recorded.
+    `group` is that of the message that it is of. `input` are tokens that were neither read from
+    nor written to a cache. None is not recorded.
     """
 
     response_id: str
@@ -97,6 +98,7 @@ class UsageRecord(NamedTuple):
     cache_read: int | None = None
     cache_write: int | None = None
     reasoning: int | None = None
+    group: str = ""
 
 
 class CutRecord(NamedTuple):
@@ -105,4 +107,13 @@ class CutRecord(NamedTuple):
     group: str
 
 
-Record = SessionRecord | MessageRecord | CompactionRecord | UsageRecord | CutRecord
+class TaskRecord(NamedTuple):
+    """A task of the agent's list, by the id that the host gave it; of an empty text the earlier
+    stays."""
+
+    id: str
+    text: str = ""
+    is_open: bool = True
+
+
+Record = SessionRecord | MessageRecord | CompactionRecord | UsageRecord | CutRecord | TaskRecord

@@ -26,5 +26,5 @@ class Adapter(Protocol):
         """What to say of a ruling; of events that decide nothing it is asked with a pass."""
 
     @staticmethod
-    def opening(text: str) -> Answer:
-        """What to print to put a text before the conversation."""
+    def add_context(text: str, event_name: str) -> Answer:
+        """What to print to put a text into the conversation, as an event of this name allows it."""

@@ -40,8 +40,8 @@ def answer(ruling: Ruling, event_name: str) -> Answer:
     )
 
 
-def opening(text: str) -> Mapping[str, Any]:
-    return _specific("SessionStart", additionalContext=text)
+def add_context(text: str, event_name: str) -> Mapping[str, Any]:
+    return _specific(event_name, additionalContext=text)
 
 
 def _specific(event_name: str, **fields: str) -> Mapping[str, Any]:

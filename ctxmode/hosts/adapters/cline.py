@@ -75,5 +75,6 @@ def _tell(reason: str) -> str:
     return f"printf '%s\\n' {shlex.quote(reason)}; false"
 
 
-def opening(text: str) -> Answer:
+def add_context(text: str, event_name: str) -> Answer:
+    del event_name
     return {"cancel": False, "contextModification": text}

@@ -16,7 +16,7 @@ from ctxmode.hosts.hooks.unasked import refuse
 
 FOLDER_VARIABLES: tuple[str, ...] = ()
 EVENTS = claude_code.EVENTS
-opening = claude_code.opening
+add_context = claude_code.add_context
 
 
 def call(event: Mapping[str, Any]) -> ToolCall | None:

@@ -34,5 +34,6 @@ def answer(ruling: Ruling, event_name: str) -> Answer:
     return {"context": said.text} if said.kind == "advise" else None
 
 
-def opening(text: str) -> Answer:
+def add_context(text: str, event_name: str) -> Answer:
+    del event_name
     return {"context": text}

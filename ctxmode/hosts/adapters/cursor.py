@@ -52,5 +52,6 @@ def answer(ruling: Ruling, event_name: str) -> Answer:
     return {"agent_message": ruling.text} if ruling.kind == "advise" else {}
 
 
-def opening(text: str) -> Mapping[str, Any]:
+def add_context(text: str, event_name: str) -> Mapping[str, Any]:
+    del event_name
     return {"additional_context": text}

@@ -20,6 +20,7 @@ def answer(ruling: Ruling, event_name: str) -> Answer:
     return None if ruling.kind == "advise" else claude_code.answer(ruling, event_name)
 
 
-def opening(text: str) -> Answer:
+def add_context(text: str, event_name: str) -> Answer:
     """What a hook prints at a session's start is added to its context."""
+    del event_name
     return text

@@ -36,5 +36,5 @@ def answer(ruling: Ruling, event_name: str) -> Answer:
     return None
 
 
-def opening(text: str) -> Mapping[str, Any]:
-    return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
+def add_context(text: str, event_name: str) -> Mapping[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": event_name, "additionalContext": text}}

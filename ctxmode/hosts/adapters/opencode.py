@@ -28,5 +28,6 @@ def answer(ruling: Ruling, event_name: str) -> Answer:
     return {"decision": "deny", "reason": said.text} if said.kind == "deny" else None
 
 
-def opening(text: str) -> Mapping[str, Any]:
+def add_context(text: str, event_name: str) -> Mapping[str, Any]:
+    del event_name
     return {"context": text}

@@ -15,4 +15,4 @@ FOLDER_VARIABLES = ("QWEN_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 EVENTS: Mapping[str, Purpose] = {"PreToolUse": "judge", "SessionStart": "open"}
 call = claude_code.call
 answer = claude_code.answer
-opening = claude_code.opening
+add_context = claude_code.add_context

@@ -15,7 +15,7 @@ from ctxmode.hosts.hooks.unasked import refuse_by_code
 FOLDER_VARIABLES = ("TABNINE_PROJECT_DIR",)
 EVENTS: Mapping[str, Purpose] = {"BeforeTool": "judge", "SessionStart": "open"}
 call = gemini_cli.call
-opening = gemini_cli.opening
+add_context = gemini_cli.add_context
 
 
 def answer(ruling: Ruling, event_name: str) -> Answer:

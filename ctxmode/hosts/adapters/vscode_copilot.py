@@ -44,6 +44,6 @@ def answer(ruling: Ruling, event_name: str) -> Answer:
     }
 
 
-def opening(text: str) -> Mapping[str, Any]:
+def add_context(text: str, event_name: str) -> Mapping[str, Any]:
     """In both forms, too: the command line takes the text at the top."""
-    return {**claude_code.opening(text), "additionalContext": text}
+    return {**claude_code.add_context(text, event_name), "additionalContext": text}

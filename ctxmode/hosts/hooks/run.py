@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ctxmode.hosts.adapters import find_adapter, list_events
-from ctxmode.hosts.hooks.calls import PASS, Answer, Ruling, ToolCall
+from ctxmode.hosts.hooks.calls import PASS, Answer, Purpose, Ruling, ToolCall
 from ctxmode.hosts.hooks.json_text import read_json
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def respond(
     if name is None:
         return None, _nothing
     if spoken.EVENTS[name] != "judge":
-        return _attend(spoken, name), _nothing
+        return _attend(spoken, host, name, text, environ), _nothing
     try:
         call = _parse(spoken, text)
     except RecursionError:  # arguments are the model's, and a host may well take them
@@ -43,13 +43,36 @@ def respond(
     return _judge(spoken, host, name, call, environ)
 
 
-def _attend(spoken: Adapter, event_name: str) -> Answer:
-    """What to say of an event that decides nothing: the opening text, or else nothing."""
-    if spoken.EVENTS[event_name] != "open":
-        return spoken.answer(PASS, event_name)
-    from ctxmode.hosts.routing import ROUTING  # noqa: PLC0415 - said once in a conversation
+def _attend(
+    spoken: Adapter, host: str, event_name: str, text: bytes, environ: Mapping[str, str]
+) -> Answer:
+    """What to say of an event that decides nothing: what is recorded of sessions, and where a
+    conversation begins the opening text before it."""
+    purpose = spoken.EVENTS[event_name]
+    said = "" if purpose in ("turn", "act") else _ring(spoken, host, purpose, text, environ)
+    if purpose == "open":
+        from ctxmode.hosts.routing import ROUTING  # noqa: PLC0415 - said once in a conversation
 
-    return spoken.opening(ROUTING)
+        said = f"{ROUTING}\n\n{said}" if said else ROUTING
+    return spoken.add_context(said, event_name) if said else spoken.answer(PASS, event_name)
+
+
+def _ring(
+    spoken: Adapter, host: str, purpose: Purpose, text: bytes, environ: Mapping[str, str]
+) -> str:
+    from ctxmode.hosts.hooks.bells import Bell, answer_bell  # noqa: PLC0415 - not for verdicts
+
+    try:
+        event = read_json(text)
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(event, dict):
+        return ""
+    home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
+    said = event.get("cwd")
+    folder = _folder(spoken.FOLDER_VARIABLES, said if isinstance(said, str) else "", environ)
+    project = _project(folder, home, environ)
+    return answer_bell(Bell(host, purpose, event, project, home, data_dir(environ), environ))
 
 
 def _folder(variables: tuple[str, ...], said: str, environ: Mapping[str, str]) -> str:

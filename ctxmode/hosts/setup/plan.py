@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,8 @@ def _edits(host: Host, target: Target, *, remove: bool) -> Iterator[tuple[str, E
         and (place := host.hooks.places.of(scope))
         and not (remove and _is_shared(host, target))
     ):
-        yield place, _hooks(host, host.hooks, command, remove=remove)
+        left_out = set(host.events()) if remove else _list_unwanted(host, target)
+        yield place, _hooks(host, host.hooks, command, left_out)
     if host.plugin and (place := host.plugin.places.of(scope)):
         mark = f"context-mode setup {host.name}`"
         yield place, _whole(host, host.plugin.text(command), mark, remove=remove)
@@ -154,7 +155,17 @@ def hook_entries(host: Host, command: Command) -> Iterator[tuple[str, Mapping[st
             yield event, hooks.entry(line, hooks.tools if purpose == "judge" else "")
 
 
-def _hooks(host: Host, hooks: Hooks, command: Command, *, remove: bool) -> Edit:
+def _list_unwanted(host: Host, target: Target) -> set[str]:
+    """The events that are there for the record of sessions alone, where none is wanted."""
+    kept = ("judge", "open")
+    unwanted = {event for event, purpose in host.events().items() if purpose not in kept}
+    return set() if target.records_sessions else unwanted
+
+
+def _hooks(host: Host, hooks: Hooks, command: Command, left_out: Container[str]) -> Edit:
+    """Our entries, each event's in its list; those of events that are left out are taken away."""
+    is_removed = all(event in left_out for event in host.events())
+
     def edit(text: str) -> str:
         for event, entry in hook_entries(host, command):
 
@@ -162,14 +173,14 @@ def _hooks(host: Host, hooks: Hooks, command: Command, *, remove: bool) -> Edit:
                 return f' hook {host.adapter} {event}"' in json.dumps(item)
 
             path = ("hooks", event)
-            if remove:
+            if event in left_out:
                 text = json_edits.drop_items(text, path, is_ours)
             else:
                 text = json_edits.put_item(text, path, entry, is_ours)
         return text
 
     base = json_edits.write_base(hooks.base or {})
-    return whole_text.take_out(base, edit) if remove else whole_text.put_into(base, edit)
+    return whole_text.take_out(base, edit) if is_removed else whole_text.put_into(base, edit)
 
 
 def _edit(path: Path, text: str | None, edit: Edit) -> str | None:

@@ -15,13 +15,15 @@ BYTES_MAX = 16 << 20  # a host may keep its history beside its servers
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """For whom a host is set up: a person, or everybody in a project."""
+    """For whom a host is set up: a person, or everybody in a project. Without `records_sessions`
+    no hook tells us what happens in a session."""
 
     scope: Scope
     home: Path
     project: Path
     command: Command
     config_home: Path | None = None
+    records_sessions: bool = True
 
     @property
     def root(self) -> Path:

@@ -40,7 +40,8 @@ class Importer(NamedTuple):
     project; whether they are, the sessions' working directories say. A file of lines has
     `parse_line`. Others are read as a whole when they changed: `read_file` gets the path and the
     state of the last reading, in which it may keep how far it came.
-    `roots` are the folders that `find` looks in, to be watched.
+    `roots` are the folders that `find` looks in, to be watched. Where `keys_are_global`, a key or a
+    response that another session has is a copy of it, as a fork's beginning is.
     """
 
     agent: str
@@ -49,3 +50,4 @@ class Importer(NamedTuple):
     find: Callable[[Ground], Iterator[Found]]
     parse_line: ParseLine | None = None
     read_file: Callable[[str, State], Iterator[Record]] | None = None
+    keys_are_global: bool = False

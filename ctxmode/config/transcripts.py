@@ -1,0 +1,53 @@
+"""Whether sessions are recorded, and how much of them: read without the table of all settings,
+since hooks have no time for it.
+
+The user's file decides; a project's file can only turn off. `[transcripts] events` is what
+happened, and on; `messages` is the full text, and off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+DEFAULTS = {"events": True, "messages": False}
+
+
+class Recording(NamedTuple):
+    """What is recorded; `off_by` names the file or the variable that turned events off."""
+
+    events: bool = True
+    messages: bool = False
+    off_by: str = ""
+
+
+def load_recording(project: str, config_home: str, environ: Mapping[str, str]) -> Recording:
+    """Read what is recorded of a project's sessions.
+
+    Raises:
+        UsageError: a file cannot be read.
+    """
+    from pathlib import Path  # noqa: PLC0415 - not where nothing is new
+
+    from ctxmode.config.files import PROJECT_FILE, USER_FILE, read  # noqa: PLC0415
+
+    values = dict(DEFAULTS)
+    off_by = ""
+    user = Path(config_home) / USER_FILE
+    for path, root, may_turn_on in (
+        (user, Path("/"), True),
+        (Path(project) / PROJECT_FILE, Path(project), False),
+    ):
+        table = read(path, root).data.get("transcripts")
+        for name in DEFAULTS:
+            wanted = table.get(name) if isinstance(table, Mapping) else None
+            if wanted is False or (wanted is True and may_turn_on):
+                values[name] = wanted
+                off_by = str(path) if name == "events" and not wanted else off_by
+    for name in DEFAULTS:
+        given = environ.get(f"CONTEXT_MODE_TRANSCRIPTS_{name.upper()}", "").lower()
+        if given in ("1", "true", "yes", "0", "false", "no"):
+            values[name] = given in ("1", "true", "yes")
+            if name == "events" and not values[name]:
+                off_by = "CONTEXT_MODE_TRANSCRIPTS_EVENTS"
+    return Recording(values["events"], values["messages"] and values["events"], off_by)

@@ -1,0 +1,266 @@
+"""Bells: events of a host that say that there is something new in its transcript.
+
+A bell imports what is new, before a compaction keeps a snapshot, and after it gives the snapshot to
+the agent, once. It is never in the way: whatever fails is logged, and the host hears nothing; what
+the clock allows counts, and a server reads the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ctxmode.hosts.hooks.calls import Purpose
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from memory.sessions.importers.importer import Found, Importer
+    from memory.sessions.store import SessionStore
+
+AGENTS: Mapping[str, str] = {
+    "claude-code": "claude_code",
+    "codex": "codex",
+    "gemini-cli": "gemini",
+    "qwen-code": "qwen_code",
+    "vscode-copilot": "copilot_cli",
+    "opencode": "opencode",
+}
+"""Hosts whose transcripts are read, by the names that adapters have, with their agents' names."""
+
+DEADLINES_S: Mapping[Purpose, float] = {"open": 0.4, "compact": 1.0, "end": 0.3, "prompt": 0.4}
+SNAPSHOT_S = 0.15
+"""What of a deadline is left for the snapshot once importing stops."""
+
+FAR_BEHIND_BYTES = 8 << 20
+"""When more than this is unread, the snapshot is made of so much of the end before anything."""
+
+LOG_BYTES_MAX = 256 * 1024
+LOG_FILE = "bells.log"
+STORE_WAIT_S = 0.25
+RECENT_S = 24 * 3600.0
+STARTUP_BYTES_MAX = 200
+RESUMED_BYTES_MAX = 512
+
+
+class Bell(NamedTuple):
+    """One event: which host rang, what for, and what it told. `data_dir` is where storage is."""
+
+    host: str
+    purpose: Purpose
+    event: Mapping[str, Any]
+    project: str
+    home: str
+    data_dir: str
+    environ: Mapping[str, str]
+
+    @property
+    def session(self) -> str:
+        """The host's id of the session."""
+        return self.text("session_id", "sessionId", "sessionID")
+
+    def text(self, *names: str) -> str:
+        """Return the first of some fields that is a text."""
+        values = (self.event.get(name) for name in names)
+        return next((value for value in values if isinstance(value, str) and value), "")
+
+
+class _TimeUpError(BaseException):
+    """The deadline passed. No library's handler of errors stops it."""
+
+
+def answer_bell(bell: Bell) -> str:
+    """Do what an event asks for; return the text for the agent, empty where there is none."""
+    agent = AGENTS.get(bell.host)
+    if agent is None or bell.purpose not in DEADLINES_S:
+        return ""
+    store_path = sessions_path(bell)
+    if bell.purpose in ("open", "prompt") and not os.path.exists(store_path):
+        return ""
+    if bell.purpose == "prompt" and not os.path.exists(_waiting_mark(store_path, bell.session)):
+        return ""
+    try:
+        with _deadline(DEADLINES_S[bell.purpose]) as ends_at:
+            return _ring(bell, agent, store_path, ends_at)
+    except _TimeUpError:
+        _log(bell, "the deadline passed")
+    except Exception as error:
+        _log(bell, f"{type(error).__name__}: {error}")
+    return ""
+
+
+def sessions_path(bell: Bell) -> str:
+    """Return the path of the project's store of sessions."""
+    from pathlib import Path  # noqa: PLC0415
+
+    from ctxmode.config.locations import Config  # noqa: PLC0415
+
+    return str(Config(Path(bell.project), Path(bell.home), Path(bell.data_dir)).sessions_file)
+
+
+def _ring(bell: Bell, agent: str, store_path: str, ends_at: float) -> str:
+    from ctxmode.config.transcripts import load_recording  # noqa: PLC0415
+
+    recording = load_recording(bell.project, _config_home(bell), bell.environ)
+    if not recording.events:
+        return ""
+    from pathlib import Path  # noqa: PLC0415
+
+    from ctxmode.operations.session_store import open_session_store  # noqa: PLC0415
+    from memory.sessions.importers import find_importer  # noqa: PLC0415
+
+    importer = find_importer(agent)
+    found = importer and _find_transcript(bell, importer)
+    if importer is None or found is None:
+        return ""
+    with open_session_store(
+        Path(store_path),
+        bell.project,
+        bell.home,
+        keep_messages=recording.messages,
+        wait_s=STORE_WAIT_S,
+    ) as store:
+        return _DOING[bell.purpose](bell, store, importer, found, ends_at)
+
+
+def _compact(
+    bell: Bell, store: SessionStore, importer: Importer, found: Found, ends_at: float
+) -> str:
+    """Keep a snapshot of the session as it is before the compaction."""
+    session_id = f"{importer.agent}:{bell.session}"
+    text = ""
+    if store.count_unread(found) > FAR_BEHIND_BYTES:
+        text = store.build_tail_snapshot(importer, found, FAR_BEHIND_BYTES, session_id)
+        if text:
+            store.save_snapshot(session_id, text, trigger=bell.text("trigger"))
+    imported = store.import_transcript(importer, found, deadline=ends_at - SNAPSHOT_S)
+    if not text or not imported.behind:
+        text = store.build_snapshot(session_id)
+        if text:
+            store.save_snapshot(session_id, text, trigger=bell.text("trigger"))
+    if text:
+        mark = _waiting_mark(str(store.database.path), bell.session)
+        with open(mark, "wb"):
+            pass
+    return text if bell.host in ("opencode",) else ""
+
+
+def _open(bell: Bell, store: SessionStore, importer: Importer, found: Found, ends_at: float) -> str:
+    """Say what the beginning calls for: after a compaction the snapshot."""
+    source = bell.text("source", "trigger")
+    if source == "compact":
+        return _deliver(bell, store, importer, found, ends_at)
+    from memory.sessions import opening  # noqa: PLC0415
+
+    session_id = f"{importer.agent}:{bell.session}"
+    with store.database.reading() as db:
+        if source == "resume":
+            return opening.tell_changed_files(db, session_id, RESUMED_BYTES_MAX)
+        branch = bell.text("git_branch", "branch") or _read_branch(bell.project)
+        since = time.time() - RECENT_S
+        return opening.tell_open_tasks(db, branch, since, STARTUP_BYTES_MAX)
+
+
+def _deliver(
+    bell: Bell, store: SessionStore, importer: Importer, found: Found, ends_at: float
+) -> str:
+    """Return the snapshot that waits, without what the host's own summary has."""
+    session_id = f"{importer.agent}:{bell.session}"
+    imported = store.import_transcript(importer, found, deadline=ends_at - SNAPSHOT_S)
+    waiting = store.take_snapshot(session_id)
+    with suppress(OSError):
+        os.unlink(_waiting_mark(str(store.database.path), bell.session))
+    if waiting and imported.summary and not imported.behind:
+        return store.build_snapshot(session_id, known=imported.summary) or waiting
+    return waiting
+
+
+def _end(bell: Bell, store: SessionStore, importer: Importer, found: Found, ends_at: float) -> str:
+    """Read what is left, and note that the session ended."""
+    from memory.sessions.records import SessionRecord  # noqa: PLC0415
+
+    done = store.import_transcript(importer, found, deadline=ends_at - SNAPSHOT_S / 3)
+    if done.session_id and not done.elsewhere:
+        reason = bell.text("reason")
+        ended = SessionRecord(bell.session, ended_at=time.time(), end_reason=reason)
+        store.record(importer.agent, [ended], is_new=False)
+    return ""
+
+
+_DOING: Mapping[Purpose, Callable[..., str]] = {
+    "compact": _compact,
+    "open": _open,
+    "prompt": _deliver,
+    "end": _end,
+}
+
+
+def _find_transcript(bell: Bell, importer: Importer) -> Found | None:
+    from memory.sessions.importers.importer import Found, Ground  # noqa: PLC0415
+
+    told = bell.text("transcript_path", "transcriptPath")
+    if told and os.path.isabs(told):
+        return Found(told, bell.session if importer.agent == "claude_code" else "")
+    ground = Ground(bell.home, bell.environ, bell.project)
+    wanted = bell.session
+    return next((one for one in importer.find(ground) if wanted and wanted in one.path), None)
+
+
+def _waiting_mark(store_path: str, session: str) -> str:
+    """Return the path of the empty file that says that a session's snapshot waits: by it a hook
+    tells without opening the store."""
+    import hashlib  # noqa: PLC0415
+
+    digest = hashlib.blake2b(session.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return f"{store_path}.waiting-{digest}"
+
+
+def _read_branch(project: str) -> str:
+    try:
+        with open(
+            os.path.join(project, ".git", "HEAD"), encoding="utf-8", errors="replace"
+        ) as head:
+            line = head.read(512).strip()
+    except OSError:
+        return ""
+    return line.removeprefix("ref: refs/heads/") if line.startswith("ref: refs/heads/") else ""
+
+
+def _config_home(bell: Bell) -> str:
+    base = bell.environ.get("XDG_CONFIG_HOME", "").strip()
+    return base or os.path.join(bell.home, ".config")
+
+
+@contextmanager
+def _deadline(seconds: float) -> Iterator[float]:
+    """Raise _TimeUpError in the block once the time is over; give the moment at which it is."""
+
+    def end(signum: int, frame: FrameType | None) -> None:
+        raise _TimeUpError
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield time.monotonic() + seconds
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _log(bell: Bell, what: str) -> None:
+    """Note a failure, in a file of bounded size; where that fails, nowhere."""
+    with suppress(OSError):
+        folder = os.path.join(bell.data_dir, "logs")
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        path = os.path.join(folder, LOG_FILE)
+        with suppress(FileNotFoundError):
+            if os.stat(path).st_size > LOG_BYTES_MAX:
+                os.replace(path, f"{path}.1")
+        line = " ".join(f"{bell.host} {bell.purpose}: {what}".split())[:500]
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        with open(descriptor, "w", encoding="utf-8", errors="replace") as log:
+            log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n")

@@ -1,0 +1,85 @@
+"""Opening a project's store of sessions, with what its room is handed: the finder of secrets, the
+reader of tool calls, and what belongs to the project. Hooks load this, so nothing else is here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ctxmode.config.project import find_project
+from ctxmode.hosts.hooks.tool_names import tool_call
+from memory.sessions.events import Deed
+from memory.sessions.store import SessionStore
+
+USER_STORE = "user.sessions.sqlite3"
+"""Beside the projects' stores: sessions without a project, such as ChatGPT's."""
+
+
+def open_session_store(  # noqa: PLR0913
+    path: Path,
+    project: str,
+    home: str,
+    *,
+    keep_messages: bool = False,
+    create: bool = True,
+    wait_s: float = 30.0,
+) -> SessionStore:
+    """Open the store of a project, a real path; an empty project takes the sessions of all.
+
+    Raises:
+        SessionsError: it cannot be opened, or is missing and not to be made.
+    """
+    from policy.secrets import find_secrets  # noqa: PLC0415 - not where nothing is new
+
+    return SessionStore(
+        path,
+        find_secrets=find_secrets,
+        parse_call=parse_call,
+        belongs=belongs_to(project, home) if project else None,
+        keep_messages=keep_messages,
+        home=home,
+        owner=str(os.getuid()),
+        create=create,
+        wait_s=wait_s,
+    )
+
+
+def parse_call(name: str, params: Any, cwd: str) -> Deed | None:  # noqa: ANN401 - JSON
+    """Read what a tool call does, whatever the host calls its tools; calls of our own tools are
+    what they run, read or fetch."""
+    own = name.rpartition("ctx_")[2] if "ctx_" in name else ""
+    if own and isinstance(params, Mapping) and (deed := _parse_own(own, params)):
+        return deed
+    call = tool_call(name, params, cwd)
+    return None if call is None else Deed(call.kind, call.values, call.edits)
+
+
+def _parse_own(name: str, params: Mapping[str, Any]) -> Deed | None:
+    """Read a call of one of our tools; None of one that only looks something up."""
+    language, code, path = (_text(params, key) for key in ("language", "code", "path"))
+    if name == "execute" and code:
+        return Deed("command", (code if language == "shell" else f"{language}: {code}",))
+    if name == "execute_file" and path:
+        return Deed("read", (path,))
+    if name == "batch_execute" and isinstance(listed := params.get("commands"), list):
+        items = (one for one in listed if isinstance(one, Mapping))
+        return Deed("command", tuple(filter(None, (_text(one, "command") for one in items))))
+    if name == "fetch_and_index" and (url := _text(params, "url")):
+        return Deed("fetch", (url,))
+    return None
+
+
+def _text(params: Mapping[str, Any], key: str) -> str:
+    value = params.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def belongs_to(project: str, home: str) -> Callable[[str], bool]:
+    """Return what tells whether a working directory is of the project."""
+
+    def belongs(folder: str) -> bool:
+        return find_project(os.path.realpath(folder), home) == project
+
+    return belongs

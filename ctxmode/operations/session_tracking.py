@@ -1,0 +1,93 @@
+"""Keeping up with sessions while a server runs: new lines of transcripts, their turns, retention.
+
+A server reads only hosts of whose sessions some are kept: hooks begin that, or a person by
+`context-mode sessions track`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+import kb
+from ctxmode.config.locations import Config
+from ctxmode.config.settings import load_settings
+from ctxmode.config.transcripts import load_recording
+from ctxmode.operations.session_search import forget_turns, index_turns
+from ctxmode.operations.session_store import open_session_store
+from memory.sessions import keeping
+from memory.sessions.importers import find_importer
+from memory.sessions.importers.importer import Ground, Importer
+from memory.sessions.store import SessionStore
+
+EVERY_S = 5.0
+"""How often a server looks: the poll interval that ctx0 names."""
+
+STEP_S = 0.5
+"""How long one look may take; the next goes on."""
+
+
+def track_step(config: Config, store: kb.Store) -> None:
+    """Read what is new in transcripts, index the turns that changed, let go what is too old.
+
+    Raises:
+        ContextModeError: a configuration file cannot be read.
+        SessionsError, kb.StoreError: one of the stores cannot be read or written.
+    """
+    if not config.sessions_file.exists():
+        return
+    recording = load_recording(str(config.project), str(config.config_home), os.environ)
+    deadline = time.monotonic() + STEP_S
+    home = str(config.home)
+    with open_session_store(
+        config.sessions_file,
+        str(config.project),
+        home,
+        keep_messages=recording.messages,
+        create=False,
+    ) as sessions:
+        if sessions.database.is_read_only:
+            return
+        if recording.events:
+            ground = Ground(home, os.environ, str(config.project))
+            sessions.import_all(_list_known(sessions), ground, deadline=deadline)
+        index_turns(sessions, store, deadline=deadline)
+        let_go(config, sessions, store)
+
+
+def let_go(config: Config, sessions: SessionStore, store: kb.Store | None) -> list[str]:
+    """Delete the sessions that are too old, and where too much is kept those that come next; return
+    which went. `store` forgets their turns, too."""
+    values = load_settings(config.project, config.config_home).values
+    gone: list[str] = []
+    with sessions.database.reading() as db:
+        expired = keeping.find_expired(db, time.time(), float(values["transcripts.keep_days"]))
+    if expired:
+        gone += _delete(sessions, expired)
+    while keeping.measure(sessions.database.path) > int(values["quota.sessions_bytes"]):
+        with sessions.database.reading() as db:
+            last = keeping.find_next_to_go(db)
+        if not last:
+            break
+        gone += _delete(sessions, [last])
+    if store is not None:
+        forget_turns(store, gone)
+    return gone
+
+
+def _delete(sessions: SessionStore, session_ids: list[str]) -> list[str]:
+    with sessions.database.writing() as db:
+        gone = keeping.delete(db, session_ids)
+    with sessions.database.exclusively() as db:
+        keeping.compact(db)
+    return gone
+
+
+def _list_known(sessions: SessionStore) -> Iterator[Importer]:
+    """Yield the hosts of which a transcript was read before."""
+    with sessions.database.reading() as db:
+        agents = [row[0] for row in db.execute("SELECT DISTINCT agent FROM source").fetchall()]
+    for agent in agents:
+        if (importer := find_importer(agent)) is not None:
+            yield importer

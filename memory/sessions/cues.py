@@ -1,0 +1,121 @@
+"""Words by which a person binds the work: rules they set, choices they made, what they ruled out.
+
+Only what the user typed is read, and only whole sentences are kept, as they stand: so no output,
+file or page can plant a rule. Each row has a sentence that it is for; a test tries them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+Binding = Literal["constraint", "decision", "rejected"]
+SENTENCE_BYTES_MAX = 150
+"""A longer sentence is cut at this many bytes, between words."""
+
+BINDINGS_PER_PROMPT = 12
+PROMPT_CHARS_READ = 65_536
+"""Of a longer prompt the beginning counts: what follows is as a rule a pasted text."""
+
+
+class Cue(NamedTuple):
+    """What a sentence must hold. The first row that fits decides."""
+
+    binding: Binding
+    pattern: str
+    example: str
+
+
+CUES: tuple[Cue, ...] = (
+    Cue("rejected", r"\b(?:instead of|rather than)\b", "Use sqlite instead of postgres."),
+    Cue(
+        "rejected",
+        r"\b(?:don'?t|do not|never|not|no longer|stop|avoid)\s+"
+        r"(?:want|like|use|using|go with|do it)\b",
+        "Don't use regular expressions for that.",
+    ),
+    Cue(
+        "rejected",
+        r"\b(?:reject(?:ed|s)?|rule(?:d)? out|discard(?:ed)?|drop(?:ped)? the idea|throw out|"
+        r"abandon(?:ed)?|scrap(?:ped)?|gave up on|give up on|decided against|not an option)\b",
+        "We decided against a daemon.",
+    ),
+    Cue(
+        "rejected",
+        r"\b(?:did ?n[o']t|does ?n[o']t|won'?t)\s+work\b|\bwas a bad idea\b|\btoo (?:slow|complex|"
+        r"fragile|heavy)\b",
+        "The polling approach didn't work.",
+    ),
+    Cue("rejected", r"^no,|\bundo\b|\brevert\b|\bback out\b", "No, that belongs into the parser."),
+    Cue(
+        "decision",
+        r"\b(?:let'?s|let us|we'?ll|we will|we should|i'?ll|i'?d rather|we)\s+(?:go with|go for|"
+        r"use|take|keep|stick (?:with|to)|do|switch to|move to|make)\b",
+        "Let's go with the second approach.",
+    ),
+    Cue(
+        "decision",
+        r"\b(?:decision|decided|agreed|settled on|we chose|i chose|i choose|i prefer|prefer|"
+        r"my choice|the plan is|go with|go for|stick (?:with|to)|switch to|opt for)\b",
+        "Decision: tokens expire after an hour.",
+    ),
+    Cue("decision", r"^(?:yes|ok(?:ay)?|sure|right|exactly)[,.:!]? +\w+ +\w+", "Yes, use the API."),
+    Cue(
+        "constraint",
+        r"\b(?:must(?:n'?t)?|never|always|do not|don'?t|cannot|can'?t|may not|should(?:n'?t)?|"
+        r"shall|has to|have to|needs? to|required?|require[sd]?|not allowed|forbidden|mandatory)\b",
+        "The API must stay compatible with version 2.",
+    ),
+    Cue(
+        "constraint",
+        r"\b(?:only|at most|at least|no more than|no less than|without|except|unless|make sure|"
+        r"ensure|be careful|avoid|keep|remember|important|note that|respect|stay (?:below|within|"
+        r"under)|limit(?:ed)? to|under no circumstances|as long as|leave .{1,40} alone|"
+        r"backwards?[- ]compatible)\b",
+        "Make sure that the tests stay green.",
+    ),
+    Cue("decision", r"\buse\b", "Use trio for the server."),
+)
+_COMPILED = tuple((cue.binding, re.compile(cue.pattern, re.IGNORECASE)) for cue in CUES)
+# A sentence ends at a mark before a space, or with its line; a list's mark is none of its words.
+_SENTENCE_END = re.compile(r"(?<=[.!?;。!?])\s+|\n+")
+_LIST_MARK = re.compile(r"^\s*(?:[-*+•>]|\d{1,3}[.)])\s+")
+_CODE_FENCE = "```"
+
+
+def find_bindings(prompt: str) -> Iterator[tuple[Binding, str]]:
+    """Yield each binding sentence of a prompt, verbatim, with what it is."""
+    found: dict[str, Binding] = {}
+    for sentence in _split(prompt[:PROMPT_CHARS_READ]):
+        kind = next((kind for kind, pattern in _COMPILED if pattern.search(sentence)), None)
+        if kind is not None:
+            found.setdefault(cut_bytes(sentence, SENTENCE_BYTES_MAX), kind)
+        if len(found) == BINDINGS_PER_PROMPT:
+            break
+    for sentence, kind in found.items():
+        yield kind, sentence
+
+
+def _split(prompt: str) -> Iterator[str]:
+    """Yield the sentences outside of fenced code; what is quoted or indented as code is none."""
+    is_code = False
+    for line in prompt.split("\n"):
+        if line.lstrip().startswith(_CODE_FENCE):
+            is_code = not is_code
+        elif not is_code and not line.startswith((">", "#", "    ", "\t")):
+            for sentence in _SENTENCE_END.split(_LIST_MARK.sub("", line)):
+                words = sentence.strip()
+                if len(words) > 3:
+                    yield words
+
+
+def cut_bytes(text: str, bytes_max: int) -> str:
+    """Return the text, or what of it takes at most so many bytes: whole words if there are any, an
+    ellipsis at the end."""
+    data = text.encode()
+    if len(data) <= bytes_max:
+        return text
+    cut = data[: max(bytes_max - 3, 0)].decode(errors="ignore")
+    words = cut.rsplit(None, 1)[0] if " " in cut[len(cut) // 2 :] else cut
+    return (words.rstrip() + "…") if bytes_max >= 3 else ""

@@ -1,0 +1,143 @@
+"""Opening the file: its settings, its schema, a damaged one set aside, a read-only one still read.
+
+There is no lock file: writers wait for each other in SQLite, each for as long as it may.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from base import sqlite_files
+from base.sqlite_files import SchemaError, migrate, set_aside
+from memory.sessions.errors import ReadOnlyError, StoreUnavailableError
+from memory.sessions.schema import STEPS
+
+HOOK_WAIT_S = 0.25
+"""How long a hook waits for other writers."""
+
+WAIT_S = 30.0
+"""How long all others wait, never on an event loop."""
+
+_SETTINGS: Mapping[str, str | int] = {
+    "auto_vacuum": "INCREMENTAL",
+    "foreign_keys": "ON",
+    "secure_delete": "ON",  # what is forgotten leaves no byte in the file
+    "cache_size": -8192,  # 8 MiB
+}
+_RETRY_S = 0.01
+
+
+class Database:
+    """The open file, for one thread at a time."""
+
+    def __init__(self, path: Path, *, create: bool = True, wait_s: float = WAIT_S) -> None:
+        """Open the file, made and migrated where needed.
+
+        Raises:
+            StoreUnavailableError: it is missing and not to be made, or cannot be opened.
+        """
+        self.path = path
+        self.notices: tuple[str, ...] = ()
+        self.is_read_only = path.exists() and not _is_writable(path)
+        if not create and not path.exists():
+            raise StoreUnavailableError(f"{path}: no sessions are kept yet")
+        with _translated(path):
+            if self.is_read_only:
+                self._db = sqlite_files.connect_read_only(path, wait_s=wait_s)
+                self.notices = (f"{path} is read-only: sessions are shown, none is recorded",)
+                return
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            except OSError as error:
+                raise StoreUnavailableError(f"{path.parent}: {error.strerror}") from error
+            try:
+                self._db = _connect(path, wait_s)
+            except sqlite3.DatabaseError as error:
+                if not _is_damaged(error):
+                    raise
+                aside = set_aside(path)
+                self.notices = (f"{error}; the damaged file is kept as {aside}, a new one begun",)
+                self._db = _connect(path, wait_s)
+
+    def close(self) -> None:
+        """Close the file; safe to call twice."""
+        self._db.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Give one consistent view of the file."""
+        with _translated(self.path):
+            self._db.execute("BEGIN")
+            try:
+                yield self._db
+            finally:
+                self._db.execute("ROLLBACK")
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Give one transaction, done wholly or not at all.
+
+        Raises:
+            ReadOnlyError: the file can only be read.
+        """
+        with self.exclusively() as db:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def exclusively(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection outside of a transaction, for what cannot run within one."""
+        if self.is_read_only:
+            raise ReadOnlyError(f"{self.path} is read-only", "Make it writable.")
+        with _translated(self.path):
+            yield self._db
+
+
+def _connect(path: Path, wait_s: float) -> sqlite3.Connection:
+    """Open and migrate. Two that make the file at once may find it locked while one of them turns
+    on its log, for which SQLite does not wait."""
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            db = sqlite_files.connect(path, wait_s=wait_s, settings=_SETTINGS)
+            try:
+                migrate(db, STEPS)
+            except BaseException:
+                db.close()
+                raise
+            path.chmod(0o600)
+            return db
+        except sqlite3.OperationalError as error:
+            is_busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            if not is_busy or time.monotonic() >= deadline:
+                raise
+        time.sleep(_RETRY_S)
+
+
+def _is_writable(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _is_damaged(error: sqlite3.DatabaseError) -> bool:
+    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except SchemaError as error:
+        raise StoreUnavailableError(f"{path}: {error}") from error
+    except sqlite3.Error as error:
+        raise StoreUnavailableError(f"{path}: {error}") from error

@@ -1,0 +1,42 @@
+"""Snapshots that were made, and their delivery: each is given to an agent once."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from memory.sessions.texts import pack, unpack
+
+SNAPSHOTS_KEPT = 10
+"""Of each session."""
+
+
+def save_snapshot(
+    db: sqlite3.Connection, session_id: str, text: str, *, trigger: str, at: float
+) -> None:
+    """Keep a snapshot, which waits to be delivered; older ones wait no longer."""
+    db.execute(
+        "INSERT INTO snapshot (session_id, at, trigger, bytes, text) VALUES (?, ?, ?, ?, ?)",
+        (session_id, at, trigger, len(text.encode()), pack(text)),
+    )
+    db.execute(
+        "DELETE FROM snapshot WHERE session_id = ?1 AND id NOT IN"
+        " (SELECT id FROM snapshot WHERE session_id = ?1 ORDER BY id DESC LIMIT ?2)",
+        (session_id, SNAPSHOTS_KEPT),
+    )
+
+
+def find_waiting(db: sqlite3.Connection, session_id: str) -> tuple[int, str] | None:
+    """Find the snapshot of a session that waits: its number and its text."""
+    row = db.execute(
+        "SELECT id, text, delivered_at FROM snapshot WHERE session_id = ? ORDER BY id DESC LIMIT 1",
+        (session_id,),
+    ).fetchone()
+    return None if row is None or row[2] is not None else (int(row[0]), unpack(row[1]) or "")
+
+
+def mark_delivered(db: sqlite3.Connection, number: int, at: float) -> bool:
+    """Mark a snapshot as delivered; return whether it was still waiting."""
+    changed = db.execute(
+        "UPDATE snapshot SET delivered_at = ? WHERE id = ? AND delivered_at IS NULL", (at, number)
+    )
+    return changed.rowcount == 1

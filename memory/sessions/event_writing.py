@@ -1,0 +1,192 @@
+"""Writing events: what a call did, how it went, and which files it touched."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from memory.sessions.cues import cut_bytes
+from memory.sessions.events import CLOSED_ERROR_PRIORITY, Event, of_error
+from memory.sessions.open_session import OpenSession
+from memory.sessions.preparing import Prepared, digest
+from memory.sessions.records import MessageRecord
+from memory.sessions.texts import shorten_path
+
+TITLE_BYTES_MAX = 80
+_CLOSING = ("command", "git", "look", "file_edit", "file_read")
+
+
+class EventWriter:
+    """Writes events within one transaction. `home` is the folder that `~` stands for."""
+
+    def __init__(self, db: sqlite3.Connection, home: str) -> None:
+        self._db = db
+        self._home = home
+
+    def write_events(
+        self,
+        session: OpenSession,
+        key: bytes,
+        call: bytes | None,
+        record: MessageRecord,
+        one: Prepared,
+    ) -> None:
+        if one.is_task_list:
+            self._db.execute(
+                "UPDATE event SET state = 'closed' WHERE session_id = ? AND state = 'open'"
+                " AND category = 'task'",
+                (session.id,),
+            )
+        for index, event in enumerate(one.events):
+            if event.category == "prompt" and session.turn == 1:
+                self._set_first_title(session, event.text)
+            if event.category == "task":
+                self.write_task(session, event, record.at)
+                continue
+            shown = self._shorten_path(session, event)
+            if event.category in ("constraint", "decision", "rejected"):
+                of = digest(event.category, event.text)
+            else:
+                of = digest((call or key).hex(), str(index))
+            self.add(session, of, shown, record.at)
+            self._touch(session, shown, record.at)
+
+    def _set_first_title(self, session: OpenSession, prompt: str) -> None:
+        """Call a session by its first prompt, until its host gives it a title."""
+        self._db.execute(
+            "UPDATE session SET title = ? WHERE id = ? AND title = ''",
+            (cut_bytes(prompt, TITLE_BYTES_MAX), session.id),
+        )
+
+    def add(self, session: OpenSession, key: bytes, event: Event, at: float | None) -> None:
+        self._db.execute(
+            "INSERT OR IGNORE INTO event (session_id, turn, at, category, priority, text, target,"
+            " state, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                session.id,
+                session.turn,
+                at,
+                event.category,
+                event.priority,
+                event.text,
+                event.target,
+                event.state,
+                key,
+            ),
+        )
+        session.has_events = True
+
+    def write_task(self, session: OpenSession, event: Event, at: float | None) -> None:
+        """Add a task, or change the state of the one that is known; a text may be missing then."""
+        key = digest(event.target)
+        changed = self._db.execute(
+            "UPDATE event SET state = ?, text = COALESCE(NULLIF(?, ''), text), at = ?"
+            " WHERE session_id = ? AND key = ?",
+            (event.state, event.text, at, session.id, key),
+        ).rowcount
+        if not changed and event.text:
+            self.add(session, key, event, at)
+
+    def _shorten_path(self, session: OpenSession, event: Event) -> Event:
+        if event.category not in ("file_edit", "file_read"):
+            return event
+        path = shorten_path(event.target, session.folder, self._home)
+        return event._replace(text=path, target=path)
+
+    def _touch(self, session: OpenSession, event: Event, at: float | None) -> None:
+        if event.category not in ("file_edit", "file_read"):
+            return
+        action: str = event.action or "read"
+        if action == "created" and self._is_touched(session, event.target):
+            action = "modified"
+        self._db.execute(
+            "INSERT INTO file_touch VALUES (?, ?, ?, 1, ?, ?)"
+            " ON CONFLICT (session_id, path, action) DO UPDATE SET count = count + 1,"
+            " last_at = COALESCE(excluded.last_at, last_at)",
+            (session.id, event.target, action, at, at),
+        )
+
+    def _is_touched(self, session: OpenSession, path: str) -> bool:
+        row = self._db.execute(
+            "SELECT 1 FROM file_touch WHERE session_id = ? AND path = ? AND action <> 'deleted'",
+            (session.id, path),
+        ).fetchone()
+        return row is not None
+
+    def write_outcome(
+        self,
+        session: OpenSession,
+        record: MessageRecord,
+        one: Prepared,
+        call: bytes | None,
+        tool: str,
+    ) -> None:
+        """Note on a call's events how it went; a failure is an error, a success closes it."""
+        events = self._events_of_call(session, call)
+        targets = [target for _, category, target in events if category in _CLOSING]
+        if record.is_denied:
+            self._set_state(events, "denied")
+            text = next((t.removeprefix("$ ") for t in targets), "") or tool
+            denied = Event("denied", text, target=text)
+            self.add(session, digest(call.hex() if call else "", "denied"), denied, record.at)
+        elif record.failed or record.exit_code:
+            self._set_state(events, "failed")
+            target = next(iter(targets), "") or tool
+            self._drop_error(session, target)
+            key = digest(call.hex() if call else record.key, "error")
+            self.add(session, key, of_error(target, one.head), record.at)
+        else:
+            for target in targets:
+                self._db.execute(
+                    "UPDATE event SET state = 'closed', priority = ? WHERE session_id = ?"
+                    " AND target = ? AND state = 'open' AND category = 'error'",
+                    (CLOSED_ERROR_PRIORITY, session.id, target),
+                )
+            if one.commit:
+                self._note_commit(events, one.commit)
+        if record.is_denied or record.failed:
+            self._undo_touches(session, events)
+
+    def _events_of_call(
+        self, session: OpenSession, call: bytes | None
+    ) -> list[tuple[int, str, str]]:
+        if call is None:
+            return []
+        found = []
+        for index in range(64):  # a call has few events; the first that is missing ends them
+            row = self._db.execute(
+                "SELECT id, category, target FROM event WHERE session_id = ? AND key = ?",
+                (session.id, digest(call.hex(), str(index))),
+            ).fetchone()
+            if row is None:
+                break
+            found.append(row)
+        return found
+
+    def _set_state(self, events: list[tuple[int, str, str]], state: str) -> None:
+        ids = [(state, one[0]) for one in events]
+        self._db.executemany("UPDATE event SET state = ? WHERE id = ?", ids)
+
+    def _drop_error(self, session: OpenSession, target: str) -> None:
+        """Of errors of one command only the latest is open."""
+        self._db.execute(
+            "DELETE FROM event WHERE session_id = ? AND target = ? AND state = 'open'"
+            " AND category = 'error'",
+            (session.id, target),
+        )
+
+    def _note_commit(self, events: list[tuple[int, str, str]], commit: str) -> None:
+        ids = [(commit, one[0]) for one in events if one[1] == "git"]
+        self._db.executemany("UPDATE event SET state = ? WHERE id = ?", ids)
+
+    def _undo_touches(self, session: OpenSession, events: list[tuple[int, str, str]]) -> None:
+        for _, category, target in events:
+            if category in ("file_edit", "file_read"):
+                is_read = category == "file_read"
+                self._db.execute(
+                    "UPDATE file_touch SET count = count - 1 WHERE session_id = ? AND path = ?"
+                    " AND (action = 'read') = ?",
+                    (session.id, target, is_read),
+                )
+        self._db.execute(
+            "DELETE FROM file_touch WHERE session_id = ? AND count <= 0", (session.id,)
+        )

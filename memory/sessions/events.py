@@ -1,0 +1,295 @@
+"""What happened in a session, as events: one for each thing worth remembering.
+
+Events come from structure (a call's name and arguments, a host's record of a failure) and from the
+user's own words; the text of an output never makes one, but for the head of an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from memory.sessions.cues import cut_bytes, find_bindings
+from memory.sessions.records import FileAction, MessageRecord
+
+PRIORITIES: Mapping[str, int] = {
+    **dict.fromkeys(("prompt", "constraint", "decision", "rejected", "task", "error"), 1),
+    **dict.fromkeys(("compaction",), 1),
+    **dict.fromkeys(("file_edit", "git", "command", "plan"), 2),
+    **dict.fromkeys(("file_read", "subagent", "skill", "fetch", "cwd", "env", "denied"), 3),
+    **dict.fromkeys(("search", "look", "tool"), 4),
+}
+"""From 1, which stays longest, to 4. A `look` is a command that only shows something. An error has
+2 once the same command succeeded."""
+
+CLOSED_ERROR_PRIORITY = 2
+PROMPT_BYTES_MAX = 512
+COMMAND_BYTES_MAX = 300
+ERROR_BYTES_MAX = 200
+PATH_BYTES_MAX = 400
+TASK_BYTES_MAX = 150
+TASKS_MAX = 50
+COMMANDS = ("command", "git", "look")
+"""Categories whose text is a command line."""
+
+
+class Deed(NamedTuple):
+    """What a tool call does: `command`, `read`, `search`, `edit`, `fetch` or `tool`, and the
+    commands, paths or addresses that it is about. `edits` are files that a command's patch
+    names."""
+
+    kind: str
+    values: tuple[str, ...]
+    edits: tuple[str, ...] = ()
+
+
+ParseCall = Callable[[str, Any, str], Deed | None]
+"""Reads a call from its tool's name, its arguments and the working directory; None is unknown."""
+
+
+class Event(NamedTuple):
+    """One thing that happened. `target` joins events about one thing: a path, or a command.
+    `state` is open, closed, failed or denied, or empty."""
+
+    category: str
+    text: str
+    target: str = ""
+    state: str = ""
+    action: FileAction = ""
+
+    @property
+    def priority(self) -> int:
+        """Return the number by which it is evicted, the highest first."""
+        is_closed = self.category == "error" and self.state == "closed"
+        return CLOSED_ERROR_PRIORITY if is_closed else PRIORITIES[self.category]
+
+
+# Words at the beginning of a command that change nothing, or prepare it.
+_BEFORE = re.compile(r"^(?:\s*(?:cd|pushd)\s+[^;&|\n]+(?:&&|;)\s*|\s*[A-Za-z_]\w*=\S*\s+)+")
+_LOOKING = frozenset(
+    [
+        "ls",
+        "cat",
+        "head",
+        "tail",
+        "less",
+        "more",
+        "wc",
+        "file",
+        "stat",
+        "du",
+        "df",
+        "find",
+        "grep",
+        "egrep",
+        "fgrep",
+        "rg",
+        "ag",
+        "fd",
+        "tree",
+        "pwd",
+        "echo",
+        "printf",
+        "which",
+        "type",
+        "whereis",
+        "date",
+        "env",
+        "printenv",
+        "ps",
+        "top",
+        "free",
+        "uname",
+        "whoami",
+        "id",
+        "hostname",
+        "jq",
+        "sort",
+        "uniq",
+        "diff",
+        "cmp",
+        "awk",
+        "cut",
+        "column",
+        "nl",
+        "od",
+        "xxd",
+        "strings",
+        "realpath",
+        "readlink",
+        "basename",
+        "dirname",
+        "true",
+        "sleep",
+    ]
+)
+_GIT_LOOKING = frozenset(
+    [
+        "status",
+        "diff",
+        "log",
+        "show",
+        "blame",
+        "branch",
+        "remote",
+        "rev-parse",
+        "ls-files",
+        "ls-tree",
+        "describe",
+        "grep",
+        "reflog",
+        "shortlog",
+        "cat-file",
+        "config",
+        "help",
+    ]
+)
+_ENVIRONMENT = ("export", "source", ".", "unset", "nvm", "pyenv", "conda", "direnv")
+_TASK_LISTS = ("todos", "plan", "todoList", "items", "tasks")
+_TASK_TOOLS = frozenset(
+    ["todowrite", "update_plan", "write_todos", "todo_write", "updateplan", "todo"]
+)
+_PLAN_TOOLS = frozenset(["exitplanmode", "exit_plan_mode", "plan_exit", "enter_plan_mode"])
+_SUBAGENT_TOOLS = frozenset(["task", "agent", "spawn_agent", "delegate_to_agent", "subagent"])
+_SKILL_TOOLS = frozenset(["skill", "activate_skill", "load_skill"])
+_DONE = frozenset(["completed", "complete", "done", "cancelled", "canceled", "deleted", "finished"])
+_ERROR_WORD = re.compile(
+    r"error|fail|fatal|panic|exception|traceback|denied|not found|cannot|undefined|assert|invalid",
+    re.IGNORECASE,
+)
+_COMMIT = re.compile(r"^\[([\w./-]{1,80})(?: \(root-commit\))? ([0-9a-f]{7,40})\] ", re.MULTILINE)
+
+
+def of_prompt(text: str) -> Iterator[Event]:
+    """Yield the events of what a person typed."""
+    line = " ".join(text.split())
+    if not line:
+        return
+    yield Event("prompt", cut_bytes(line, PROMPT_BYTES_MAX))
+    for kind, sentence in find_bindings(text):
+        yield Event(kind, sentence, target=sentence)
+
+
+def of_call(record: MessageRecord, deed: Deed | None) -> Iterator[Event]:
+    """Yield the events of a tool call, whose result is not known yet."""
+    name = record.tool.lower()
+    params: Mapping[str, Any] = record.params if isinstance(record.params, Mapping) else {}
+    if record.files:
+        yield from (_edit(path, action) for path, action in record.files if path)
+    elif deed is not None:
+        yield from _of_deed(record, deed)
+    elif name in _TASK_TOOLS:
+        yield from _of_task_list(params)
+    elif name in _PLAN_TOOLS:
+        if text := _first_text(params, "plan", "summary"):
+            yield Event("plan", cut_bytes(" ".join(text.split()), TASK_BYTES_MAX))
+    elif name in _SUBAGENT_TOOLS:
+        text = _first_text(params, "description", "subagent_type", "name", "prompt", "message")
+        yield Event("subagent", cut_bytes(" ".join(text.split()), TASK_BYTES_MAX))
+    elif name in _SKILL_TOOLS:
+        yield Event("skill", cut_bytes(_first_text(params, "skill", "name", "command"), 100))
+    elif name:
+        yield Event("tool", cut_bytes(record.tool, 100))
+
+
+def is_task_list(tool: str) -> bool:
+    """Tell whether a call of this tool gives the whole list of tasks."""
+    return tool.lower() in _TASK_TOOLS
+
+
+def of_error(target: str, output: str) -> Event:
+    """Make the event of a failed call from what it was about and the head of what it printed."""
+    head = cut_bytes(_head_line(output), ERROR_BYTES_MAX)
+    return Event("error", head or "it failed", target=target, state="open")
+
+
+def find_commit(output: str) -> str:
+    """Find the branch and the commit that `git commit` reports, such as `main 1a2b3c4`."""
+    found = _COMMIT.search(output[:4096])
+    return f"{found[1]} {found[2][:12]}" if found else ""
+
+
+def task_event(key: str, text: str, *, is_open: bool) -> Event:
+    """Make the event of one task of the agent's list, known by a key of its own."""
+    line = cut_bytes(" ".join(text.split()), TASK_BYTES_MAX)
+    return Event("task", line, target=f"task:{key or line}", state="open" if is_open else "closed")
+
+
+def _of_deed(record: MessageRecord, deed: Deed) -> Iterator[Event]:
+    if deed.kind == "command":
+        for value in deed.values:
+            line = cut_bytes(" ".join(value.split()), COMMAND_BYTES_MAX)
+            if line:
+                yield Event(_classify(line), line, target=f"$ {line}")
+        yield from (_edit(path, "modified") for path in deed.edits)
+    elif deed.kind == "edit":
+        action = _guess_action(record.tool.lower())
+        yield from (_edit(path, action) for path in deed.values if path)
+    elif deed.kind == "read":
+        for value in deed.values:
+            if path := cut_bytes(value, PATH_BYTES_MAX):
+                yield Event("file_read", path, target=path)
+    elif deed.kind == "fetch":
+        for value in deed.values[:5]:
+            yield Event("fetch", cut_bytes(value, COMMAND_BYTES_MAX), target=value[:200])
+    elif deed.kind == "search":
+        params = record.params if isinstance(record.params, Mapping) else {}
+        pattern = _first_text(params, "pattern", "query", "regex", "glob") or " ".join(deed.values)
+        yield Event("search", cut_bytes(pattern, 150))
+    else:
+        yield Event("tool", cut_bytes(record.tool, 100))
+
+
+def _edit(path: str, action: FileAction) -> Event:
+    shown = cut_bytes(path, PATH_BYTES_MAX)
+    return Event("file_edit", shown, target=shown, action=action or "modified")
+
+
+def _classify(line: str) -> str:
+    """Tell by its first word whether a command works on git, only looks, or may change things."""
+    words = _BEFORE.sub("", line).split()
+    if not words:
+        return "command"
+    first = words[0].rpartition("/")[2]
+    if first == "git":
+        verb = next((word for word in words[1:] if not word.startswith("-")), "")
+        return "look" if verb in _GIT_LOOKING and not _makes_branch(words) else "git"
+    if first in _ENVIRONMENT:
+        return "env"
+    is_plain = not any(mark in line for mark in (">", "&&", ";", "$(", "`", "xargs", "-exec"))
+    is_look = first in _LOOKING or (first == "sed" and " -i" not in line)
+    return "look" if is_look and is_plain else "command"
+
+
+def _makes_branch(words: list[str]) -> bool:
+    return "branch" in words and len(words) > 2 and not words[-1].startswith("-")
+
+
+def _guess_action(tool: str) -> FileAction:
+    if "delete" in tool or "remove" in tool:
+        return "deleted"
+    return "created" if tool in ("write", "create", "create_file", "write_file") else "modified"
+
+
+def _of_task_list(params: Mapping[str, Any]) -> Iterator[Event]:
+    listed = next((params[name] for name in _TASK_LISTS if isinstance(params.get(name), list)), ())
+    for item in listed[:TASKS_MAX]:
+        if isinstance(item, Mapping):
+            text = _first_text(item, "content", "step", "title", "description", "text", "task")
+            status = str(item.get("status") or item.get("state") or "").lower()
+            is_open = status not in _DONE and item.get("completed") is not True
+            if text:
+                yield task_event("", text, is_open=is_open)
+
+
+def _first_text(params: Mapping[str, Any], *names: str) -> str:
+    return next((v for name in names if isinstance(v := params.get(name), str) and v), "")
+
+
+def _head_line(output: str) -> str:
+    lines = [stripped for line in output[:8192].split("\n") if (stripped := line.strip())]
+    if len(lines) > 1 and re.match(r"(?:exit code|process exited)\b", lines[0], re.IGNORECASE):
+        del lines[0]
+    telling = next((line for line in lines[:60] if _ERROR_WORD.search(line)), None)
+    return telling or next(iter(lines), "")

@@ -1,0 +1,331 @@
+"""Claude Code: one file of lines a session, below `~/.claude/projects/FOLDER/`.
+
+FOLDER is the working directory with `-` for every character that is no letter or digit. Subagents
+have files of their own, `SESSION/subagents/agent-*.jsonl`. Seen with 2.1.330.
+
+A `user` record is a prompt only where a person typed it: results of tools, what the host puts in
+itself, summaries and command envelopes are none. Records of one `message.id` are one response, and
+each has its tokens so far: the largest count. A response without a request's id is known by its
+message's id alone, as gateways send it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.records import (
+    CompactionRecord,
+    MessageRecord,
+    Record,
+    SessionRecord,
+    TaskRecord,
+    UsageRecord,
+)
+
+# What a host puts into a person's mouth begins so.
+_NO_PROMPT = re.compile(
+    r"\s*(?:<(?:local-command|command-|bash-|task-notification|ide_|system-reminder|user-memory|"
+    r"session-start|user-prompt-submit-hook)|\[Request interrupted|Caveat:|"
+    r"This session is being continued from a previous)"
+)
+_DENIED = re.compile(
+    r"(?:The user doesn't want to (?:proceed|take this action)|Permission to use|"
+    r"\w+:\w+ hook error|.{0,200}hook (?:blocking )?error|Claude requested permissions)"
+)
+_EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
+
+
+def projects_folder(ground: Ground) -> str:
+    """Return the folder that holds a folder for each project."""
+    base = ground.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(ground.home, ".claude")
+    return os.path.join(base, "projects")
+
+
+def encode_path(path: str) -> str:
+    """Return a working directory as its folder is named."""
+    return re.sub(r"[^A-Za-z0-9]", "-", path)
+
+
+def find_transcripts(ground: Ground) -> Iterator[Found]:
+    """Yield the transcripts of folders that may be the project's, or a folder's below it."""
+    wanted = encode_path(ground.project)
+    for folder in _folders(projects_folder(ground)):
+        name = os.path.basename(folder)
+        if ground.project and name != wanted and not name.startswith(wanted + "-"):
+            continue
+        for entry in _scan(folder):
+            if entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
+                yield Found(entry.path, entry.name.removesuffix(".jsonl"))
+            elif entry.is_dir(follow_symlinks=False):
+                yield from _subagents(entry)
+
+
+def _subagents(session: os.DirEntry[str]) -> Iterator[Found]:
+    for entry in _scan(os.path.join(session.path, "subagents")):
+        if entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
+            yield Found(entry.path)
+
+
+def _folders(root: str) -> Iterator[str]:
+    for entry in _scan(root):
+        if entry.is_dir(follow_symlinks=False):
+            yield entry.path
+
+
+def _scan(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:
+    """Read one record of a transcript."""
+    kind = value.get("type")
+    if kind in ("custom-title", "ai-title", "summary", "agent-name"):
+        yield from _title(value, state)
+        return
+    if kind not in ("user", "assistant", "system", "attachment"):
+        return
+    session = _text(value.get("sessionId")) or _text(state.get("of"))
+    if not session:
+        return
+    at = _time(value.get("timestamp"))
+    yield from _begin(value, session, at, state)
+    if kind == "system":
+        yield from _system(value, at)
+    elif kind == "attachment":
+        yield from _queued(value, at)
+    elif kind == "assistant":
+        yield from _assistant(value, at)
+    else:
+        yield from _user(value, at, state)
+
+
+def _begin(
+    value: Mapping[str, Any], session: str, at: float | None, state: State
+) -> Iterator[Record]:
+    """Say whose records follow, where that or what is known of it changed. A sidechain is a session
+    of its own: that of a subagent."""
+    agent = _text(value.get("agentId"))
+    is_side = value.get("isSidechain") is True
+    own = f"{session}/{agent or 'sidechain'}" if is_side else session
+    known = [
+        own,
+        _text(value.get("cwd")),
+        _text(value.get("gitBranch")),
+        _text(value.get("version")),
+    ]
+    if known == state.get("known"):
+        return
+    state["known"], state["of"] = known, session
+    yield SessionRecord(
+        own,
+        parent_id=session if is_side else "",
+        relation="subagent" if is_side else "",
+        agent_version=known[3],
+        working_directory=known[1],
+        git_branch="" if known[2] == "HEAD" else known[2],
+        started_at=at,
+    )
+
+
+def _title(value: Mapping[str, Any], state: State) -> Iterator[Record]:
+    names = ("customTitle", "aiTitle", "summary", "title")
+    title = next((text for name in names if (text := _text(value.get(name)))), "")
+    session = _text(value.get("sessionId")) or _text(state.get("of"))
+    if title and session and value.get("type") != "agent-name":
+        yield SessionRecord(session, title=title)
+
+
+def _system(value: Mapping[str, Any], at: float | None) -> Iterator[Record]:
+    if value.get("subtype") != "compact_boundary":
+        return
+    figures = value.get("compactMetadata")
+    figures = figures if isinstance(figures, Mapping) else {}
+    yield CompactionRecord(
+        _text(value.get("uuid")),
+        at,
+        _text(figures.get("trigger")),
+        "",
+        _count(figures.get("preTokens")),
+        _count(figures.get("postTokens")),
+    )
+
+
+def _queued(value: Mapping[str, Any], at: float | None) -> Iterator[Record]:
+    """A prompt that was typed while a tool ran."""
+    it = value.get("attachment")
+    if not isinstance(it, Mapping) or it.get("type") != "queued_command":
+        return
+    text = _text(it.get("prompt")) or "".join(_texts(it.get("prompt")))
+    if it.get("commandMode", "prompt") == "prompt" and text and not _NO_PROMPT.match(text):
+        key = _text(value.get("uuid")) or f"queued:{value.get('timestamp')}:{text}"
+        yield MessageRecord(key, key, "user", text, at, is_prompt=True)
+
+
+def _assistant(value: Mapping[str, Any], at: float | None) -> Iterator[Record]:
+    message = value["message"]
+    uuid, response = _text(value.get("uuid")), _text(message.get("id"))
+    model = _text(message.get("model"))
+    if value.get("isApiErrorMessage") is True:
+        return
+    content = message.get("content")
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    for index, block in enumerate(blocks if isinstance(blocks, list) else ()):
+        if isinstance(block, Mapping):
+            yield from _block(block, f"{uuid}:{index}", response or uuid, at, model)
+    yield from _usage(value, message, at, model)
+
+
+def _block(
+    block: Mapping[str, Any], key: str, group: str, at: float | None, model: str
+) -> Iterator[Record]:
+    kind = block.get("type")
+    if kind == "text" and _text(block.get("text")):
+        yield MessageRecord(key, group, "assistant", _text(block["text"]), at, model=model)
+    elif kind in ("thinking", "redacted_thinking"):
+        text = _text(block.get("thinking")) or _text(block.get("data"))
+        size = len(text.encode("utf-8", "surrogatepass"))
+        yield MessageRecord(key, group, "assistant", "", at, model=model, thinking_bytes=size)
+    elif kind in ("tool_use", "server_tool_use"):
+        name, given = _text(block.get("name")), block.get("input")
+        params = given if isinstance(given, Mapping) else {}
+        yield MessageRecord(
+            key,
+            group,
+            "tool_call",
+            at=at,
+            tool=name,
+            params=given,
+            call_id=_text(block.get("id")),
+            model=model,
+            subagent=_text(params.get("subagent_type")) if name in ("Task", "Agent") else "",
+            skill=_text(params.get("skill")) if name == "Skill" else "",
+        )
+
+
+def _usage(
+    value: Mapping[str, Any], message: Mapping[str, Any], at: float | None, model: str
+) -> Iterator[Record]:
+    usage = message.get("usage")
+    response = _text(message.get("id"))
+    if isinstance(usage, Mapping) and response and model != "<synthetic>":
+        request = _text(value.get("requestId"))
+        yield UsageRecord(
+            f"{response}:{request}" if request else response,
+            model,
+            at,
+            _count(usage.get("input_tokens")),
+            _count(usage.get("output_tokens")),
+            _count(usage.get("cache_read_input_tokens")),
+            _count(usage.get("cache_creation_input_tokens")),
+            group=response,
+        )
+
+
+def _user(value: Mapping[str, Any], at: float | None, state: State) -> Iterator[Record]:
+    content = value["message"].get("content")
+    uuid = _text(value.get("uuid"))
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    blocks = [one for one in blocks if isinstance(one, Mapping)] if isinstance(blocks, list) else []
+    if value.get("isCompactSummary") is True:
+        # Its parent is the boundary's record, which has the figures.
+        boundary = _text(value.get("parentUuid")) or uuid
+        yield CompactionRecord(boundary, at, summary="\n".join(_texts(blocks)))
+        return
+    results = [block for block in blocks if block.get("type") == "tool_result"]
+    for index, block in enumerate(results):
+        yield from _result(value, block, f"{uuid}:{index}", at, state)
+    text = "\n".join(_texts(blocks))
+    images = sum(block.get("type") == "image" for block in blocks)
+    if text.strip() or (images and not results):
+        is_prompt = (
+            not results
+            and value.get("isMeta") is not True
+            and value.get("isVisibleInTranscriptOnly") is not True
+            and not _NO_PROMPT.match(text)
+        )
+        yield MessageRecord(
+            uuid, uuid, "user" if is_prompt else "system", text, at, is_prompt, images=images
+        )
+
+
+def _result(
+    value: Mapping[str, Any], block: Mapping[str, Any], key: str, at: float | None, state: State
+) -> Iterator[Record]:
+    content = block.get("content")
+    text = content if isinstance(content, str) else "\n".join(_texts(content))
+    told = value.get("toolUseResult")
+    failed = block.get("is_error") is True
+    is_denied = failed and bool(_DENIED.match(text))
+    code = _EXIT_CODE.match(text) if failed else None
+    yield MessageRecord(
+        key,
+        key,
+        "tool_result",
+        text,
+        at,
+        call_id=_text(block.get("tool_use_id")),
+        failed=failed and not is_denied,
+        exit_code=int(code[1]) if code and not is_denied else None,
+        is_denied=is_denied,
+        images=_count_images(content),
+    )
+    if isinstance(told, Mapping) and not failed:
+        yield from _tasks(told)
+
+
+def _tasks(told: Mapping[str, Any]) -> Iterator[Record]:
+    """What TaskCreate and TaskUpdate report: a task, or the change of one's state."""
+    task, change = told.get("task"), told.get("statusChange")
+    if isinstance(task, Mapping) and (number := task.get("id")) is not None:
+        yield TaskRecord(str(number)[:100], _text(task.get("subject")), is_open=True)
+    elif isinstance(change, Mapping) and (number := told.get("taskId")) is not None:
+        is_open = change.get("to") not in ("completed", "deleted", "cancelled")
+        yield TaskRecord(str(number)[:100], is_open=is_open)
+
+
+def _texts(blocks: object) -> Iterator[str]:
+    if isinstance(blocks, str):
+        yield blocks
+    for block in blocks if isinstance(blocks, list) else ():
+        if isinstance(block, Mapping) and isinstance(text := block.get("text"), str):
+            yield text
+
+
+def _count_images(blocks: object) -> int:
+    listed = blocks if isinstance(blocks, list) else ()
+    return sum(isinstance(one, Mapping) and one.get("type") == "image" for one in listed)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _count(value: object) -> int | None:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53
+    return value if isinstance(value, int) and is_count else None
+
+
+def _time(value: object) -> float | None:
+    try:
+        return datetime.fromisoformat(_text(value)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+IMPORTER = Importer(
+    "claude_code",
+    "Claude Code",
+    lambda ground: iter([projects_folder(ground)]),
+    find_transcripts,
+    parse_line,
+    keys_are_global=True,
+)

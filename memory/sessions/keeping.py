@@ -1,0 +1,137 @@
+"""What becomes of sessions after they were recorded: their status, summary, end, and forgetting."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memory.sessions.preparing import digest
+
+KEEP_DAYS = 30
+PROJECT_BYTES_MAX = 512 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What whoever summarised a session found: ctx0's fields, and CTXone's session memory."""
+
+    summary: str
+    details: str = ""
+    decisions: tuple[str, ...] = ()
+    contacts: tuple[str, ...] = ()
+    learnings: tuple[str, ...] = ()
+    action_items: tuple[str, ...] = ()
+
+
+def set_summary(db: sqlite3.Connection, session_id: str, summary: Summary) -> None:
+    """Keep a summary, which makes the session archived."""
+    findings = {
+        "details": summary.details,
+        "decisions": list(summary.decisions),
+        "contacts": list(summary.contacts),
+        "learnings": list(summary.learnings),
+        "action_items": list(summary.action_items),
+    }
+    db.execute(
+        "UPDATE session SET summary = ?, status = 'archived',"
+        " metadata = json_patch(metadata, ?) WHERE id = ?",
+        (summary.summary, json.dumps({"findings": findings}, ensure_ascii=False), session_id),
+    )
+
+
+def set_status(db: sqlite3.Connection, session_id: str, status: str) -> None:
+    """Set the status that a person gave; the empty one is by the times again."""
+    db.execute("UPDATE session SET status = ? WHERE id = ?", (status, session_id))
+
+
+def set_pinned(db: sqlite3.Connection, session_id: str, *, pinned: bool) -> None:
+    """Keep a session for good, or let it go in its time."""
+    db.execute("UPDATE session SET pinned = ? WHERE id = ?", (pinned, session_id))
+
+
+def forget(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
+    """Delete sessions and those of their subagents, and note that they are never read again; return
+    all that went."""
+    gone = delete(db, session_ids)
+    db.executemany(
+        "INSERT OR IGNORE INTO tombstone VALUES (?)", [(digest(session_id),) for session_id in gone]
+    )
+    return gone
+
+
+def delete(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
+    """Delete sessions and those of their subagents, whose time is over; return all that went. What
+    their hosts write of them later is read again."""
+    gone = [one for top in session_ids for one in (top, *_list_subagents(db, top))]
+    db.executemany("DELETE FROM session WHERE id = ?", [(session_id,) for session_id in gone])
+    return gone
+
+
+def _list_subagents(db: sqlite3.Connection, session_id: str) -> list[str]:
+    rows = db.execute(
+        "SELECT id FROM session WHERE parent_id = ? AND relation = 'subagent'", (session_id,)
+    )
+    return [str(row[0]) for row in rows]
+
+
+def find_expired(db: sqlite3.Connection, now: float, keep_days: float = KEEP_DAYS) -> list[str]:
+    """Find the sessions whose last activity is too long ago; pinned ones stay."""
+    rows = db.execute(
+        "SELECT id FROM session WHERE NOT pinned AND last_at < ? ORDER BY last_at",
+        (now - keep_days * 86_400,),
+    )
+    return [str(row[0]) for row in rows]
+
+
+def find_next_to_go(db: sqlite3.Connection) -> str:
+    """Find the session that goes first when there is too little room: archived ones before others,
+    the oldest of those; empty where all that is left is pinned."""
+    row = db.execute(
+        "SELECT id FROM session WHERE NOT pinned ORDER BY status <> 'archived', last_at LIMIT 1"
+    ).fetchone()
+    return str(row[0]) if row else ""
+
+
+def measure(path: Path) -> int:
+    """Measure a store on the disk in bytes, its log included."""
+    files = (path.with_name(path.name + suffix) for suffix in ("", "-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())
+
+
+def compact(db: sqlite3.Connection) -> None:
+    """Give back what deleting left free, and empty the log, so that no byte of it is left."""
+    db.execute("PRAGMA incremental_vacuum")
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def check(db: sqlite3.Connection, *, mend: bool = False) -> Iterator[str]:
+    """Verify the file and recount what sessions count; yield what is wrong. `mend` puts the counts
+    right."""
+    for (line,) in db.execute("PRAGMA integrity_check"):
+        if line != "ok":
+            yield str(line)
+    for row in db.execute("PRAGMA foreign_key_check"):
+        yield f"{row[0]}: row {row[1]} refers to a session that is gone"
+    for name, sql in _COUNTS.items():
+        wrong = db.execute(
+            f"SELECT id, {name}, ({sql}) AS counted FROM session"  # noqa: S608 - fixed here
+            f" WHERE {name} IS NOT counted"
+        ).fetchall()
+        for session_id, said, counted in wrong:
+            yield f"{session_id}: {name} says {said}, and there are {counted}"
+        if mend and wrong:
+            db.execute(f"UPDATE session SET {name} = ({sql})")  # noqa: S608
+
+
+_COUNTS = {
+    "messages": "SELECT COUNT(DISTINCT sequence) FROM message WHERE session_id = session.id"
+    " AND role IN ('user', 'assistant', 'tool_call')",
+    "tool_calls": "SELECT COUNT(*) FROM message WHERE session_id = session.id"
+    " AND role = 'tool_call'",
+    "compactions": "SELECT COUNT(*) FROM message WHERE session_id = session.id AND is_compaction",
+    "input_tokens": "SELECT SUM(input) FROM usage WHERE session_id = session.id",
+    "output_tokens": "SELECT SUM(output) FROM usage WHERE session_id = session.id",
+}

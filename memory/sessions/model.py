@@ -1,0 +1,145 @@
+"""What is read out of the store. Times are seconds since the epoch, None where none is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Status = Literal["active", "paused", "completed", "archived"]
+STATUSES: tuple[Status, ...] = ("active", "paused", "completed", "archived")
+
+PAUSED_AFTER_S = 30 * 60.0
+COMPLETED_AFTER_S = 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One session. `id` is `AGENT:HOST_ID`, `relation` how it comes from `parent_id`: subagent,
+    fork or continued. Token counts are None where the host records none. `files` are paths by what
+    was done to them: modified, created, deleted."""
+
+    id: str
+    agent: str
+    host_id: str
+    owner: str
+    parent_id: str
+    relation: str
+    title: str
+    agent_version: str
+    source_path: str
+    working_directory: str
+    project_name: str
+    git_branch: str
+    status: Status
+    messages: int
+    tool_calls: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cache_read_tokens: int | None
+    cache_write_tokens: int | None
+    reasoning_tokens: int | None
+    compactions: int
+    summary: str
+    metadata: Mapping[str, Any]
+    started_at: float | None
+    last_at: float | None
+    ended_at: float | None
+    end_reason: str
+    pinned: bool
+    turns: int
+    files: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One step of a message. `content` and `tool_params` are None where texts are not kept, and
+    `is_cut` says that what is kept is not all. `content_bytes` is the length of all of it."""
+
+    sequence: int
+    step: int
+    turn: int
+    role: str
+    at: float | None
+    content: str | None
+    content_bytes: int
+    is_cut: bool
+    tool_name: str | None
+    tool_params: Any
+    exit_code: int | None
+    is_error: bool
+    subagent: str | None
+    skill: str | None
+    model: str | None
+    images: int
+    thinking_bytes: int
+    output_id: str | None
+    is_compaction: bool
+    compaction_summary: str | None
+    compaction_trigger: str | None
+    tokens_before: int | None
+    tokens_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """How often a tool was called, how often that failed, and the average of the output tokens of
+    the responses with such calls; None where the host records none."""
+
+    tool: str
+    calls: int
+    errors: int
+    average_output_tokens: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens of some responses; None where none of them records it."""
+
+    key: str
+    responses: int
+    input: int | None
+    output: int | None
+    cache_read: int | None
+    cache_write: int | None
+    reasoning: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """One transcript, and how far it is read, in bytes."""
+
+    agent: str
+    path: str
+    size: int
+    read: int
+    messages: int
+    bad_lines: int
+    elsewhere: bool
+    problem: str
+    seen_at: float
+
+
+def compute_status(
+    set_by_hand: str,
+    *,
+    has_summary: bool,
+    last_at: float | None,
+    ended_at: float | None,
+    now: float,
+) -> Status:
+    """Compute a session's status: what a person set, else archived with a summary, completed at its
+    end or after 24 hours of silence, paused after 30 minutes, else active.
+
+    Activity after any of these makes it active again; a person's word is taken back by the writer.
+    """
+    for status in STATUSES:
+        if set_by_hand == status:
+            return status
+    if has_summary:
+        return "archived"
+    silence_s = now - (last_at or 0.0)
+    is_over = ended_at is not None and ended_at >= (last_at or 0.0)
+    if is_over or silence_s >= COMPLETED_AFTER_S:
+        return "completed"
+    return "paused" if silence_s >= PAUSED_AFTER_S else "active"

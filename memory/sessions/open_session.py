@@ -1,0 +1,34 @@
+"""A session's row while a transaction writes to it: the numbers given out, and what changed."""
+
+from __future__ import annotations
+
+
+class OpenSession:
+    """What is known of a session while a transaction lasts. No dataclass: a hook loads this."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - the columns of a row
+        self,
+        id_: str,
+        folder: str,
+        sequence: int,
+        turn: int,
+        messages: int,
+        tool_calls: int,
+        compactions: int,
+        last_at: float | None,
+    ) -> None:
+        self.id = id_
+        self.folder = folder
+        self.sequence = sequence
+        self.turn = turn
+        self.messages = messages
+        self.tool_calls = tool_calls
+        self.compactions = compactions
+        self.last_at = last_at
+        self.has_usage = False
+        self.has_events = False
+
+    def note_time(self, at: float | None) -> None:
+        """Move the last activity on, where a record is later."""
+        if at is not None and (self.last_at is None or at > self.last_at):
+            self.last_at = at

@@ -1,0 +1,176 @@
+"""From a transcript's records to what is stored: cleaned by the gate, with the events they make.
+
+All of this is done before a transaction begins, so that a writer beside it waits for no finder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import NamedTuple
+
+from memory.sessions import events
+from memory.sessions.events import Deed, Event, ParseCall
+from memory.sessions.gate import Gate
+from memory.sessions.records import (
+    CompactionRecord,
+    CutRecord,
+    MessageRecord,
+    Record,
+    SessionRecord,
+    TaskRecord,
+    UsageRecord,
+)
+
+CONTENT_CHARS_MAX = 65_536
+RESULT_CHARS_MAX = 8192
+VALUE_CHARS_MAX = 4096
+"""What is looked at of each text of a call's arguments where messages are not kept."""
+
+NAME_CHARS_MAX = 200
+METADATA_CHARS_MAX = 4096
+KEY_BYTES = 16
+
+
+class Switches(NamedTuple):
+    """What is kept: full texts only with `messages`."""
+
+    messages: bool = False
+
+
+class Prepared(NamedTuple):
+    """A cleaned record. Of a message: its text as it is to be kept (None: not at all), its length
+    in bytes, its arguments as JSON, its events, and of a result what an error or a commit says."""
+
+    record: Record
+    content: str | None = None
+    content_bytes: int = 0
+    params: str | None = None
+    events: tuple[Event, ...] = ()
+    is_task_list: bool = False
+    head: str = ""
+    commit: str = ""
+
+
+class Preparer:
+    """Prepares records with one gate and one reader of calls."""
+
+    def __init__(self, gate: Gate, parse_call: ParseCall, switches: Switches) -> None:
+        self._gate = gate
+        self._parse_call = parse_call
+        self._switches = switches
+        self._folder = ""
+        self._value_chars = CONTENT_CHARS_MAX if switches.messages else VALUE_CHARS_MAX
+
+    def prepare(self, record: Record) -> Prepared:
+        """Clean one record and find its events."""
+        if isinstance(record, MessageRecord):
+            return self._message(record)
+        clean = self._name
+        if isinstance(record, SessionRecord):
+            self._folder = record.working_directory or self._folder
+            metadata = self._gate.clean_value(dict(record.metadata), NAME_CHARS_MAX)
+            return Prepared(
+                record._replace(
+                    id=self._id(record.id),
+                    parent_id=self._id(record.parent_id),
+                    title=self._gate.clean_head(" ".join(record.title.split()), NAME_CHARS_MAX),
+                    agent_version=clean(record.agent_version),
+                    working_directory=self._gate.clean_head(record.working_directory, 4096),
+                    git_branch=clean(record.git_branch),
+                    end_reason=clean(record.end_reason),
+                    metadata=metadata if len(json.dumps(metadata)) < METADATA_CHARS_MAX else {},
+                )
+            )
+        if isinstance(record, UsageRecord):
+            return Prepared(record._replace(model=clean(record.model)))
+        if isinstance(record, CompactionRecord):
+            summary = self._gate.clean_head(record.summary, CONTENT_CHARS_MAX)
+            return Prepared(record._replace(trigger=clean(record.trigger), summary=summary))
+        if isinstance(record, TaskRecord):
+            text = self._gate.clean_head(record.text, VALUE_CHARS_MAX)
+            key = digest(record.id).hex() if record.id else ""
+            task = events.task_event(key, text, is_open=record.is_open)
+            return Prepared(record._replace(id="", text=text), events=(task,))
+        assert isinstance(record, CutRecord)
+        return Prepared(record)
+
+    def _message(self, record: MessageRecord) -> Prepared:
+        text = record.text
+        size = len(text.encode("utf-8", "surrogatepass"))
+        cleaned = record._replace(
+            text="",
+            params=None,
+            files=(),
+            tool=self._name(record.tool),
+            subagent=self._name(record.subagent),
+            skill=self._name(record.skill),
+            model=self._name(record.model),
+        )
+        if record.role == "tool_call":
+            return self._call(record, cleaned)
+        if record.role == "tool_result":
+            return self._result(record, cleaned, size)
+        found: tuple[Event, ...] = ()
+        content = None
+        if record.is_prompt:
+            content = self._gate.clean_head(text, CONTENT_CHARS_MAX)
+            found = tuple(events.of_prompt(content))
+        elif self._switches.messages:
+            content = self._gate.clean_head(text, CONTENT_CHARS_MAX)
+        kept = content if self._switches.messages else None
+        return Prepared(cleaned, kept, size, events=found)
+
+    def _call(self, record: MessageRecord, cleaned: MessageRecord) -> Prepared:
+        deed = self._parse_call(record.tool, record.params, self._folder)
+        if deed is not None:
+            deed = Deed(deed.kind, *(self._heads(texts) for texts in (deed.values, deed.edits)))
+        params = self._gate.clean_value(record.params, self._value_chars)
+        files = tuple((self._head(path), action) for path, action in record.files)
+        found = events.of_call(cleaned._replace(params=params, files=files), deed)
+        text = json.dumps(params, ensure_ascii=False)
+        return Prepared(
+            cleaned,
+            content_bytes=len(text),
+            params=text if self._switches.messages and record.params is not None else None,
+            events=tuple(found),
+            is_task_list=events.is_task_list(cleaned.tool),
+        )
+
+    def _result(self, record: MessageRecord, cleaned: MessageRecord, size: int) -> Prepared:
+        head = ""
+        if record.failed or record.exit_code or record.is_denied:
+            head = self._gate.clean_head(record.text, RESULT_CHARS_MAX)
+        return Prepared(
+            cleaned,
+            self._gate.clean_ends(record.text, RESULT_CHARS_MAX)
+            if self._switches.messages
+            else None,
+            size,
+            head=head,
+            commit=self._gate.clean(events.find_commit(record.text)),
+        )
+
+    def _name(self, text: str) -> str:
+        return self._gate.clean_head(text, NAME_CHARS_MAX) if text else ""
+
+    def _head(self, text: str) -> str:
+        return self._gate.clean_head(text, VALUE_CHARS_MAX)
+
+    def _heads(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self._head(text) for text in texts)
+
+    def _id(self, text: str) -> str:
+        """Return a session's id: as it is where it is short and plain, else its digest."""
+        if not text:
+            return ""
+        is_plain = len(text) <= 128 and all(c.isalnum() or c in "-_./:" for c in text)
+        if is_plain and text.isascii() and self._gate.clean(text) == text:
+            return text
+        return digest(text).hex()
+
+
+def digest(*parts: str) -> bytes:
+    """Return the short digest by which something is known that is not kept itself."""
+    data = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=KEY_BYTES).digest()

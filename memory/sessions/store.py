@@ -1,0 +1,170 @@
+"""The store of one project's sessions, open: one SQLite file that several processes write at once.
+
+For one thread at a time; each opens its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from memory.sessions import delivering
+from memory.sessions.database import WAIT_S, Database
+from memory.sessions.events import ParseCall
+from memory.sessions.gate import FindSecrets, Gate
+from memory.sessions.importers.importer import Found, Ground, Importer
+from memory.sessions.importing import (
+    Imported,
+    Importing,
+    count_unread,
+    import_source,
+    needs_reading,
+    read_tail_events,
+)
+from memory.sessions.preparing import Preparer, Switches
+from memory.sessions.reading import read_events
+from memory.sessions.records import Record
+from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, Subject, build_snapshot
+from memory.sessions.writing import Writer
+
+NO_DEADLINE = float("inf")
+
+
+class SessionStore:
+    """Sessions of one project. Reading functions (`reading`, `keeping`) take the connection that
+    `database.reading()` and `database.writing()` give."""
+
+    def __init__(  # noqa: PLR0913 - what this room is handed, since it imports no other
+        self,
+        path: Path,
+        *,
+        find_secrets: FindSecrets,
+        parse_call: ParseCall,
+        belongs: Callable[[str], bool] | None = None,
+        keep_messages: bool = False,
+        home: str = "",
+        owner: str = "",
+        create: bool = True,
+        wait_s: float = WAIT_S,
+    ) -> None:
+        """Open the file, made where it is missing.
+
+        `find_secrets` finds what must not be stored, `parse_call` reads tool calls. `belongs` tells
+        whether a working directory is of this project; None takes all. Texts of messages are kept
+        only with `keep_messages`. `wait_s` is how long other writers are waited for.
+
+        Raises:
+            StoreUnavailableError: it is missing and not to be made, or cannot be opened.
+        """
+        self.database = Database(path, create=create, wait_s=wait_s)
+        self._gate = Gate(find_secrets)
+        self._parse_call = parse_call
+        self._switches = Switches(keep_messages)
+        self._importing = Importing(
+            self.database, self._gate, self._make_preparer, belongs, home, owner
+        )
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """List what a person should know of the file, such as a damaged one being set aside."""
+        return self.database.notices
+
+    def __enter__(self) -> SessionStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; safe to call twice."""
+        self.database.close()
+
+    def _make_preparer(self) -> Preparer:
+        return Preparer(self._gate, self._parse_call, self._switches)
+
+    def import_transcript(
+        self, importer: Importer, found: Found, *, deadline: float = NO_DEADLINE
+    ) -> Imported:
+        """Read what is new in one transcript, as `importing.import_source` does."""
+        return import_source(self._importing, importer, found, deadline=deadline)
+
+    def import_all(
+        self, importers: Iterable[Importer], ground: Ground, *, deadline: float = NO_DEADLINE
+    ) -> list[Imported]:
+        """Read what is new in all transcripts of some hosts, and return what became of each that
+        was read."""
+        done: list[Imported] = []
+        for importer in importers:
+            for found in importer.find(ground):
+                if time.monotonic() >= deadline:
+                    return done
+                if needs_reading(self.database, found):
+                    done.append(self.import_transcript(importer, found, deadline=deadline))
+        return done
+
+    def count_unread(self, found: Found) -> int:
+        """Return how many bytes of a transcript are not read yet."""
+        return count_unread(self.database, found)
+
+    def record(
+        self,
+        agent: str,
+        records: Sequence[Record],
+        *,
+        now: float | None = None,
+        is_new: bool = True,
+    ) -> None:
+        """Write records that stand in no transcript. The first names the session, which begins with
+        it; without `is_new` only one that is there already is written to."""
+        preparer = self._make_preparer()
+        prepared = [preparer.prepare(record) for record in records]
+        with self.database.writing() as db:
+            writer = Writer(
+                db,
+                agent,
+                now=time.time() if now is None else now,
+                home=self._importing.home,
+                owner=self._importing.owner,
+                may_begin=is_new,
+            )
+            writer.write(prepared)
+            writer.finish()
+
+    def build_snapshot(
+        self, session_id: str, *, known: str = "", bytes_max: int = SNAPSHOT_BYTES_MAX
+    ) -> str:
+        """Build a session's snapshot from its events; empty where it has none. What the text
+        `known` holds is left out of it."""
+        with self.database.reading() as db:
+            events = read_events(db, session_id)
+            row = db.execute(
+                "SELECT git_branch FROM session WHERE id = ?", (session_id,)
+            ).fetchone()
+        subject = Subject(session_id, row[0] if row else "", self._gate.clean(known))
+        return build_snapshot(events, subject, bytes_max)
+
+    def build_tail_snapshot(
+        self, importer: Importer, found: Found, tail_bytes: int, session_id: str
+    ) -> str:
+        """Build a snapshot from what is kept and the last bytes of a transcript, of which too much
+        is unread to be imported now. Nothing is stored."""
+        with self.database.reading() as db:
+            kept = read_events(db, session_id)
+        events = read_tail_events(self._importing, importer, found, tail_bytes, session_id)
+        return build_snapshot([*kept, *events], Subject(session_id))
+
+    def save_snapshot(self, session_id: str, text: str, *, trigger: str = "") -> None:
+        """Keep a snapshot until it is delivered."""
+        with self.database.writing() as db:
+            delivering.save_snapshot(db, session_id, text, trigger=trigger, at=time.time())
+
+    def take_snapshot(self, session_id: str) -> str:
+        """Return the snapshot that waits to be delivered, and mark it so; empty where none does."""
+        with self.database.reading() as db:
+            waiting = delivering.find_waiting(db, session_id)
+        if waiting is None:
+            return ""
+        with self.database.writing() as db:
+            is_ours = delivering.mark_delivered(db, waiting[0], time.time())
+        return waiting[1] if is_ours else ""

@@ -1,0 +1,115 @@
+"""Reading a file of lines that its owner goes on writing, is rotated, cut short, or torn.
+
+A file is known by its device, its inode and its first KiB. Another one under the path is read from
+its beginning, which is harmless: records have keys. Only whole lines are taken.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, NamedTuple
+
+from base.plain_files import open_plain
+
+HEAD_BYTES = 1024
+LINE_BYTES_MAX = 64 << 20
+BLOCK_BYTES = 1 << 20
+
+
+class Place(NamedTuple):
+    """Where reading stands: the file that it is, and the first byte that was not read."""
+
+    device: int = 0
+    inode: int = 0
+    head_bytes: int = 0
+    head_sha256: bytes | None = None
+    offset: int = 0
+
+
+class Line(NamedTuple):
+    """One line: where it begins and ends, and what is in it; None of a line that is too long."""
+
+    start: int
+    end: int
+    data: bytes | None
+
+
+class HeldError(Exception):
+    """Another process reads the file."""
+
+
+@contextmanager
+def open_transcript(path: str) -> Iterator[BinaryIO]:
+    """Open a regular file, no link, for one reader at a time.
+
+    Raises:
+        HeldError: another process reads it.
+        OSError: it cannot be opened.
+    """
+    with open_plain(path, follow=False) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise HeldError(path) from None
+        except OSError as error:  # some network file systems lock nothing that is open for reading
+            if error.errno not in (errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP):
+                raise
+        yield file
+
+
+def find_place(file: BinaryIO, known: Place) -> Place:
+    """Return where to go on in the open file: where reading stood, or the beginning of another."""
+    status = os.fstat(file.fileno())
+    head = os.pread(file.fileno(), HEAD_BYTES, 0)
+    is_same = (
+        (status.st_dev, status.st_ino) == (known.device, known.inode)
+        and status.st_size >= known.offset
+        and hashlib.sha256(head[: known.head_bytes]).digest() == known.head_sha256
+    )
+    return Place(
+        status.st_dev,
+        status.st_ino,
+        len(head),
+        hashlib.sha256(head).digest(),
+        known.offset if is_same else 0,
+    )
+
+
+def read_lines(
+    file: BinaryIO, offset: int, end: int, line_bytes_max: int = LINE_BYTES_MAX
+) -> Iterator[Line]:
+    """Yield the whole lines from an offset on, up to the one that crosses `end`, without their
+    ends. A torn last line is left for the next reading."""
+    start = at = offset  # of the line, and of what is still to be split
+    rest = b""
+    is_too_long = False
+    while True:
+        block = os.pread(file.fileno(), BLOCK_BYTES, at + len(rest))
+        if not block:
+            return
+        *lines, rest = (rest + block).split(b"\n")
+        for data in lines:
+            at += len(data) + 1
+            yield Line(start, at, None if is_too_long or len(data) > line_bytes_max else data)
+            start, is_too_long = at, False
+            if start >= end:
+                return
+        if len(rest) > line_bytes_max:
+            at += len(rest)
+            rest, is_too_long = b"", True
+
+
+def find_line_start(file: BinaryIO, offset: int) -> int:
+    """Return where the first line begins at or after an offset."""
+    at = max(offset - 1, 0)
+    while block := os.pread(file.fileno(), BLOCK_BYTES, at):
+        found = block.find(b"\n")
+        if found >= 0:
+            return at + found + 1
+        at += len(block)
+    return at

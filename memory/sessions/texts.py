@@ -1,0 +1,31 @@
+"""How texts are stored: long ones deflated, paths as the session's folder sees them."""
+
+from __future__ import annotations
+
+import zlib
+
+
+def pack(text: str | None) -> bytes | None:
+    """Deflate a text to be stored."""
+    return None if text is None else zlib.compress(text.encode(), 6)
+
+
+def unpack(data: bytes | None) -> str | None:
+    """Restore a text that was deflated."""
+    return None if data is None else zlib.decompress(data).decode()
+
+
+def shorten_path(path: str, folder: str, home: str) -> str:
+    """Return a path as the session's folder sees it, or from the home on; else as it is."""
+    plain = _normalise(path)
+    for root, prefix in ((folder, ""), (home, "~/")):
+        base = root.rstrip("/")
+        if base and plain.startswith(base + "/"):
+            return prefix + plain[len(base) + 1 :]
+    return plain
+
+
+def _normalise(path: str) -> str:
+    """Take `.` and doubled slashes out of a path; `..` stays, since a link may stand before it."""
+    lead = "/" if path.startswith("/") else ""
+    return lead + "/".join(part for part in path.split("/") if part not in ("", ".")) or path

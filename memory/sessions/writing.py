@@ -1,0 +1,367 @@
+"""Putting what was prepared into the tables, in one short transaction.
+
+Each message has a key, so the same record again changes nothing; nor do the events come back that
+were evicted since. Counts change in the transaction that adds what they count.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+
+from memory.sessions.compaction_writing import cut, write_compaction
+from memory.sessions.event_writing import EventWriter
+from memory.sessions.eviction import evict_events
+from memory.sessions.open_session import OpenSession
+from memory.sessions.preparing import Prepared, digest
+from memory.sessions.records import (
+    CompactionRecord,
+    CutRecord,
+    MessageRecord,
+    SessionRecord,
+    UsageRecord,
+)
+from memory.sessions.texts import pack
+
+_COUNTED_ROLES = ("user", "assistant", "tool_call")
+
+
+class Writer:
+    """Writes prepared records of one agent within one transaction; `finish` ends each session's
+    part of it. `now` stands for the times that a transcript lacks."""
+
+    def __init__(  # noqa: PLR0913 - what all of a transaction has in common
+        self,
+        db: sqlite3.Connection,
+        agent: str,
+        *,
+        now: float,
+        home: str = "",
+        source_path: str = "",
+        owner: str = "",
+        keys_are_global: bool = False,
+        may_begin: bool = True,
+    ) -> None:
+        self._db = db
+        self._agent = agent
+        self._now = now
+        self._events = EventWriter(db, home)
+        self._source_path = source_path
+        self._owner = owner
+        self._keys_are_global = keys_are_global
+        self._may_begin = may_begin
+        self._open: dict[str, OpenSession | None] = {}
+        self._current: OpenSession | None = None
+        self.messages = 0
+        """How many messages were new."""
+
+    @property
+    def session_ids(self) -> tuple[str, ...]:
+        """List the sessions that were written to."""
+        return tuple(one.id for one in self._open.values() if one is not None)
+
+    def resume(self, session_id: str) -> None:
+        """Go on with a session that an earlier transaction began; one whose time was over begins
+        anew."""
+        if session_id and self._load(session_id) is None:
+            self._begin(SessionRecord(session_id.removeprefix(f"{self._agent}:")))
+        elif session_id:
+            self._current = self._load(session_id)
+
+    def write(self, prepared: Iterable[Prepared]) -> None:
+        """Write records in order."""
+        for one in prepared:
+            record = one.record
+            if isinstance(record, SessionRecord):
+                self._begin(record)
+            elif self._current is None:
+                continue  # forgotten, or no session has begun
+            elif isinstance(record, MessageRecord):
+                self._message(self._current, record, one)
+            elif isinstance(record, CompactionRecord):
+                self._compaction(self._current, record)
+            elif isinstance(record, UsageRecord):
+                self._usage(self._current, record)
+            elif isinstance(record, CutRecord):
+                cut(self._db, self._current, self._key(self._current, record.group))
+            else:
+                for event in one.events:
+                    self._events.write_task(self._current, event, self._current.last_at)
+
+    def finish(self) -> str:
+        """Bring each session's row up to date; return the id of the current one."""
+        for one in self._open.values():
+            if one is None:
+                continue
+            if one.has_events:
+                evict_events(self._db, one.id)
+            self._db.execute(
+                "UPDATE session SET sequence = ?, turn = ?, messages = ?, tool_calls = ?,"
+                " compactions = ?, last_at = ?, started_at = COALESCE(started_at, ?),"
+                " updated_at = ? WHERE id = ?",
+                (
+                    one.sequence,
+                    one.turn,
+                    one.messages,
+                    one.tool_calls,
+                    one.compactions,
+                    one.last_at or self._now,
+                    one.last_at or self._now,
+                    self._now,
+                    one.id,
+                ),
+            )
+            if one.has_usage:
+                self._db.execute(
+                    "UPDATE session SET (input_tokens, output_tokens) = (SELECT SUM(input),"
+                    " SUM(output) FROM usage WHERE session_id = session.id) WHERE id = ?",
+                    (one.id,),
+                )
+        return self._current.id if self._current else ""
+
+    # Sessions
+
+    def _begin(self, record: SessionRecord) -> None:
+        session_id = f"{self._agent}:{record.id}"
+        if session_id not in self._open:
+            self._open[session_id] = self._load(session_id) or self._make(session_id, record)
+        self._current = session = self._open[session_id]
+        if session is not None:
+            self._describe(session, record)
+
+    def _make(self, session_id: str, record: SessionRecord) -> OpenSession | None:
+        forgotten = self._db.execute(
+            "SELECT 1 FROM tombstone WHERE session_key = ?", (digest(session_id),)
+        ).fetchone()
+        if forgotten or not self._may_begin:
+            return None
+        self._db.execute(
+            "INSERT INTO session (id, agent, host_id, owner, source_path, created_at, updated_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                session_id,
+                self._agent,
+                record.id,
+                self._owner,
+                self._source_path,
+                self._now,
+                self._now,
+            ),
+        )
+        return self._load(session_id)
+
+    def _load(self, session_id: str) -> OpenSession | None:
+        if session_id in self._open:
+            return self._open[session_id]
+        row = self._db.execute(
+            "SELECT id, working_directory, sequence, turn, messages, tool_calls, compactions,"
+            " last_at FROM session WHERE id = ?",
+            (session_id,),
+        ).fetchone()
+        if row is None:
+            return None
+        self._open[session_id] = session = OpenSession(*row)
+        return session
+
+    def _describe(self, session: OpenSession, record: SessionRecord) -> None:
+        parent = f"{self._agent}:{record.parent_id}" if record.parent_id else ""
+        session.folder = session.folder or record.working_directory
+        self._db.execute(
+            "UPDATE session SET"
+            " parent_id = COALESCE(NULLIF(?, ''), parent_id),"
+            " relation = COALESCE(NULLIF(?, ''), relation),"
+            " title = COALESCE(NULLIF(?, ''), title),"
+            " agent_version = COALESCE(NULLIF(?, ''), agent_version),"
+            " working_directory = COALESCE(NULLIF(working_directory, ''), ?),"
+            " project_name = COALESCE(NULLIF(project_name, ''), ?),"
+            " git_branch = COALESCE(NULLIF(?, ''), git_branch),"
+            " started_at = COALESCE(started_at, ?),"
+            " ended_at = COALESCE(?, ended_at),"
+            " end_reason = COALESCE(NULLIF(?, ''), end_reason)"
+            " WHERE id = ?",
+            (
+                parent,
+                record.relation,
+                record.title,
+                record.agent_version,
+                record.working_directory,
+                record.working_directory.rstrip("/").rpartition("/")[2],
+                record.git_branch,
+                record.started_at,
+                record.ended_at,
+                record.end_reason,
+                session.id,
+            ),
+        )
+        if record.metadata:
+            self._db.execute(
+                "UPDATE session SET metadata = json_patch(metadata, ?) WHERE id = ?",
+                (_to_json(record.metadata), session.id),
+            )
+
+    # Messages
+
+    def _message(self, session: OpenSession, record: MessageRecord, one: Prepared) -> None:
+        key = self._key(session, record.key)
+        if self._is_known(session, key):
+            if record.replaces:
+                self._replace(session, key, record, one)
+            return
+        session.note_time(record.at)
+        if record.is_prompt:
+            session.turn += 1
+        group = self._key(session, record.group or record.key)
+        sequence, step = self._place(session, group)
+        if step == 0:
+            session.messages += record.role in _COUNTED_ROLES
+        session.tool_calls += record.role == "tool_call"
+        call = digest("call", record.call_id) if record.call_id else None
+        tool = record.tool or self._tool_of(session, call, record.role)
+        is_failed = record.failed or bool(record.exit_code)
+        self._db.execute(
+            "INSERT INTO message (session_id, source_key, group_key, sequence, step, turn, role,"
+            " at, content, content_bytes, is_cut, tool_name, tool_params, call_key, exit_code,"
+            " is_error, subagent, skill, model, images, thinking_bytes)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                session.id,
+                key,
+                group,
+                sequence,
+                step,
+                session.turn,
+                record.role,
+                record.at,
+                pack(one.content),
+                one.content_bytes,
+                _is_cut(one),
+                tool or None,
+                pack(one.params),
+                call,
+                record.exit_code,
+                is_failed,
+                record.subagent or None,
+                record.skill or None,
+                record.model or None,
+                record.images,
+                record.thinking_bytes,
+            ),
+        )
+        self.messages += 1
+        self._db.execute(
+            "INSERT INTO turn VALUES (?, ?, ?, 1)"
+            " ON CONFLICT (session_id, number) DO UPDATE SET changed = 1",
+            (session.id, session.turn, record.at),
+        )
+        if record.role == "tool_result":
+            self._events.write_outcome(session, record, one, call, tool)
+        else:
+            self._events.write_events(session, key, call, record, one)
+
+    def _replace(
+        self, session: OpenSession, key: bytes, record: MessageRecord, one: Prepared
+    ) -> None:
+        self._db.execute(
+            "UPDATE message SET content = ?, content_bytes = ?, tool_params = ?, exit_code = ?,"
+            " is_error = ? WHERE session_id = ? AND source_key = ?",
+            (
+                pack(one.content),
+                one.content_bytes,
+                pack(one.params),
+                record.exit_code,
+                record.failed or bool(record.exit_code),
+                session.id,
+                key,
+            ),
+        )
+
+    def _key(self, session: OpenSession, key: str) -> bytes:
+        return digest(key) if self._keys_are_global else digest(session.id, key)
+
+    def _is_known(self, session: OpenSession, key: bytes) -> bool:
+        """Tell whether a message is there; one that another session has is a copy of it."""
+        row = self._db.execute(
+            "SELECT session_id FROM message WHERE source_key = ?", (key,)
+        ).fetchone()
+        if row is not None and row[0] != session.id:
+            self._db.execute(
+                "UPDATE session SET parent_id = ?, relation = 'fork'"
+                " WHERE id = ? AND relation = ''",
+                (row[0], session.id),
+            )
+        return row is not None
+
+    def _place(self, session: OpenSession, group: bytes) -> tuple[int, int]:
+        """Return the sequence and the step of a group's next row."""
+        row = self._db.execute(
+            "SELECT sequence, MAX(step) FROM message WHERE session_id = ? AND group_key = ?",
+            (session.id, group),
+        ).fetchone()
+        if row[0] is not None:
+            return row[0], row[1] + 1
+        session.sequence += 1
+        return session.sequence, 0
+
+    def _tool_of(self, session: OpenSession, call: bytes | None, role: str) -> str:
+        if call is None or role != "tool_result":
+            return ""
+        row = self._db.execute(
+            "SELECT tool_name FROM message WHERE session_id = ? AND call_key = ?"
+            " AND role = 'tool_call'",
+            (session.id, call),
+        ).fetchone()
+        return (row and row[0]) or ""
+
+    # Events
+
+    # Compactions, tokens, cuts
+
+    def _compaction(self, session: OpenSession, record: CompactionRecord) -> None:
+        key = self._key(session, f"compaction:{record.key}")
+        if event := write_compaction(self._db, session, record, key):
+            self._events.add(session, digest(key.hex(), "0"), event, record.at)
+
+    def _usage(self, session: OpenSession, record: UsageRecord) -> None:
+        key = (
+            digest(record.response_id)
+            if self._keys_are_global
+            else digest(session.id, record.response_id)
+        )
+        owner = self._db.execute(
+            "SELECT session_id FROM usage WHERE response_key = ?", (key,)
+        ).fetchone()
+        of = owner[0] if owner and self._keys_are_global else session.id
+        self._db.execute(
+            "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (session_id, response_key) DO UPDATE SET model = excluded.model,"
+            " at = COALESCE(at, excluded.at), input = excluded.input, output = excluded.output,"
+            " cache_read = excluded.cache_read, cache_write = excluded.cache_write,"
+            " reasoning = excluded.reasoning"
+            " WHERE COALESCE(excluded.output, -1) > COALESCE(output, -1)",
+            (
+                of,
+                key,
+                self._key(session, record.group) if record.group else None,
+                record.model,
+                record.at,
+                record.input,
+                record.output,
+                record.cache_read,
+                record.cache_write,
+                record.reasoning,
+            ),
+        )
+        if of == session.id:
+            session.has_usage = True
+        elif (other := self._load(of)) is not None:
+            other.has_usage = True
+
+
+def _is_cut(one: Prepared) -> bool:
+    return one.content is not None and len(one.content.encode()) < one.content_bytes
+
+
+def _to_json(value: object) -> str:
+    import json  # noqa: PLC0415 - few sessions have any
+
+    return json.dumps(value, ensure_ascii=False)
