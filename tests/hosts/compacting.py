@@ -1,14 +1,13 @@
 """How each driven host is brought to compact its conversation, one row each.
 
-Seen with the versions of the catalog. A row's `full` is the count of tokens by which the host finds its
-context full. Where a text of a hook comes back, by host:
+Seen with the versions of the catalog. Where a text of a hook comes back:
 
 - Claude Code, Codex: SessionStart with source `compact`, in the first request after it.
 - Qwen Code: the same event, which it does not wait for, so in the second request.
-- OpenCode: `output.context` of `experimental.session.compacting` is in the request for the summary alone;
-  `experimental.chat.system.transform` is in every request.
-- Gemini CLI: it compacts once a prompt is sent, after BeforeAgent, by its own estimate of a resumed history;
-  PreCompress rings before every request.
+- OpenCode: what `experimental.session.compacting` puts into `output.context` is in the request for
+  the summary alone; `experimental.chat.system.transform` is in every request.
+- Gemini CLI: it compacts once a prompt is sent, after BeforeAgent, by its own estimate of a resumed
+  history. PreCompress rings before every request, whether it compacts or not.
 - Copilot CLI: beside its turn; PreCompact rings, and nothing after it.
 
 Cline 3.0.65 could not be brought to it: told of 119,000 and of 900,000 tokens, it went on.
@@ -25,8 +24,8 @@ from tests.hosts.catalog import BY_NAME, PROMPT, DrivenHost, Run
 
 @dataclass(frozen=True, slots=True)
 class Compacting:
-    """One host. `again` are the words that go on with its last session, for a host that compacts only
-    when one goes on; of others it is empty."""
+    """One host. `full` is a count of tokens by which it finds its context full. `again` are words
+    that go on with its last session, for a host that compacts only when one goes on."""
 
     host: DrivenHost
     full: int
@@ -66,9 +65,7 @@ def _set(host: DrivenHost, path: str, **settings: object) -> DrivenHost:
 
 COMPACTING = (
     Compacting(
-        _with(
-            "claude-code", "create a detailed summary", CLAUDE_CODE_AUTO_COMPACT_WINDOW="100000"
-        ),
+        _with("claude-code", "create a detailed summary", CLAUDE_CODE_AUTO_COMPACT_WINDOW="100000"),
         99_000,
     ),
     Compacting(_codex(), 99_000),
