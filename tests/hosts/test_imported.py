@@ -26,7 +26,7 @@ AGENTS: Mapping[str, str] = {
 }
 
 
-def _sessions(ground: Ground, *words: str) -> Any:  # noqa: ANN401 - JSON
+def _sessions(ground: Ground, *words: str) -> Any:
     """What a verb of `context-mode sessions` prints, from its JSON where it is asked for."""
     done = subprocess.run(
         ["context-mode", "sessions", *words],
