@@ -42,7 +42,7 @@ class DrivenHost:
     """One host. `name` is that of `context-mode setup --list`.
 
     `program` is a path below the folder in which npm installs. `files` are written into the home
-    before anything is registered."""
+    before anything is registered. `summary_cue` is a text of its requests for a summary."""
 
     name: str
     package: str
@@ -53,6 +53,7 @@ class DrivenHost:
     environment: Callable[[Run], Mapping[str, str]]
     files: Callable[[Run], Mapping[str, str]] = lambda _: {}
     project_words: Sequence[str] = field(default=())
+    summary_cue: str = ""
 
 
 def _arguments(tool: str, *names: str, **more: Any) -> Callable[..., Call]:

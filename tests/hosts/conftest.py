@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import fcntl
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.hosts.installing import cache_folder
 from tests.marks import HOSTS
+
+CACHE = cache_folder()  # of the person: tests have a cache of their own each
+
+
+@pytest.fixture
+def cache() -> Iterator[Path]:
+    """Where hosts are kept, for one test at a time: hosts' times are measured."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield CACHE
 
 
 @pytest.hookimpl(trylast=True)  # once every test has its mark

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Literal, Self
 
 from tests.hosts.catalog import DrivenHost, Run
-from tests.hosts.endpoint import Conversation, serving
+from tests.hosts.conversation import Conversation
+from tests.hosts.endpoint import serving
 from tests.hosts.script import Call, Shown, Transcript
 
 Scope = Literal["user", "project"]
@@ -124,14 +125,24 @@ def drive(
     seconds: float,
     register: Callable[[], object] = lambda: None,
     scope: Scope = "user",
+    last_context: int = 0,
 ) -> Ended:
     """Run a host with a scripted model until it exits, or the deadline ends it and all that it
     started. Its own files are written where there are none, then it is registered with.
+    `last_context` is how many tokens the model's last answer says that it has read.
 
     A host that ends its run at a refused call is run again for the steps that are left; what it
     said and how long it took are those of the first run.
     """
-    ended = _drive_once(host, ground, steps, seconds=seconds, register=register, scope=scope)
+    ended = _drive_once(
+        host,
+        ground,
+        steps,
+        seconds=seconds,
+        register=register,
+        scope=scope,
+        last_context=last_context,
+    )
     shown = list(ended.transcript.shown)
     while rest := _left(shown):
         again = _drive_once(host, ground, rest, seconds=seconds, register=lambda: None, scope=scope)
@@ -156,8 +167,9 @@ def _drive_once(
     seconds: float,
     register: Callable[[], object],
     scope: Scope,
+    last_context: int = 0,
 ) -> Ended:
-    conversation = Conversation(steps, host.own.deferral)
+    conversation = Conversation(steps, host.own.deferral, host.summary_cue, last_context)
     kept = ground.home.parent / "port"  # what a host's files name holds for its next run
     with serving(conversation, int(kept.read_text()) if kept.exists() else 0) as port:
         kept.write_text(str(port))

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+Kind = Literal["turn", "summary", "side"]
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One step: call a tool. `tool` is its name, or the end of one that a host has prefixed."""
+    """One step: call a tool. `tool` is its name, or the end of one that a host has prefixed.
+
+    `context` is how many tokens the model says that it has read by then, 0 for few: a host that
+    finds them too many compacts the conversation."""
 
     tool: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    context: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,42 @@ Answer = ToolUse | str
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """The tokens that an answer says it took. `cached` are a part of `input`."""
+
+    input: int
+    cached: int
+    output: int
+
+    @property
+    def uncached(self) -> int:
+        return self.input - self.cached
+
+    @property
+    def total(self) -> int:
+        return self.input + self.output
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One response of the endpoint: no other has its id, nor its token counts."""
+
+    id: str
+    answer: Answer
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request and its response. A `turn` is of the conversation, a `summary` asks for one of it,
+    and `side` requests are for titles and checks."""
+
+    kind: Kind
+    body: str
+    sent: Sent
+
+
+@dataclass(frozen=True, slots=True)
 class Deferral:
     """How a model gets a tool that a host does not offer at once: by a `search` for its name, and
     where even then it is not offered, by a call that goes `through` another tool."""
@@ -100,14 +142,22 @@ class Transcript:
     """All that a host told its model in one run.
 
     `seconds_to_first` runs from the endpoint's start of time to the first request of the
-    conversation. `requests` are all bodies, side requests included.
+    conversation. `exchanges` are all requests, in their order.
     """
 
     first_tools: Sequence[str]
     shown: Sequence[Shown]
-    requests: Sequence[str]
+    exchanges: Sequence[Exchange]
     seconds_to_first: float | None
-    side_requests: int
+
+    @property
+    def requests(self) -> Sequence[str]:
+        """All bodies, side requests included."""
+        return [one.body for one in self.exchanges]
+
+    def count(self, kind: Kind) -> int:
+        """How many requests were of a kind."""
+        return sum(one.kind == kind for one in self.exchanges)
 
     def was_shown(self, text: str) -> bool:
         """Whether any request had a text, as JSON writes it."""

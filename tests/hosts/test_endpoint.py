@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import urllib.request
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from tests.hosts.endpoint import DONE, HARMLESS, Conversation, serving
+from tests.hosts.conversation import DONE, HARMLESS, Conversation
+from tests.hosts.endpoint import serving
 from tests.hosts.script import Call, Deferral
 
 STEPS = (
@@ -60,6 +62,11 @@ def _ask(port: int, asked: tuple[str, Mapping[str, Any]], *, stream: bool = Fals
         return str(answer.read().decode())
 
 
+def _said(response: str) -> str:
+    """A response without what tells it from all others: its id and its token counts."""
+    return re.sub(r"scripted\d+|oken\w*\": \d+", "", response)
+
+
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("asking", [_anthropic, _responses, _chat, _gemini])
 def test_a_script_is_followed_and_recorded(asking, stream):
@@ -71,7 +78,7 @@ def test_a_script_is_followed_and_recorded(asking, stream):
         last = _ask(port, asking(["hi", "a list"], NAMES), stream=stream)
     assert "mcp__context-mode__ctx_execute" in first
     assert "echo hi" in first
-    assert again == first  # a host that tries again gets the same
+    assert _said(again) == _said(first)  # a host that tries again gets the same
     assert '"shell"' in second
     assert DONE in last
     transcript = conversation.transcript()
@@ -86,7 +93,7 @@ def test_side_requests_take_no_step(asking):
     with serving(conversation) as port:
         assert json.dumps(HARMLESS) in _ask(port, asking([], []))
         assert "ctx_execute" in _ask(port, asking([], NAMES))
-    assert conversation.transcript().side_requests == 1
+    assert conversation.transcript().count("side") == 1
 
 
 def test_a_deferred_tool_is_searched_for_and_called_through_another():

@@ -5,8 +5,6 @@ Each is installed from npm at its pinned version, once; what cannot be had is sk
 
 from __future__ import annotations
 
-import fcntl
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,10 +14,9 @@ from tests.conftest import NOT_APPLICABLE
 from tests.hosts.catalog import HOSTS, DrivenHost
 from tests.hosts.checks import Case, examine
 from tests.hosts.driver import Scope
-from tests.hosts.installing import NotInstalledError, cache_folder, install_host
+from tests.hosts.installing import NotInstalledError, install_host
 from tests.hosts.outcomes import Outcome, report
 
-CACHE = cache_folder()  # of the person: tests have a cache of their own each
 SCOPES: tuple[Scope, ...] = ("user", "project")
 CASES = [
     pytest.param(host, scope, id=f"{host.name}-{scope}")
@@ -29,20 +26,12 @@ CASES = [
 ]
 
 
-@pytest.fixture
-def _alone() -> Iterator[None]:
-    """One host at a time: their times are measured."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-@pytest.mark.usefixtures("_alone")
 @pytest.mark.parametrize(("host", "scope"), CASES)
-def test_a_host_has_what_the_pages_promise(host: DrivenHost, scope: Scope, tmp_path: Path) -> None:
+def test_a_host_has_what_the_pages_promise(
+    host: DrivenHost, scope: Scope, cache: Path, tmp_path: Path
+) -> None:
     try:
-        program, node = install_host(host, CACHE)
+        program, node = install_host(host, cache)
     except NotInstalledError as error:
         report([Outcome(host.name, host.version, scope, "installed", "not had", str(error))])
         pytest.skip(f"{NOT_APPLICABLE}{error}")

@@ -6,10 +6,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tests.hosts.script import Answer, Tool, Turn
+from tests.hosts.script import Sent, Tool, Turn
 from tests.hosts.wires.wire import Wire, text_of
-
-_USAGE = {"input_tokens": 10, "output_tokens": 5}
 
 
 def parse(path: str, body: Mapping[str, Any]) -> Turn:
@@ -27,8 +25,8 @@ def parse(path: str, body: Mapping[str, Any]) -> Turn:
     return Turn(str(body.get("model")), tools, results, bool(body.get("stream")))
 
 
-def events(model: str, answer: Answer) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    message = whole(model, answer)
+def events(model: str, sent: Sent) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    message = whole(model, sent)
     block = message["content"][0]
     opened = {**block, "text": ""} if block["type"] == "text" else {**block, "input": {}}
     delta = (
@@ -42,13 +40,14 @@ def events(model: str, answer: Answer) -> Iterable[tuple[str, Mapping[str, Any]]
         ("content_block_start", {"index": 0, "content_block": opened}),
         ("content_block_delta", {"index": 0, "delta": delta}),
         ("content_block_stop", {"index": 0}),
-        ("message_delta", {"delta": ended, "usage": _USAGE}),
+        ("message_delta", {"delta": ended, "usage": message["usage"]}),
         ("message_stop", {}),
     ):
         yield name, {"type": name, **data}
 
 
-def whole(model: str, answer: Answer) -> Mapping[str, Any]:
+def whole(model: str, sent: Sent) -> Mapping[str, Any]:
+    answer, usage = sent.answer, sent.usage
     if isinstance(answer, str):
         block: Mapping[str, Any] = {"type": "text", "text": answer}
     else:
@@ -59,14 +58,19 @@ def whole(model: str, answer: Answer) -> Mapping[str, Any]:
             "input": answer.arguments,
         }
     return {
-        "id": "msg_scripted",
+        "id": f"msg_{sent.id}",
         "type": "message",
         "role": "assistant",
         "model": model,
         "content": [block],
         "stop_reason": "end_turn" if isinstance(answer, str) else "tool_use",
         "stop_sequence": None,
-        "usage": _USAGE,
+        "usage": {
+            "input_tokens": usage.uncached,
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": usage.cached,
+            "output_tokens": usage.output,
+        },
     }
 
 

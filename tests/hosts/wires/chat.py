@@ -7,10 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from tests.hosts.script import Answer, Tool, Turn
+from tests.hosts.script import Answer, Sent, Tool, Turn, Usage
 from tests.hosts.wires.wire import Wire, text_of
-
-_USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 
 
 def parse(path: str, body: Mapping[str, Any]) -> Turn:
@@ -28,20 +26,35 @@ def _beside(messages: Sequence[Mapping[str, Any]]) -> str:
     return "".join(text_of(message.get("content", "")) for message in last)
 
 
-def events(model: str, answer: Answer) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    message = dict(_message(answer))
+def events(model: str, sent: Sent) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    message = dict(_message(sent.answer))
     if calls := message.get("tool_calls"):
         message["tool_calls"] = [{"index": 0, **call} for call in calls]
-    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model}
-    for delta, reason in ((message, None), ({}, _reason(answer))):
+    head = {
+        "id": f"chatcmpl-{sent.id}",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": model,
+    }
+    for delta, reason in ((message, None), ({}, _reason(sent.answer))):
         yield "", {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
-    yield "", {**head, "choices": [], "usage": _USAGE}
+    yield "", {**head, "choices": [], "usage": _usage(sent.usage)}
 
 
-def whole(model: str, answer: Answer) -> Mapping[str, Any]:
+def whole(model: str, sent: Sent) -> Mapping[str, Any]:
+    answer = sent.answer
     choice = {"index": 0, "message": _message(answer), "finish_reason": _reason(answer)}
-    head = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": model}
-    return {**head, "choices": [choice], "usage": _USAGE}
+    head = {"id": f"chatcmpl-{sent.id}", "object": "chat.completion", "created": 1, "model": model}
+    return {**head, "choices": [choice], "usage": _usage(sent.usage)}
+
+
+def _usage(usage: Usage) -> Mapping[str, Any]:
+    return {
+        "prompt_tokens": usage.input,
+        "prompt_tokens_details": {"cached_tokens": usage.cached},
+        "completion_tokens": usage.output,
+        "total_tokens": usage.total,
+    }
 
 
 def _reason(answer: Answer) -> str:

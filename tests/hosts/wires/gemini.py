@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tests.hosts.script import Answer, Tool, Turn
+from tests.hosts.script import Sent, Tool, Turn
 from tests.hosts.wires.wire import Wire, text_of
 
 
@@ -31,20 +31,31 @@ def _result(response: Mapping[str, Any]) -> str:
     return text_of(response["output"] if set(response) == {"output"} else response)
 
 
-def events(model: str, answer: Answer) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    yield "", whole(model, answer)
+def events(model: str, sent: Sent) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    yield "", whole(model, sent)
 
 
-def whole(model: str, answer: Answer) -> Mapping[str, Any]:
+def whole(model: str, sent: Sent) -> Mapping[str, Any]:
+    answer = sent.answer
     if isinstance(answer, str):
         part: Mapping[str, Any] = {"text": answer}
     else:
         call = {"id": answer.id, "name": answer.tool.full_name, "args": answer.arguments}
         part = {"functionCall": call}
     content = {"role": "model", "parts": [part]}
-    usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}
+    usage = {
+        "promptTokenCount": sent.usage.input,
+        "cachedContentTokenCount": sent.usage.cached,
+        "candidatesTokenCount": sent.usage.output,
+        "totalTokenCount": sent.usage.total,
+    }
     candidate = {"index": 0, "content": content, "finishReason": "STOP"}
-    return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": model}
+    return {
+        "responseId": sent.id,
+        "candidates": [candidate],
+        "usageMetadata": usage,
+        "modelVersion": model,
+    }
 
 
 GEMINI = Wire(parse, events, whole)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tests.hosts.script import Answer, Tool, Turn
+from tests.hosts.script import Sent, Tool, Turn
 from tests.hosts.wires.wire import Wire, text_of
 
 
@@ -29,8 +29,8 @@ def _tools(listed: Iterable[Mapping[str, Any]]) -> Iterator[Tool]:
             yield Tool(tool["name"], is_freeform=tool["type"] == "custom")
 
 
-def events(model: str, answer: Answer) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    response = whole(model, answer)
+def events(model: str, sent: Sent) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    response = whole(model, sent)
     item = response["output"][0]
     started = {**response, "status": "in_progress", "output": []}
     rows: Sequence[tuple[str, Mapping[str, Any]]] = (
@@ -69,21 +69,21 @@ def _deltas(item: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield "response.custom_tool_call_input.done", {**at, "input": item["input"]}
 
 
-def whole(model: str, answer: Answer) -> Mapping[str, Any]:
+def whole(model: str, sent: Sent) -> Mapping[str, Any]:
     usage = {
-        "input_tokens": 10,
-        "input_tokens_details": {"cached_tokens": 0},
-        "output_tokens": 5,
+        "input_tokens": sent.usage.input,
+        "input_tokens_details": {"cached_tokens": sent.usage.cached},
+        "output_tokens": sent.usage.output,
         "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": 15,
+        "total_tokens": sent.usage.total,
     }
     return {
-        "id": "resp_scripted",
+        "id": f"resp_{sent.id}",
         "object": "response",
         "created_at": 1,
         "status": "completed",
         "model": model,
-        "output": [_item(answer)],
+        "output": [_item(sent)],
         "parallel_tool_calls": False,
         "tool_choice": "auto",
         "tools": [],
@@ -93,10 +93,11 @@ def whole(model: str, answer: Answer) -> Mapping[str, Any]:
     }
 
 
-def _item(answer: Answer) -> Mapping[str, Any]:
+def _item(sent: Sent) -> Mapping[str, Any]:
+    answer = sent.answer
     if isinstance(answer, str):
         content = [{"type": "output_text", "text": answer, "annotations": []}]
-        message = {"type": "message", "id": "msg_1", "role": "assistant"}
+        message = {"type": "message", "id": f"msg_{sent.id}", "role": "assistant"}
         return {**message, "status": "completed", "content": content}
     called = {"call_id": f"call_{answer.id}", "name": answer.tool.name, "status": "completed"}
     if answer.tool.namespace:

@@ -7,21 +7,21 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.hosts.script import Answer, Turn
+from tests.hosts.script import Sent, Turn
 
 
 @dataclass(frozen=True, slots=True)
 class Wire:
     """One wire format.
 
-    `parse` tells what a request asks, from its path and its body. `events` makes an answer of a
+    `parse` tells what a request asks, from its path and its body. `events` makes what is sent of a
     model into events of a stream, each a name, empty for none, and its data; `whole` into one JSON
     object. `end` is what a stream ends with.
     """
 
     parse: Callable[[str, Mapping[str, Any]], Turn]
-    events: Callable[[str, Answer], Iterable[tuple[str, Mapping[str, Any]]]]
-    whole: Callable[[str, Answer], Mapping[str, Any]]
+    events: Callable[[str, Sent], Iterable[tuple[str, Mapping[str, Any]]]]
+    whole: Callable[[str, Sent], Mapping[str, Any]]
     end: str = ""
 
 
