@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from memory.sessions.importers.importer import Importer
 
-AGENTS = ("claude_code",)
-"""The agents by name; the module of each has its row, `IMPORTER`."""
+MODULES: Mapping[str, str] = {
+    "claude_code": "claude_code",
+    "codex": "codex",
+    "gemini": "gemini_cli",
+    "qwen_code": "qwen_code",
+    "copilot_cli": "copilot_cli",
+}
+"""The module of each agent; it has the agent's row, `IMPORTER`."""
 
 
 def find_importer(agent: str) -> Importer | None:
     """Return the row of an agent, or None if there is none."""
-    if agent not in AGENTS:
+    module = MODULES.get(agent)
+    if module is None:
         return None
-    row: Importer = importlib.import_module(f"memory.sessions.importers.{agent}").IMPORTER
+    row: Importer = importlib.import_module(f"memory.sessions.importers.{module}").IMPORTER
     return row
 
 
 def list_importers() -> Iterator[Importer]:
     """Yield every row."""
-    for agent in AGENTS:
+    for agent in MODULES:
         if (importer := find_importer(agent)) is not None:
             yield importer
