@@ -30,7 +30,8 @@ from memory.sessions.writing import Writer
 
 NO_DEADLINE = float("inf")
 JUST_NOW_S = 5.0
-"""Some hosts ring twice for one compaction: a snapshot is not given twice within this time."""
+"""Some hosts ring twice for one compaction: within this time a snapshot is given again only where
+a new one waits."""
 
 
 class SessionStore:
@@ -164,8 +165,10 @@ class SessionStore:
     def deliver_snapshot(self, session_id: str, text: str, *, trigger: str = "") -> str:
         """Return a snapshot that is given to the agent now, in place of the one that waits; empty
         where one was given a moment ago."""
+        just_now = time.time() - JUST_NOW_S
         with self.database.writing() as db:
-            if delivering.was_delivered_since(db, session_id, time.time() - JUST_NOW_S):
+            is_waiting = delivering.find_waiting(db, session_id) is not None
+            if not is_waiting and delivering.was_delivered_since(db, session_id, just_now):
                 return ""
             delivering.save_snapshot(db, session_id, text, trigger=trigger, at=time.time())
         return self.take_snapshot(session_id)
