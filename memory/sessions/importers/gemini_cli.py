@@ -2,8 +2,8 @@
 
 Seen with 0.61.0; what was not driven (rewinding, compression, subagents) is as its program writes
 and reads it. PROJECT is a short name that `.project_root` beside `chats` explains, or, older, the
-sha256 of the path. Older releases write `.json`, one object that has all messages; such a file is
-read whole. A subagent's file is `chats/PARENT/ID.jsonl`.
+sha256 of the path. A subagent's file is `chats/PARENT/ID.jsonl`. What older releases wrote, one
+object in a `.json`, is not read; the program itself makes such a file into lines when it resumes.
 
 A record of an id that was seen replaces it: so come the tools' results. `$rewindTo` takes the
 session back to before a message. `$set` patches the head; if that has `messages`, the host has
@@ -40,7 +40,7 @@ from memory.sessions.importers.stranger import (
     subfolders,
     text,
 )
-from memory.sessions.importers.whole_json import open_plain, read_json
+from memory.sessions.importers.whole_json import open_plain
 from memory.sessions.records import (
     CompactionRecord,
     CutRecord,
@@ -95,7 +95,7 @@ def find_transcripts(ground: Ground) -> Iterator[Found]:
                 for inner in scan(entry.path):
                     if inner.name.endswith(".jsonl") and is_file(inner):
                         yield Found(inner.path, inner.name.removesuffix(".jsonl"), root)
-            elif entry.name.endswith((".json", ".jsonl")) and is_file(entry):
+            elif entry.name.endswith(".jsonl") and is_file(entry):
                 yield Found(entry.path, "", root)
 
 
@@ -107,15 +107,6 @@ def _root_of(project: os.DirEntry[str], ground: Ground) -> str:
     except (OSError, ValueError):
         hashed = hashlib.sha256(os.fsencode(ground.project)).hexdigest()
         return ground.project if ground.project and project.name == hashed else ""
-
-
-def read_file(path: str, state: State) -> Iterator[Record]:
-    """Read a session that an older release wrote as one object."""
-    whole = fields(read_json(path))
-    head = {name: value for name, value in whole.items() if name != "messages"}
-    yield from parse_line(head, state)
-    for message in objects(whole.get("messages")):
-        yield from parse_line(message, state)
 
 
 def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:
@@ -329,5 +320,4 @@ IMPORTER = Importer(
     lambda ground: iter([tmp_folder(ground)]),
     find_transcripts,
     parse_line,
-    read_file,
 )
