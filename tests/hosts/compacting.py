@@ -25,8 +25,8 @@ from tests.hosts.catalog import BY_NAME, PROMPT, DrivenHost, Run
 @dataclass(frozen=True, slots=True)
 class Compacting:
     """One host. `full` is a count of tokens by which it finds its context full. `again` are words
-    that go on with its last session, for a host that compacts only when one goes on. `lacks` says why
-    no snapshot is back, where none is yet."""
+    that go on with its last session, for one that compacts only then. `lacks` says why
+    no snapshot is back yet, if none is."""
 
     host: DrivenHost
     full: int
@@ -93,7 +93,7 @@ COMPACTING = (
         ),
         0,
         ("--yolo", "--model", "gemini-2.5-flash", "--resume", "latest", "--prompt", PROMPT),
-        lacks="PreCompress tells nothing: only `$set.messages` in the transcript shows a compaction",
+        lacks="PreCompress rings always: only the transcript shows a compaction",
     ),
     Compacting(
         _with(
