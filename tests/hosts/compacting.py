@@ -25,11 +25,13 @@ from tests.hosts.catalog import BY_NAME, PROMPT, DrivenHost, Run
 @dataclass(frozen=True, slots=True)
 class Compacting:
     """One host. `full` is a count of tokens by which it finds its context full. `again` are words
-    that go on with its last session, for a host that compacts only when one goes on."""
+    that go on with its last session, for one that compacts only then. `lacks` says why
+    no snapshot is back yet, if none is."""
 
     host: DrivenHost
     full: int
     again: Sequence[str] = ()
+    lacks: str = ""
 
 
 def _with(name: str, cue: str, **variables: str) -> DrivenHost:
@@ -76,8 +78,13 @@ COMPACTING = (
             context={"autoCompactThreshold": 0.5},
         ),
         120_000,
+        lacks="PreCompact is not registered, so nothing is kept that SessionStart could give back",
     ),
-    Compacting(_with("opencode", "You are a context summarization agent"), 199_000),
+    Compacting(
+        _with("opencode", "You are a context summarization agent"),
+        199_000,
+        lacks="the plugin asks of tools alone; text comes back by chat.system.transform",
+    ),
     Compacting(
         _set(
             _with("gemini-cli", "component responsible for distilling chat history"),
@@ -86,6 +93,7 @@ COMPACTING = (
         ),
         0,
         ("--yolo", "--model", "gemini-2.5-flash", "--resume", "latest", "--prompt", PROMPT),
+        lacks="PreCompress rings always: only the transcript shows a compaction",
     ),
     Compacting(
         _with(
@@ -94,5 +102,6 @@ COMPACTING = (
             COPILOT_PROVIDER_MAX_PROMPT_TOKENS="100000",
         ),
         97_000,
+        lacks="no event of those that are registered rings after a compaction",
     ),
 )
