@@ -12,6 +12,7 @@ from pathlib import Path
 from memory.sessions import delivering
 from memory.sessions.database import WAIT_S, Database
 from memory.sessions.events import ParseCall
+from memory.sessions.full_text import read_full_messages
 from memory.sessions.gate import FindSecrets, Gate
 from memory.sessions.importers.importer import Found, Ground, Importer
 from memory.sessions.importing import (
@@ -22,6 +23,8 @@ from memory.sessions.importing import (
     needs_reading,
     read_tail_events,
 )
+from memory.sessions.keeping import Summary, set_summary
+from memory.sessions.model import Message, Session
 from memory.sessions.preparing import Preparer, Switches
 from memory.sessions.reading import read_events
 from memory.sessions.records import Record
@@ -133,6 +136,32 @@ class SessionStore:
             )
             writer.write(prepared)
             writer.finish()
+
+    def read_full_messages(self, importer: Importer | None, session: Session) -> list[Message]:
+        """Read a session's messages with their texts, from the host's transcript where they are not
+        kept; without an importer only what is kept."""
+        importing = self._importing._replace(
+            make_preparer=lambda: Preparer(self._gate, self._parse_call, Switches(messages=True))
+        )
+        with self.database.reading() as db:
+            return list(read_full_messages(db, importing, importer, session))
+
+    def save_summary(self, session_id: str, summary: Summary) -> None:
+        """Keep what whoever summarised a session found, which passes the gate as all text does."""
+
+        def clean(texts: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(map(self._gate.clean, texts))
+
+        cleaned = Summary(
+            self._gate.clean(summary.summary),
+            self._gate.clean(summary.details),
+            clean(summary.decisions),
+            clean(summary.contacts),
+            clean(summary.learnings),
+            clean(summary.action_items),
+        )
+        with self.database.writing() as db:
+            set_summary(db, session_id, cleaned)
 
     def build_snapshot(
         self, session_id: str, *, known: str = "", bytes_max: int = SNAPSHOT_BYTES_MAX

@@ -1,0 +1,116 @@
+"""Texts of a session whose messages are not kept, from its host's transcript while that exists.
+
+The transcript is read anew into a store in memory, through the gate, and nothing of it is written.
+A message is the one with the same key, so that its sequence number is the stored one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from base.plain_files import open_plain
+from memory.sessions.importers.importer import Importer, State
+from memory.sessions.importing import EXPECTED_ERRORS, Importing
+from memory.sessions.model import Message, Session
+from memory.sessions.reading import read_messages
+from memory.sessions.records import Record, SessionRecord
+from memory.sessions.schema import create_tables
+from memory.sessions.tail import read_lines
+from memory.sessions.texts import unpack
+from memory.sessions.writing import Writer
+
+TRANSCRIPT_BYTES_MAX = 256 << 20
+"""Of a larger transcript nothing is read: it would not fit in memory."""
+
+
+class _Text(NamedTuple):
+    """What a message says. `content` is None where it has no text, such as a call."""
+
+    content: str | None
+    is_cut: bool
+    params: Any
+
+
+def read_full_messages(
+    db: sqlite3.Connection, importing: Importing, importer: Importer | None, session: Session
+) -> Iterator[Message]:
+    """Yield the messages of a session in order, each with its text as far as it can be read; what
+    cannot be is None, and marked as cut.
+
+    `importing` makes preparers that keep texts.
+    """
+    stored = list(read_messages(db, session.id))
+    texts: dict[tuple[int, int], _Text] = {}
+    if importer is not None and any(_lacks_text(message) for message in stored):
+        with suppress(OSError, *EXPECTED_ERRORS, RecursionError, sqlite3.Error):
+            texts = _match(db, session.id, _read_texts(importing, importer, session))
+    for message in stored:
+        text = texts.get((message.sequence, message.step))
+        if not _lacks_text(message):
+            yield message
+        elif text is None:
+            yield replace(message, is_cut=True)
+        else:
+            yield replace(
+                message, content=text.content, is_cut=text.is_cut, tool_params=text.params
+            )
+
+
+def _lacks_text(message: Message) -> bool:
+    if message.role == "tool_call":
+        return message.tool_params is None and message.content_bytes > 0
+    return message.content is None and message.content_bytes > 0
+
+
+def _match(
+    db: sqlite3.Connection, session_id: str, texts: dict[bytes, _Text]
+) -> dict[tuple[int, int], _Text]:
+    rows = db.execute(
+        "SELECT sequence, step, source_key FROM message WHERE session_id = ?", (session_id,)
+    )
+    return {(sequence, step): texts[key] for sequence, step, key in rows if key in texts}
+
+
+def _read_texts(importing: Importing, importer: Importer, session: Session) -> dict[bytes, _Text]:
+    """Read the texts of a transcript by the keys of their messages."""
+    preparer = importing.make_preparer()
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        create_tables(db)
+        writer = Writer(
+            db,
+            importer.agent,
+            now=0.0,
+            home=importing.home,
+            keys_are_global=importer.keys_are_global,
+        )
+        writer.write(map(preparer.prepare, _read_records(importer, session)))
+        writer.finish()
+        rows = db.execute("SELECT source_key, content, is_cut, tool_params FROM message").fetchall()
+    return {
+        key: _Text(unpack(content), bool(is_cut), json.loads(unpack(params) or "null"))
+        for key, content, is_cut, params in rows
+    }
+
+
+def _read_records(importer: Importer, session: Session) -> Iterator[Record]:
+    path, state = Path(session.source_path), State()
+    if importer.read_file is not None:
+        if path.stat().st_size <= TRANSCRIPT_BYTES_MAX:
+            yield from importer.read_file(str(path), state)
+        return
+    assert importer.parse_line is not None
+    with open_plain(path, follow=False) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > TRANSCRIPT_BYTES_MAX:
+            return
+        yield SessionRecord(session.host_id)
+        for line in read_lines(file, 0, size):
+            with suppress(*EXPECTED_ERRORS, RecursionError):
+                yield from list(importer.parse_line(json.loads(line.data or b""), state))
