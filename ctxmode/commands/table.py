@@ -39,6 +39,7 @@ VERBS: dict[str, Verb] = {
         Verb("fetch", "fetch pages and make them searchable"),
         Verb("sources", "list what is kept"),
         Verb("outputs", "list, read or compare what runs printed"),
+        Verb("sessions", "see, resume, summarise or forget what agents did in their sessions"),
         Verb("show", "show a kept source, exactly"),
         Verb("purge", "forget what is kept, for good"),
         Verb("stats", "show what tools produced, returned and kept out of the context"),

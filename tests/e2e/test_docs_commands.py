@@ -33,6 +33,8 @@ NOT_RUN = {
     "context-mode purge --all": "would leave nothing for what follows; tested with the library",
     "context-mode run analysis.rb -- --verbose": "the same as with --since",
     "context-mode serve": "stays",
+    "context-mode sessions show": "names a session of its reader",
+    "context-mode sessions resume": "names a session of its reader",
     "context-mode show out-7f3k2m": "names an output of its reader",
     "context-mode stop": "names a program of its reader",
     "context-mode top --stop": "names a program of its reader",

@@ -1,0 +1,145 @@
+"""Looking at sessions: list, show, snapshot, resume."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from ctxmode import exit_codes
+from ctxmode.config.locations import load_config
+from ctxmode.errors import UsageError
+from ctxmode.launch import print_answer, print_json
+from ctxmode.operations import sessions as operations
+from ctxmode.render import highlight
+from memory.sessions import reading
+from memory.sessions.importers import find_importer
+from memory.sessions.model import Message, Session
+from memory.sessions.resuming import build_resume, choose_start
+from memory.sessions.store import SessionStore
+
+PARTS = {
+    "tools": "which tools were called, how often, with what cost",
+    "compactions": "where the host compacted it, the latest first",
+    "errors": "calls that failed",
+    "turns": "what was asked",
+    "messages": "all messages in order",
+}
+NONE_YET = "No session is kept yet. Read this project's with: context-mode sessions track\n"
+RESUME_LINES = {
+    "claude_code": ("claude", "--resume"),
+    "codex": ("codex", "resume"),
+    "gemini": ("gemini", "--resume"),
+    "copilot_cli": ("copilot", "--resume"),
+    "cursor": ("cursor-agent", "--resume"),
+    "opencode": ("opencode", "-s"),
+}
+"""How each host goes on with a session of its own; the session's id follows."""
+
+
+def list_sessions(args: argparse.Namespace) -> int:
+    found = operations.list_sessions(
+        load_config(args.project),
+        agent=args.agent,
+        status=args.status,
+        limit=None if args.all else 20,
+        everywhere=args.everywhere,
+    )
+    if args.json:
+        print_json({"sessions": [asdict(session) for session in found]})
+    elif not found:
+        is_chosen = args.agent or args.status
+        sys.stdout.write("No session is such.\n" if is_chosen else NONE_YET)
+    else:
+        from ctxmode.render.session_tables import show_sessions  # noqa: PLC0415 - rich
+
+        show_sessions(found)
+    return exit_codes.OK
+
+
+def show(args: argparse.Namespace) -> int:
+    with operations.open_sessions(load_config(args.project)) as store:
+        session = operations.find_session(store, args.id)
+        parts = {args.part} if args.part else {"tools", "compactions"}
+        data: dict[str, Any] = {"session": asdict(session), "resume_line": resume_line(session)}
+        data |= _read_parts(store, session, set(PARTS) if args.json else parts)
+    if args.json:
+        print_json(data)
+    else:
+        from ctxmode.render.session_tables import show_session  # noqa: PLC0415 - rich
+
+        show_session(data, with_head=not args.part)
+    return exit_codes.OK
+
+
+def resume_line(session: Session) -> str:
+    """Write the command with which the host goes on with its session; empty where none is known."""
+    words = RESUME_LINES.get(session.agent)
+    if words is None:
+        return ""
+    folder = shlex.quote(session.working_directory)
+    before = f"cd {folder} && " if session.agent == "cursor" else ""
+    return f"{before}{shlex.join((*words, session.host_id))}"
+
+
+def _read_parts(store: SessionStore, session: Session, parts: set[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    with store.database.reading() as db:
+        if "tools" in parts:
+            found["tools"] = [asdict(one) for one in reading.read_tool_uses(db, [session.id])]
+        if "compactions" in parts:
+            found["compactions"] = [asdict(one) for one in reading.read_compactions(db, session.id)]
+        if "errors" in parts:
+            found["errors"] = [
+                {"target": event.target, "text": event.text, "state": event.state}
+                for event in reading.read_events(db, session.id)
+                if event.category == "error"
+            ]
+        if "turns" in parts:
+            found["turns"] = [
+                event.text
+                for event in reading.read_events(db, session.id)
+                if event.category == "prompt"
+            ]
+    if "messages" in parts:
+        found["messages"] = [message_json(one) for one in read_texts(store, session)]
+    return found
+
+
+def read_texts(store: SessionStore, session: Session) -> list[Message]:
+    """Read the messages with their texts, as far as the store or the host's transcript has them."""
+    return store.read_full_messages(find_importer(session.agent), session)
+
+
+def message_json(message: Message) -> dict[str, Any]:
+    """Build what JSON shows of a message; `truncated` says that its text is not all of it."""
+    data = asdict(message)
+    data["truncated"] = data.pop("is_cut")
+    return data
+
+
+def snapshot(args: argparse.Namespace) -> int:
+    with operations.open_sessions(load_config(args.project)) as store:
+        session = operations.find_session(store, args.id)
+        text = store.build_snapshot(session.id)
+    data = {"id": session.id, "text": text, "bytes": len(text.encode())}
+    print_answer(args, data, highlight.harmless(text) or "Nothing happened in it yet.")
+    return exit_codes.OK
+
+
+def resume(args: argparse.Namespace) -> int:
+    with operations.open_sessions(load_config(args.project)) as store:
+        session = operations.find_session(store, args.id)
+        with store.database.reading() as db:
+            points = reading.read_compactions(db, session.id)
+        if args.compaction > len(points):
+            raise UsageError(f"there is no compaction {args.compaction}", f"It has {len(points)}.")
+        first = choose_start(points, first=args.first, compaction=args.compaction)
+        messages = [one for one in read_texts(store, session) if one.sequence >= first]
+    at = next((point for point in points if point.sequence <= first), None)
+    text = build_resume(session, (at and at.compaction_summary) or "", messages, args.budget)
+    data = {"id": session.id, "from": first, "text": text, "bytes": len(text.encode())}
+    print_answer(args, data, highlight.harmless(text).removesuffix("\n"))
+    return exit_codes.OK

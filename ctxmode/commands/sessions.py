@@ -1,0 +1,103 @@
+"""See what agents did in this project's sessions, and keep, summarise or forget them.
+
+A session is one conversation with an agent, read from its host's own transcript. ID is that of the
+session, its host's, or the beginning of either.
+
+examples:
+  context-mode sessions track
+  context-mode sessions list
+  context-mode sessions list --agent claude_code --status active --json
+  context-mode sessions status
+  context-mode sessions show 5e1f --tools
+  context-mode sessions resume 5e1f --budget 4096
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from ctxmode.commands.session_verbs import keeping, looking, recording, summarising
+from memory.sessions.model import STATUSES
+from memory.sessions.resuming import RESUME_BYTES, RESUME_BYTES_MIN
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+    def add(name: str, about: str, *, sessions: str = "") -> argparse.ArgumentParser:
+        one = actions.add_parser(name, help=about, description=about)
+        if sessions == "+":
+            one.add_argument("ids", metavar="ID", nargs="+")
+        elif sessions == "?":
+            one.add_argument("id", metavar="ID", nargs="?", default="")
+        elif sessions:
+            one.add_argument("id", metavar="ID")
+        one.add_argument("--json", action="store_true", help="as docs/cli.md tells")
+        return one
+
+    listing = add("list", "sessions, the latest first")
+    listing.add_argument("--agent", default="", metavar="NAME", help="only of this agent")
+    listing.add_argument("--status", default="", choices=STATUSES, help="only with this status")
+    listing.add_argument("--all", action="store_true", help="not only the latest 20")
+    listing.add_argument("--everywhere", action="store_true", help="of all projects")
+    show = add("show", "what is known of one session", sessions="1")
+    for name, about in looking.PARTS.items():
+        show.add_argument(f"--{name}", dest="part", action="store_const", const=name, help=about)
+    add("snapshot", "what an agent gets back after a compaction", sessions="?")
+    resume = add("resume", "what another agent needs to go on", sessions="1")
+    resume.add_argument("--budget", type=_count_of(RESUME_BYTES_MIN), default=RESUME_BYTES,
+        metavar="BYTES", help=f"how much it may take (default {RESUME_BYTES})")  # fmt: skip
+    start = resume.add_mutually_exclusive_group()
+    start.add_argument("--from", dest="first", type=_count_of(1), default=0, metavar="SEQ",
+        help="begin at this message, in place of the last compaction")  # fmt: skip
+    start.add_argument("--compaction", type=_count_of(1), default=0, metavar="N",
+        help="begin at this compaction; 1 is the first")  # fmt: skip
+    track = add("track", "read what is new in transcripts")
+    track.add_argument("--watch", action="store_true", help="go on until it is interrupted")
+    add("status", "what is recorded here, and how far transcripts are read")
+    add("queue", "completed sessions that await a summary, the latest first")
+    add("digest", "at most 32 KiB for whoever summarises a session", sessions="1")
+    summarize = add("summarize", "keep a summary, which archives the session", sessions="1")
+    summarize.add_argument("--from", dest="file", required=True, metavar="FILE",
+        help="JSON with summary, details, decisions, … or plain text; - is stdin")  # fmt: skip
+    for name, wanted in keeping.STATUS_OF.items():
+        add(name, f"say that a session is {wanted}", sessions="1")
+    add("pin", "keep a session however old it is", sessions="1")
+    add("unpin", "let a session go in its time", sessions="1")
+    forget = add("forget", "delete sessions for good; they are never read again", sessions="+")
+    forget.add_argument("--yes", action="store_true", help="do not ask")
+    check = add("check", "verify the store and recount what it counts")
+    check.add_argument("--mend", action="store_true", help="put wrong counts right")
+
+
+def run(args: argparse.Namespace) -> int:
+    action: Callable[[argparse.Namespace], int] = ACTIONS[args.action]
+    return action(args)
+
+
+def _count_of(least: int) -> Callable[[str], int]:
+    def count(text: str) -> int:
+        if not text.isdecimal() or len(text) > 12 or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
+        return int(text)
+
+    return count
+
+
+ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "list": looking.list_sessions,
+    "show": looking.show,
+    "snapshot": looking.snapshot,
+    "resume": looking.resume,
+    "track": recording.track,
+    "status": recording.status,
+    "queue": summarising.queue,
+    "digest": summarising.digest,
+    "summarize": summarising.summarize,
+    **dict.fromkeys(keeping.STATUS_OF, keeping.set_status),
+    "pin": keeping.pin,
+    "unpin": keeping.pin,
+    "forget": keeping.forget,
+    "check": keeping.check,
+}

@@ -1,0 +1,100 @@
+"""Sessions in tables for people. All text is a stranger's, and shown on one line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.text import Text
+
+from ctxmode.render import terminal
+from ctxmode.render.amounts import age
+from ctxmode.render.highlight import one_line
+from memory.sessions.model import Session
+
+NOT_RECORDED = "not recorded"
+TITLE_CHARS = 60
+HEAD = (
+    "id", "agent", "agent_version", "status", "title", "working_directory", "project_name",
+    "git_branch", "source_path", "messages", "tool_calls", "compactions", "summary",
+)  # fmt: skip
+TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+TIMES = ("started_at", "last_at", "ended_at")
+
+
+def show_sessions(sessions: Sequence[Session]) -> None:
+    """Show a row a session."""
+    fixed = ("id", "status", "active", "messages", "tools")
+    table = terminal.build_table(*fixed, "title", fixed=fixed, right=("messages", "tools"))
+    for one in sessions:
+        when = "" if one.last_at is None else f"{age(time.time() - one.last_at)} ago"
+        title = Text(one_line(one.title)[:TITLE_CHARS])
+        table.add_row(
+            Text(one_line(one.id)), one.status, when, str(one.messages), str(one.tool_calls), title
+        )
+    terminal.console().print(table)
+
+
+def show_session(data: Mapping[str, Any], *, with_head: bool) -> None:
+    """Show what `sessions show` read: the head, then each part."""
+    out = terminal.console()
+    if with_head:
+        for line in _head(data):
+            out.print(Text(line))
+    if data.get("tools"):
+        table = terminal.build_table("tool", "calls", "errors", "average output tokens",
+            right=("calls", "errors", "average output tokens"))  # fmt: skip
+        for one in data["tools"]:
+            mean = one["average_output_tokens"]
+            shown = NOT_RECORDED if mean is None else f"{mean:.0f}"
+            table.add_row(Text(one_line(one["tool"])), str(one["calls"]), str(one["errors"]), shown)
+        out.print(table)
+    for point in data.get("compactions", ()):
+        before = point["tokens_before"]
+        tokens = NOT_RECORDED if before is None else before
+        out.print(Text(f"compacted at message {point['sequence']}, tokens before: {tokens}"))
+    for error in data.get("errors", ()):
+        out.print(Text(one_line(f"{error['state']} {error['target']}: {error['text']}")))
+    for number, turn in enumerate(data.get("turns", ()), 1):
+        out.print(Text(one_line(f"{number}. {turn}")))
+    for message in data.get("messages", ()):
+        out.print(Text(one_line(_message(message))))
+
+
+def _head(data: Mapping[str, Any]) -> list[str]:
+    session = data["session"]
+    lines = [f"{_name(key)}: {one_line(str(session[key]))}" for key in HEAD if session[key] != ""]
+    for key in TOKENS:
+        shown = NOT_RECORDED if session[key] is None else session[key]
+        lines.append(f"{_name(key)}: {shown}")
+    for key in TIMES:
+        if session[key] is not None:
+            lines.append(f"{_name(key)}: {_time(session[key])}")
+    for action, paths in session["files"].items():
+        if paths:
+            lines.append(f"files {action}: {one_line(', '.join(paths))}")
+    if data["resume_line"]:
+        lines.append(f"go on with: {one_line(data['resume_line'])}")
+    return lines
+
+
+def _message(message: Mapping[str, Any]) -> str:
+    tool = f" {message['tool_name']}" if message["tool_name"] else ""
+    text = message["content"] if message["tool_params"] is None else message["tool_params"]
+    if text is None:
+        text = f"({message['content_bytes']} bytes, not kept)"
+    elif message["truncated"]:
+        text = f"{text} (cut)"
+    return f"{message['sequence']}.{message['step']} {message['role']}{tool}: {text}"
+
+
+def _name(key: str) -> str:
+    return key.replace("_", " ").removesuffix(" at")
+
+
+def _time(at: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(at))
+    except (OverflowError, OSError, ValueError):
+        return NOT_RECORDED
