@@ -23,7 +23,7 @@ SNAPSHOT_CHARS = 2500  # 2,048 bytes, and what JSON writes for the ends of its l
 ROUND = 6  # steps before each compaction
 FILLER = "A line that has some words in it.\n" * 90  # so that a host's estimate finds it long
 FILES = {f"part{n}.txt": f"Part {n}.\n{FILLER}".encode() for n in range(2 * ROUND)}
-CASES = [pytest.param(one, id=one.host.name) for one in COMPACTING]
+CASES = [pytest.param(one, id=f"{one.host.name}-user") for one in COMPACTING]
 
 
 @pytest.fixture
