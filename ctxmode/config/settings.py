@@ -113,6 +113,13 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("quota.all_bytes", "bytes", 8 * UNITS["g"], "the same of all projects together"),
     Setting(
+        "quota.sessions_bytes",
+        "bytes",
+        512 * UNITS["m"],
+        "what is kept of a project's sessions, on disk; archived ones go first",
+        "lower",
+    ),
+    Setting(
         "transcripts.events",
         "switch",
         True,
@@ -131,13 +138,6 @@ SETTINGS: tuple[Setting, ...] = (
         "count",
         30,
         "days from a session's last activity until it goes",
-        "lower",
-    ),
-    Setting(
-        "quota.sessions_bytes",
-        "bytes",
-        512 * UNITS["m"],
-        "what is kept of a project's sessions, on disk; archived ones go first",
         "lower",
     ),
     Setting(

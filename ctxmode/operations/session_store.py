@@ -13,6 +13,7 @@ from ctxmode.hosts.hooks.tool_names import tool_call
 from memory.sessions.events import Deed
 from memory.sessions.store import SessionStore
 
+_PREFIXES = {"shell": ""}  # a command of the shell is one, whoever runs it
 USER_STORE = "user.sessions.sqlite3"
 """Beside the projects' stores: sessions without a project, such as ChatGPT's."""
 
@@ -60,7 +61,7 @@ def _parse_own(name: str, params: Mapping[str, Any]) -> Deed | None:
     """Read a call of one of our tools; None of one that only looks something up."""
     language, code, path = (_text(params, key) for key in ("language", "code", "path"))
     if name == "execute" and code:
-        return Deed("command", (code if language == "shell" else f"{language}: {code}",))
+        return Deed("command", (_PREFIXES.get(language, f"{language}: ") + code,))
     if name == "execute_file" and path:
         return Deed("read", (path,))
     if name == "batch_execute" and isinstance(listed := params.get("commands"), list):

@@ -51,7 +51,9 @@ def _steps(host: DrivenHost, ground: Ground) -> Sequence[Call]:
     ]
 
 
-@pytest.mark.parametrize("host", [BY_NAME[name] for name in AGENTS], ids=list(AGENTS))
+@pytest.mark.parametrize(
+    "host", [BY_NAME[name] for name in AGENTS], ids=[f"{name}-user" for name in AGENTS]
+)
 def test_what_is_imported_is_what_was_sent(host: DrivenHost, cache: Path, tmp_path: Path) -> None:
     try:
         program, node = install_host(host, cache)

@@ -35,6 +35,10 @@ AGENTS: Mapping[str, str] = {
 RINGING_BEFORE = ("vscode-copilot",)
 """Hosts that ring before a compaction, so that at a prompt a look for the mark is enough."""
 
+COMPACTING_WHEN_RESUMED = ("gemini-cli",)
+"""Hosts that compact a resumed session with its first prompt, behind all events: they get the
+snapshot before."""
+
 DEADLINES_S: Mapping[Purpose, float] = {"open": 0.4, "compact": 1.0, "end": 0.3, "prompt": 0.4}
 SNAPSHOT_S = 0.15
 """What of a deadline is left for the snapshot once importing stops."""
@@ -153,7 +157,7 @@ def _compact(
 def _open(bell: Bell, store: SessionStore, importer: Importer, found: Found, ends_at: float) -> str:
     """Say what the beginning calls for: after a compaction the snapshot."""
     source = bell.text("source", "trigger")
-    if source == "compact":
+    if source == "compact" or (source == "resume" and bell.host in COMPACTING_WHEN_RESUMED):
         return _deliver(bell, store, importer, found, ends_at)
     from memory.sessions import opening  # noqa: PLC0415
 

@@ -54,6 +54,7 @@ from memory.sessions.records import (
 _ROOT_BYTES_MAX = 8192
 # What the host itself does not count as a person's words, and its summary.
 _NO_PROMPT = re.compile(r"\s*(?:[/?]|<(?:session_context|hook_context|state_snapshot)>)")
+_HOOKS_BEGIN, _HOOKS_END = "<hook_context>", "</hook_context>"
 _SNAPSHOT = "<state_snapshot>"
 _DENIED = re.compile(
     r"(?:Tool execution (?:for \"[^\"\n]{1,100}\" )?denied by policy|User denied execution|"
@@ -174,7 +175,7 @@ def _message(value: Mapping[str, Any], state: State) -> Iterator[Record]:
 def _prompt(value: Mapping[str, Any], key: str, at: float | None, state: State) -> Iterator[Record]:
     content = value.get("displayContent") or value.get("content")
     parts = content if isinstance(content, list) else [content]
-    said = [found for part in parts if (found := parts_text(part))]
+    said = [one for part in parts for one in _part_context(parts_text(part)) if one]
     own = "\n".join(one for one in said if not _NO_PROMPT.match(one))
     hosts = "\n".join(one for one in said if _NO_PROMPT.match(one))
     images = sum(_is_image(part) for part in parts)
@@ -186,6 +187,15 @@ def _prompt(value: Mapping[str, Any], key: str, at: float | None, state: State) 
         other = f"{key}:host" if own or images else key
         replaces = not _is_new(other, state)
         yield MessageRecord(other, key, "system", hosts, at, replaces=replaces)
+
+
+def _part_context(said: str) -> tuple[str, str]:
+    """Part what hooks said from the prompt behind it. The last closing mark counts, so that a text
+    of hooks with such a mark in it is not taken for a person's words."""
+    if not said.lstrip().startswith(_HOOKS_BEGIN):
+        return "", said
+    hooks, mark, own = said.rpartition(_HOOKS_END)
+    return (hooks + mark, own) if mark else (said, "")
 
 
 def _is_image(part: object) -> bool:
