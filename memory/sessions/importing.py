@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from base.plain_files import open_plain
 from memory.sessions.database import Database
 from memory.sessions.events import Event
-from memory.sessions.gate import Gate
+from memory.sessions.gate import CONTEXT_CHARS, Gate
 from memory.sessions.importers.importer import Found, Importer, State
 from memory.sessions.preparing import Prepared, Preparer, digest
 from memory.sessions.reading import read_events
-from memory.sessions.records import CompactionRecord, Record, SessionRecord
+from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
 from memory.sessions.schema import create_tables
 from memory.sessions.tail import (
     HeldError,
@@ -42,6 +43,7 @@ DRIFT_BYTES = 1 << 20
 
 TAIL_HEAD_BYTES = 65_536
 EXCERPT_BYTES = 120
+_ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})")
 EXPECTED_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 DRIFT = "no message was found in it: this version of the host may write another form"
 
@@ -120,6 +122,8 @@ def needs_reading(database: Database, found: Found) -> bool:
         return True
     if source.elsewhere and status.st_size >= source.size:
         return False
+    if place.offset < source.size:
+        return True  # a deadline came before its end, or its last line is not complete
     return (source.size, source.mtime_ns) != (status.st_size, status.st_mtime_ns)
 
 
@@ -190,6 +194,7 @@ class _Reading:
         self._known = known or _Source(0, Place(), 0, 0, 0, False, {})
         self._summary = ""
         self._elsewhere = False
+        self._judged: set[str] = set()
         self._bad: list[tuple[Line, str]] = []
 
     def run(self, deadline: float) -> Imported:
@@ -229,31 +234,28 @@ class _Reading:
         ends_at = time.monotonic() + BATCH_S
         for line in read_lines(self._file, offset, limit):
             offset = line.end
-            prepared += self._prepare(self._parse(parse_line, line, state))
+            try:
+                prepared.extend(self._prepare(self._parse(parse_line, line, state)))
+            except (*EXPECTED_ERRORS, RecursionError) as error:
+                self._bad.append((line, f"its form is unknown ({type(error).__name__})"))
             if self._elsewhere or time.monotonic() >= ends_at:
                 break
         return prepared, offset, state
 
     def _parse(
         self, parse_line: Callable[..., Iterator[Record]], line: Line, state: State
-    ) -> Iterable[Record]:
+    ) -> Iterator[Record]:
+        """Yield a line's records, up to what is unknown in it."""
         if line.data is None:
             self._bad.append((line, "it is too long"))
-            return ()
-        if not line.data.strip():
-            return ()
-        try:
-            value = json.loads(line.data)
-        except (ValueError, RecursionError):
-            self._bad.append((line, "it is no JSON"))
-            return ()
-        if not isinstance(value, dict):
-            return ()
-        try:
-            return list(parse_line(value, state))
-        except (*EXPECTED_ERRORS, RecursionError) as error:
-            self._bad.append((line, f"its form is unknown ({type(error).__name__})"))
-            return ()
+        elif line.data.strip():
+            try:
+                value = json.loads(line.data)
+            except (ValueError, RecursionError):
+                self._bad.append((line, "it is no JSON"))
+                return
+            if isinstance(value, dict):
+                yield from parse_line(value, state)
 
     def _prepare(self, records: Iterable[Record]) -> Iterator[Prepared]:
         for record in records:
@@ -265,11 +267,27 @@ class _Reading:
             yield self._preparer.prepare(record)
 
     def _is_foreign(self, record: SessionRecord) -> bool:
-        belongs = self._importing.belongs
-        if belongs is None or record.parent_id:
+        """Tell whether a session is of another project: by the folder that it began in."""
+        belongs, folder = self._importing.belongs, record.working_directory
+        if belongs is None or self._found.folder or not folder:
             return False
-        folder = self._found.folder or record.working_directory
-        return bool(folder) and not self._found.folder and not belongs(folder)
+        cleaned = self._preparer.prepare(record).record
+        assert isinstance(cleaned, SessionRecord)
+        own, parent = (f"{self._importer.agent}:{one}" for one in (cleaned.id, cleaned.parent_id))
+        if own in self._judged or parent in self._judged:
+            return False
+        self._judged.add(own)
+        with self._importing.database.reading() as db:
+            known = db.execute(
+                "SELECT 1 FROM session WHERE (id = ? AND working_directory <> '') OR id = ?",
+                (own, parent),
+            ).fetchone()
+        if known is not None:
+            return False
+        try:
+            return not (os.path.isabs(folder) and belongs(folder))
+        except (ValueError, OSError):  # no path can have a NUL
+            return True
 
     def _read_whole(self, place: Place, state: State) -> Imported:
         """Read a file that is no list of lines, in batches of its records."""
@@ -319,9 +337,12 @@ class _Reading:
                 writer.resume(str(state.get("session", "")))
             writer.write(prepared)
             state["session"] = writer.finish()
+            seen = sum(isinstance(one.record, MessageRecord) for one in prepared)
             source_id = self._save(db, place, state, now)
+            if is_new and self._importer.parse_line is not None:
+                db.execute("DELETE FROM import_error WHERE source_id = ?", (source_id,))
             for line, reason in self._bad:
-                excerpt = (line.data or b"")[:EXCERPT_BYTES].decode(errors="replace")
+                excerpt = _read_excerpt(line.data or b"")
                 db.execute(
                     "INSERT OR REPLACE INTO import_error VALUES (?, ?, ?, ?, ?)",
                     (
@@ -329,13 +350,13 @@ class _Reading:
                         line.start,
                         line.end - line.start,
                         reason,
-                        importing.gate.clean(excerpt)[:EXCERPT_BYTES],
+                        clean(excerpt, EXCERPT_BYTES),
                     ),
                 )
             db.execute(
-                "UPDATE source SET messages = messages + ?, bad_lines ="
+                "UPDATE source SET messages = IIF(?, 0, messages) + ?, bad_lines ="
                 " (SELECT COUNT(*) FROM import_error WHERE source_id = source.id) WHERE id = ?",
-                (writer.messages, source_id),
+                (is_new, seen, source_id),
             )
             problem = _find_drift(db, source_id, place.offset)
         return Imported(
@@ -345,6 +366,18 @@ class _Reading:
             elsewhere=self._elsewhere,
             problem=problem,
         )
+
+    def _clean_state(self, value: Any) -> Any:  # noqa: ANN401 - JSON
+        """Return what a parser keeps for later as it may be stored: of a text that the gate would
+        change its digest, as of a session's id, so that it is known again."""
+        if isinstance(value, str):
+            is_clean = self._importing.gate.clean(value) == value
+            return value if is_clean else digest(value).hex()
+        if isinstance(value, dict):
+            return {key: self._clean_state(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._clean_state(item) for item in value]
+        return value
 
     def _save(self, db: sqlite3.Connection, place: Place, state: State, now: float) -> int:
         """Note how far the source is read; return the number of its row."""
@@ -370,11 +403,18 @@ class _Reading:
                 self._status.st_mtime_ns,
                 place.offset,
                 self._elsewhere,
-                json.dumps(state),
+                json.dumps(self._clean_state(state)),
                 now,
             ),
         ).fetchone()
         return int(row[0])
+
+
+def _read_excerpt(data: bytes) -> str:
+    """Return the beginning of a line that is no JSON, with as much more as the gate looks at, and
+    with what is escaped in it as it is meant."""
+    text = data[: EXCERPT_BYTES + CONTEXT_CHARS].decode(errors="replace")
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
 def _find_drift(db: sqlite3.Connection, source_id: int, offset: int) -> str:

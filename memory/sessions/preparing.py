@@ -128,7 +128,7 @@ class Preparer:
         params = self._gate.clean_value(record.params, self._value_chars)
         files = tuple((self._head(path), action) for path, action in record.files)
         found = events.of_call(cleaned._replace(params=params, files=files), deed)
-        text = json.dumps(params, ensure_ascii=False)
+        text = self._clean_json(json.dumps(params, ensure_ascii=False))
         return Prepared(
             cleaned,
             content_bytes=len(text),
@@ -138,7 +138,9 @@ class Preparer:
         )
 
     def _result(self, record: MessageRecord, cleaned: MessageRecord, size: int) -> Prepared:
-        head = ""
+        head, commit = "", events.find_commit(record.text)
+        if commit:  # what is private or secret may look like one
+            commit = events.find_commit(self._gate.clean_head(record.text, 4096))
         if record.failed or record.exit_code or record.is_denied:
             head = self._gate.clean_head(record.text, RESULT_CHARS_MAX)
         return Prepared(
@@ -148,8 +150,18 @@ class Preparer:
             else None,
             size,
             head=head,
-            commit=self._gate.clean(events.find_commit(record.text)),
+            commit=commit,
         )
+
+    def _clean_json(self, text: str) -> str:
+        """Clean the arguments as one text, too; where that breaks their form nothing stays."""
+        if not self._switches.messages or (cleaned := self._gate.clean(text)) == text:
+            return text
+        try:
+            json.loads(cleaned)
+        except (ValueError, RecursionError):
+            return "null"
+        return cleaned
 
     def _name(self, text: str) -> str:
         return self._gate.clean_head(text, NAME_CHARS_MAX) if text else ""

@@ -11,6 +11,8 @@ message's id alone, as gateways send it.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -22,6 +24,7 @@ from memory.sessions.records import (
     CompactionRecord,
     MessageRecord,
     Record,
+    Role,
     SessionRecord,
     TaskRecord,
     UsageRecord,
@@ -29,10 +32,15 @@ from memory.sessions.records import (
 
 # What a host puts into a person's mouth begins so.
 _NO_PROMPT = re.compile(
-    r"\s*(?:<(?:local-command|command-|bash-|task-notification|ide_|system-reminder|user-memory|"
-    r"session-start|user-prompt-submit-hook)|\[Request interrupted|Caveat:|"
+    r"\s*(?:<(?:local-command|command-|bash-|user-memory)|\[Request interrupted|Caveat:|"
     r"This session is being continued from a previous)"
 )
+# What it puts beside a person's words stands in such marks.
+_HOST_PART = re.compile(
+    r"<(system-reminder|ide_\w{1,40}|task-notification|user-prompt-submit-hook|session-start[\w-]{0,20}|"
+    r"teammate-message|cross-session-message|channel)\b[^<>]{0,500}>"
+)
+_HOST_PARTS_MAX = 50
 _DENIED = re.compile(
     r"(?:The user doesn't want to (?:proceed|take this action)|Permission to use|"
     r"\w+:\w+ hook error|.{0,200}hook (?:blocking )?error|Claude requested permissions)"
@@ -116,12 +124,8 @@ def _begin(
     agent = _text(value.get("agentId"))
     is_side = value.get("isSidechain") is True
     own = f"{session}/{agent or 'sidechain'}" if is_side else session
-    known = [
-        own,
-        _text(value.get("cwd")),
-        _text(value.get("gitBranch")),
-        _text(value.get("version")),
-    ]
+    folder, branch, version = (_text(value.get(name)) for name in ("cwd", "gitBranch", "version"))
+    known = _digest([own, folder, branch, version])
     if known == state.get("known"):
         return
     state["known"], state["of"] = known, session
@@ -129,9 +133,9 @@ def _begin(
         own,
         parent_id=session if is_side else "",
         relation="subagent" if is_side else "",
-        agent_version=known[3],
-        working_directory=known[1],
-        git_branch="" if known[2] == "HEAD" else known[2],
+        agent_version=version,
+        working_directory=folder,
+        git_branch="" if branch == "HEAD" else branch,
         started_at=at,
     )
 
@@ -141,6 +145,7 @@ def _title(value: Mapping[str, Any], state: State) -> Iterator[Record]:
     title = next((text for name in names if (text := _text(value.get(name)))), "")
     session = _text(value.get("sessionId")) or _text(state.get("of"))
     if title and session and value.get("type") != "agent-name":
+        state.pop("known", None)  # the next record says anew whose it is
         yield SessionRecord(session, title=title)
 
 
@@ -150,7 +155,7 @@ def _system(value: Mapping[str, Any], at: float | None) -> Iterator[Record]:
     figures = value.get("compactMetadata")
     figures = figures if isinstance(figures, Mapping) else {}
     yield CompactionRecord(
-        _text(value.get("uuid")),
+        _key(value),
         at,
         _text(figures.get("trigger")),
         "",
@@ -164,15 +169,16 @@ def _queued(value: Mapping[str, Any], at: float | None) -> Iterator[Record]:
     it = value.get("attachment")
     if not isinstance(it, Mapping) or it.get("type") != "queued_command":
         return
-    text = _text(it.get("prompt")) or "".join(_texts(it.get("prompt")))
-    if it.get("commandMode", "prompt") == "prompt" and text and not _NO_PROMPT.match(text):
-        key = _text(value.get("uuid")) or f"queued:{value.get('timestamp')}:{text}"
+    text = _typed([_text(it.get("prompt")) or "".join(_texts(it.get("prompt")))])
+    is_prompt = it.get("commandMode", "prompt") == "prompt" and value.get("isMeta") is not True
+    if is_prompt and value.get("isSidechain") is not True and text:
+        key = _key(value)
         yield MessageRecord(key, key, "user", text, at, is_prompt=True)
 
 
 def _assistant(value: Mapping[str, Any], at: float | None) -> Iterator[Record]:
     message = value["message"]
-    uuid, response = _text(value.get("uuid")), _text(message.get("id"))
+    uuid, response = _key(value), _text(message.get("id"))
     model = _text(message.get("model"))
     if value.get("isApiErrorMessage") is True:
         return
@@ -232,7 +238,7 @@ def _usage(
 
 def _user(value: Mapping[str, Any], at: float | None, state: State) -> Iterator[Record]:
     content = value["message"].get("content")
-    uuid = _text(value.get("uuid"))
+    uuid = _key(value)
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     blocks = [one for one in blocks if isinstance(one, Mapping)] if isinstance(blocks, list) else []
     if value.get("isCompactSummary") is True:
@@ -245,16 +251,41 @@ def _user(value: Mapping[str, Any], at: float | None, state: State) -> Iterator[
         yield from _result(value, block, f"{uuid}:{index}", at, state)
     text = "\n".join(_texts(blocks))
     images = sum(block.get("type") == "image" for block in blocks)
-    if text.strip() or (images and not results):
-        is_prompt = (
-            not results
-            and value.get("isMeta") is not True
-            and value.get("isVisibleInTranscriptOnly") is not True
-            and not _NO_PROMPT.match(text)
-        )
-        yield MessageRecord(
-            uuid, uuid, "user" if is_prompt else "system", text, at, is_prompt, images=images
-        )
+    if not text.strip() and (results or not images):
+        return
+    typed = _typed(list(_texts(blocks)))
+    is_prompt = (
+        not results
+        and (bool(typed) or not text.strip())
+        and value.get("isMeta") is not True
+        and value.get("isVisibleInTranscriptOnly") is not True
+        and value.get("isSidechain") is not True  # a subagent is asked by its parent
+    )
+    role: Role = "user" if is_prompt else "system"
+    said = typed if is_prompt else text
+    yield MessageRecord(uuid, uuid, role, said, at, is_prompt, images=images)
+
+
+def _typed(texts: list[str]) -> str:
+    """Return what a person typed of some texts; empty where a host wrote them."""
+    said = []
+    for text in map(_drop_host_parts, texts):
+        if not _NO_PROMPT.match(text):
+            said.append(text)
+        elif not text.lstrip().startswith("[Request interrupted"):
+            return ""
+    return "\n".join(filter(str.strip, said))
+
+
+def _drop_host_parts(text: str) -> str:
+    """Drop what the host put in. A part ends at the last of its marks, since what it holds, such as
+    a file, may have such marks, too; one that is not closed reaches to the end."""
+    for _ in range(_HOST_PARTS_MAX):
+        if (begin := _HOST_PART.search(text)) is None:
+            return text
+        end = text.rfind(mark := f"</{begin[1]}>", begin.end())
+        text = text[: begin.start()] + ("" if end < 0 else text[end + len(mark) :])
+    return ""
 
 
 def _result(
@@ -303,6 +334,16 @@ def _texts(blocks: object) -> Iterator[str]:
 def _count_images(blocks: object) -> int:
     listed = blocks if isinstance(blocks, list) else ()
     return sum(isinstance(one, Mapping) and one.get("type") == "image" for one in listed)
+
+
+def _key(value: Mapping[str, Any]) -> str:
+    """Return what tells a record from all others: its id, or what is in it."""
+    return _text(value.get("uuid")) or _digest(value)
+
+
+def _digest(value: object) -> str:
+    data = json.dumps(value, sort_keys=True).encode()
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def _text(value: object) -> str:
