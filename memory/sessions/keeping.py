@@ -55,7 +55,20 @@ def set_pinned(db: sqlite3.Connection, session_id: str, *, pinned: bool) -> None
 def forget(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
     """Delete sessions and those of their subagents, and note that they are never read again; return
     all that went."""
-    gone = delete(db, session_ids)
+    gone = _with_subagents(db, session_ids)
+    for session_id in gone:
+        # A fork begins with copies of its messages and responses, under their keys.
+        db.execute(
+            "INSERT OR IGNORE INTO tombstone SELECT source_key FROM message WHERE session_id = ?1"
+            " UNION SELECT response_key FROM usage WHERE session_id = ?1",
+            (session_id,),
+        )
+        db.execute(
+            "UPDATE import_error SET excerpt = '' WHERE source_id IN (SELECT source.id FROM source"
+            " JOIN session ON session.source_path = source.path WHERE session.id = ?)",
+            (session_id,),
+        )
+    delete(db, gone)
     db.executemany(
         "INSERT OR IGNORE INTO tombstone VALUES (?)", [(digest(session_id),) for session_id in gone]
     )
@@ -65,16 +78,23 @@ def forget(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
 def delete(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
     """Delete sessions and those of their subagents, whose time is over; return all that went. What
     their hosts write of them later is read again."""
-    gone = [one for top in session_ids for one in (top, *_list_subagents(db, top))]
+    gone = _with_subagents(db, session_ids)
     db.executemany("DELETE FROM session WHERE id = ?", [(session_id,) for session_id in gone])
     return gone
 
 
-def _list_subagents(db: sqlite3.Connection, session_id: str) -> list[str]:
-    rows = db.execute(
-        "SELECT id FROM session WHERE parent_id = ? AND relation = 'subagent'", (session_id,)
-    )
-    return [str(row[0]) for row in rows]
+def _with_subagents(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
+    """List sessions and their subagents, and those of these."""
+    found = dict.fromkeys(session_ids)
+    waiting = list(found)
+    while waiting:
+        rows = db.execute(
+            "SELECT id FROM session WHERE parent_id = ? AND relation = 'subagent'", (waiting.pop(),)
+        )
+        new = [str(row[0]) for row in rows if row[0] not in found]
+        found.update(dict.fromkeys(new))
+        waiting += new
+    return list(found)
 
 
 def find_expired(db: sqlite3.Connection, now: float, keep_days: float = KEEP_DAYS) -> list[str]:
@@ -103,7 +123,7 @@ def measure(path: Path) -> int:
 
 def compact(db: sqlite3.Connection) -> None:
     """Give back what deleting left free, and empty the log, so that no byte of it is left."""
-    db.execute("PRAGMA incremental_vacuum")
+    db.execute("PRAGMA incremental_vacuum").fetchall()  # a page a step
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
