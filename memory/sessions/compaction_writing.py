@@ -37,6 +37,7 @@ def write_compaction(
         )
         return None
     session.note_time(record.at)
+    session.is_changed = True
     session.sequence += 1
     session.compactions += 1
     db.execute(

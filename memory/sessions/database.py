@@ -9,7 +9,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from base import sqlite_files
@@ -53,8 +53,11 @@ class Database:
                 return
             try:
                 path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                # Before SQLite makes it, and its log with the same rights: nobody else reads them.
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             except OSError as error:
-                raise StoreUnavailableError(f"{path.parent}: {error.strerror}") from error
+                where = error.filename or path
+                raise StoreUnavailableError(f"{where}: {error.strerror}") from error
             try:
                 self._db = _connect(path, wait_s)
             except sqlite3.DatabaseError as error:
@@ -116,7 +119,8 @@ def _connect(path: Path, wait_s: float) -> sqlite3.Connection:
             except BaseException:
                 db.close()
                 raise
-            path.chmod(0o600)
+            with suppress(OSError):  # it is another user's
+                path.chmod(0o600)
             return db
         except sqlite3.OperationalError as error:
             is_busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)

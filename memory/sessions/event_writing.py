@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 
 from memory.sessions.cues import cut_bytes
-from memory.sessions.events import CLOSED_ERROR_PRIORITY, Event, of_error
+from memory.sessions.events import CLOSED_ERROR_PRIORITY, Event, guess_action, of_error
+from memory.sessions.eviction import EVENTS_MAX, evict_events
 from memory.sessions.open_session import OpenSession
 from memory.sessions.preparing import Prepared, digest
 from memory.sessions.records import MessageRecord
@@ -58,7 +59,7 @@ class EventWriter:
         )
 
     def add(self, session: OpenSession, key: bytes, event: Event, at: float | None) -> None:
-        self._db.execute(
+        session.events += self._db.execute(
             "INSERT OR IGNORE INTO event (session_id, turn, at, category, priority, text, target,"
             " state, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -72,8 +73,10 @@ class EventWriter:
                 event.state,
                 key,
             ),
-        )
-        session.has_events = True
+        ).rowcount
+        # At once, and not at the end: so what stays is the same however the reading is parted.
+        if session.events > EVENTS_MAX:
+            session.events = evict_events(self._db, session.id)
 
     def write_task(self, session: OpenSession, event: Event, at: float | None) -> None:
         """Add a task, or change the state of the one that is known; a text may be missing then."""
@@ -144,7 +147,7 @@ class EventWriter:
             if one.commit:
                 self._note_commit(events, one.commit)
         if record.is_denied or record.failed:
-            self._undo_touches(session, events)
+            self._undo_touches(session, events, tool)
 
     def _events_of_call(
         self, session: OpenSession, call: bytes | None
@@ -178,15 +181,27 @@ class EventWriter:
         ids = [(commit, one[0]) for one in events if one[1] == "git"]
         self._db.executemany("UPDATE event SET state = ? WHERE id = ?", ids)
 
-    def _undo_touches(self, session: OpenSession, events: list[tuple[int, str, str]]) -> None:
+    def _undo_touches(
+        self, session: OpenSession, events: list[tuple[int, str, str]], tool: str
+    ) -> None:
+        """Take back what a call that failed would have done to its files."""
+        is_deletion = guess_action(tool.lower()) == "deleted"
+        edits = ("deleted", "modified", "created") if is_deletion else ("modified", "created")
         for _, category, target in events:
             if category in ("file_edit", "file_read"):
-                is_read = category == "file_read"
-                self._db.execute(
-                    "UPDATE file_touch SET count = count - 1 WHERE session_id = ? AND path = ?"
-                    " AND (action = 'read') = ?",
-                    (session.id, target, is_read),
-                )
+                self._undo_touch(session, target, ("read",) if category == "file_read" else edits)
         self._db.execute(
             "DELETE FROM file_touch WHERE session_id = ? AND count <= 0", (session.id,)
         )
+
+    def _undo_touch(self, session: OpenSession, path: str, actions: tuple[str, ...]) -> None:
+        """Take one touch back, of the first action that was noted: what was created before stays,
+        since a second creation is noted as a change."""
+        for action in actions:
+            changed = self._db.execute(
+                "UPDATE file_touch SET count = count - 1 WHERE session_id = ? AND path = ?"
+                " AND action = ?",
+                (session.id, path, action),
+            )
+            if changed.rowcount:
+                return

@@ -224,7 +224,7 @@ def _of_deed(record: MessageRecord, deed: Deed) -> Iterator[Event]:
                 yield Event(_classify(line), line, target=f"$ {line}")
         yield from (_edit(path, "modified") for path in deed.edits)
     elif deed.kind == "edit":
-        action = _guess_action(record.tool.lower())
+        action = guess_action(record.tool.lower())
         yield from (_edit(path, action) for path in deed.values if path)
     elif deed.kind == "read":
         for value in deed.values:
@@ -266,7 +266,8 @@ def _makes_branch(words: list[str]) -> bool:
     return "branch" in words and len(words) > 2 and not words[-1].startswith("-")
 
 
-def _guess_action(tool: str) -> FileAction:
+def guess_action(tool: str) -> FileAction:
+    """Guess by a tool's name, in lower case, what it does to a file."""
     if "delete" in tool or "remove" in tool:
         return "deleted"
     return "created" if tool in ("write", "create", "create_file", "write_file") else "modified"

@@ -8,7 +8,7 @@ EVENTS_MAX = 1000
 
 
 def evict_events(db: sqlite3.Connection, session_id: str, events_max: int = EVENTS_MAX) -> int:
-    """Delete what exceeds the bound, in the transaction that added it; return how many went.
+    """Delete what exceeds the bound, in the transaction that added it; return how many are left.
 
     Of all priorities the highest number goes first, and of one priority what came first.
     """
@@ -20,4 +20,4 @@ def evict_events(db: sqlite3.Connection, session_id: str, events_max: int = EVEN
             " ORDER BY priority DESC, id LIMIT ?)",
             (session_id, too_many),
         )
-    return max(too_many, 0)
+    return int(count[0]) - max(too_many, 0)

@@ -128,18 +128,17 @@ def compute_status(
     ended_at: float | None,
     now: float,
 ) -> Status:
-    """Compute a session's status: what a person set, else archived with a summary, completed at its
-    end or after 24 hours of silence, paused after 30 minutes, else active.
+    """Compute a session's status: what a person set, else completed at its end or after 24 hours of
+    silence, which is archived where it has a summary, paused after 30 minutes, else active.
 
-    Activity after any of these makes it active again; a person's word is taken back by the writer.
+    Activity after any of these makes it active again; a person's word, and that it is archived with
+    its summary, is taken back by the writer.
     """
     for status in STATUSES:
         if set_by_hand == status:
             return status
-    if has_summary:
-        return "archived"
     silence_s = now - (last_at or 0.0)
     is_over = ended_at is not None and ended_at >= (last_at or 0.0)
     if is_over or silence_s >= COMPLETED_AFTER_S:
-        return "completed"
+        return "archived" if has_summary else "completed"
     return "paused" if silence_s >= PAUSED_AFTER_S else "active"

@@ -16,6 +16,7 @@ class OpenSession:
         tool_calls: int,
         compactions: int,
         last_at: float | None,
+        events: int,
     ) -> None:
         self.id = id_
         self.folder = folder
@@ -25,10 +26,15 @@ class OpenSession:
         self.tool_calls = tool_calls
         self.compactions = compactions
         self.last_at = last_at
+        self.events = events
+        """At most so many there are: some may have gone since they were counted."""
         self.has_usage = False
-        self.has_events = False
+        self.is_changed = False
+        self.first_at: float | None = None
+        """The first time of this transaction."""
 
     def note_time(self, at: float | None) -> None:
         """Move the last activity on, where a record is later."""
+        self.first_at = at if self.first_at is None else self.first_at
         if at is not None and (self.last_at is None or at > self.last_at):
             self.last_at = at

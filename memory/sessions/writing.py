@@ -11,7 +11,6 @@ from collections.abc import Iterable
 
 from memory.sessions.compaction_writing import cut, write_compaction
 from memory.sessions.event_writing import EventWriter
-from memory.sessions.eviction import evict_events
 from memory.sessions.open_session import OpenSession
 from memory.sessions.preparing import Prepared, digest
 from memory.sessions.records import (
@@ -52,6 +51,8 @@ class Writer:
         self._may_begin = may_begin
         self._open: dict[str, OpenSession | None] = {}
         self._current: OpenSession | None = None
+        self._is_copy = False
+        self._has_tombstones = db.execute("SELECT 1 FROM tombstone LIMIT 1").fetchone() is not None
         self.messages = 0
         """How many messages were new."""
 
@@ -84,7 +85,7 @@ class Writer:
                 self._usage(self._current, record)
             elif isinstance(record, CutRecord):
                 cut(self._db, self._current, self._key(self._current, record.group))
-            else:
+            elif not self._is_copy:  # the result that reports a task is new
                 for event in one.events:
                     self._events.write_task(self._current, event, self._current.last_at)
 
@@ -93,21 +94,24 @@ class Writer:
         for one in self._open.values():
             if one is None:
                 continue
-            if one.has_events:
-                evict_events(self._db, one.id)
+            last_at, now = one.last_at, self._now
+            if last_at is None or (one.is_changed and one.first_at is None):
+                last_at = max(last_at or now, now)  # a transcript without times
             self._db.execute(
                 "UPDATE session SET sequence = ?, turn = ?, messages = ?, tool_calls = ?,"
-                " compactions = ?, last_at = ?, started_at = COALESCE(started_at, ?),"
-                " updated_at = ? WHERE id = ?",
+                " compactions = ?, last_at = ?, started_at = COALESCE(started_at, ?, ?),"
+                " status = IIF(?, '', status), updated_at = ? WHERE id = ?",
                 (
                     one.sequence,
                     one.turn,
                     one.messages,
                     one.tool_calls,
                     one.compactions,
-                    one.last_at or self._now,
-                    one.last_at or self._now,
-                    self._now,
+                    last_at,
+                    one.first_at,
+                    last_at,
+                    one.is_changed,  # activity takes back what a person set
+                    now,
                     one.id,
                 ),
             )
@@ -130,10 +134,10 @@ class Writer:
             self._describe(session, record)
 
     def _make(self, session_id: str, record: SessionRecord) -> OpenSession | None:
-        forgotten = self._db.execute(
-            "SELECT 1 FROM tombstone WHERE session_key = ?", (digest(session_id),)
-        ).fetchone()
-        if forgotten or not self._may_begin:
+        ids = [session_id]
+        if record.relation == "subagent":
+            ids.append(f"{self._agent}:{record.parent_id}")
+        if any(self._is_forgotten(digest(one)) for one in ids) or not self._may_begin:
             return None
         self._db.execute(
             "INSERT INTO session (id, agent, host_id, owner, source_path, created_at, updated_at)"
@@ -150,12 +154,20 @@ class Writer:
         )
         return self._load(session_id)
 
+    def _is_forgotten(self, key: bytes) -> bool:
+        row = (
+            self._has_tombstones
+            and self._db.execute("SELECT 1 FROM tombstone WHERE session_key = ?", (key,)).fetchone()
+        )
+        return bool(row)
+
     def _load(self, session_id: str) -> OpenSession | None:
         if session_id in self._open:
             return self._open[session_id]
         row = self._db.execute(
             "SELECT id, working_directory, sequence, turn, messages, tool_calls, compactions,"
-            " last_at FROM session WHERE id = ?",
+            " last_at, (SELECT COUNT(*) FROM event WHERE session_id = session.id)"
+            " FROM session WHERE id = ?",
             (session_id,),
         ).fetchone()
         if row is None:
@@ -203,16 +215,18 @@ class Writer:
 
     def _message(self, session: OpenSession, record: MessageRecord, one: Prepared) -> None:
         key = self._key(session, record.key)
-        if self._is_known(session, key):
+        self._is_copy = self._is_known(session, key)
+        if self._is_copy:
             if record.replaces:
                 self._replace(session, key, record, one)
             return
+        session.is_changed = True
         session.note_time(record.at)
         if record.is_prompt:
             session.turn += 1
         group = self._key(session, record.group or record.key)
-        sequence, step = self._place(session, group)
-        if step == 0:
+        sequence, step, is_counted = self._place(session, group)
+        if not is_counted:
             session.messages += record.role in _COUNTED_ROLES
         session.tool_calls += record.role == "tool_call"
         call = digest("call", record.call_id) if record.call_id else None
@@ -262,11 +276,12 @@ class Writer:
         self, session: OpenSession, key: bytes, record: MessageRecord, one: Prepared
     ) -> None:
         self._db.execute(
-            "UPDATE message SET content = ?, content_bytes = ?, tool_params = ?, exit_code = ?,"
-            " is_error = ? WHERE session_id = ? AND source_key = ?",
+            "UPDATE message SET content = ?, content_bytes = ?, is_cut = ?, tool_params = ?,"
+            " exit_code = ?, is_error = ? WHERE session_id = ? AND source_key = ?",
             (
                 pack(one.content),
                 one.content_bytes,
+                _is_cut(one),
                 pack(one.params),
                 record.exit_code,
                 record.failed or bool(record.exit_code),
@@ -289,18 +304,20 @@ class Writer:
                 " WHERE id = ? AND relation = ''",
                 (row[0], session.id),
             )
-        return row is not None
+        return row is not None or self._is_forgotten(key)
 
-    def _place(self, session: OpenSession, group: bytes) -> tuple[int, int]:
-        """Return the sequence and the step of a group's next row."""
+    def _place(self, session: OpenSession, group: bytes) -> tuple[int, int, bool]:
+        """Return the sequence and the step of a group's next row, and whether one of its rows
+        counts as a message."""
         row = self._db.execute(
-            "SELECT sequence, MAX(step) FROM message WHERE session_id = ? AND group_key = ?",
+            "SELECT sequence, MAX(step), MAX(role IN ('user', 'assistant', 'tool_call'))"
+            " FROM message WHERE session_id = ? AND group_key = ?",
             (session.id, group),
         ).fetchone()
         if row[0] is not None:
-            return row[0], row[1] + 1
+            return row[0], row[1] + 1, bool(row[2])
         session.sequence += 1
-        return session.sequence, 0
+        return session.sequence, 0, False
 
     def _tool_of(self, session: OpenSession, call: bytes | None, role: str) -> str:
         if call is None or role != "tool_result":
@@ -312,12 +329,12 @@ class Writer:
         ).fetchone()
         return (row and row[0]) or ""
 
-    # Events
-
     # Compactions, tokens, cuts
 
     def _compaction(self, session: OpenSession, record: CompactionRecord) -> None:
         key = self._key(session, f"compaction:{record.key}")
+        if self._is_forgotten(key):
+            return
         if event := write_compaction(self._db, session, record, key):
             self._events.add(session, digest(key.hex(), "0"), event, record.at)
 
@@ -327,6 +344,8 @@ class Writer:
             if self._keys_are_global
             else digest(session.id, record.response_id)
         )
+        if self._is_forgotten(key):
+            return
         owner = self._db.execute(
             "SELECT session_id FROM usage WHERE response_key = ?", (key,)
         ).fetchone()
