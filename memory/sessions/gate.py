@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any, Protocol
 
 CONTEXT_CHARS = 8192
@@ -20,16 +20,32 @@ SHORT_CHARS = 200
 DEPTH_MAX = 32
 """How deep the values of a call's arguments are followed; deeper ones are left out."""
 
+NAMED_CHARS = 4096
+"""A longer text is no value that its name alone makes a secret, and no command line in words."""
+
+REDACTED = "[REDACTED]"
 ITEMS_MAX = 200
 """How many items of a list or an object are kept."""
 
-# Controls but tab and line feed; zero-width, bidirectional and tag characters; lone surrogates.
+KEY_BLOCK_CHARS = 65_536
+"""How far before a tail a block of a private key may begin."""
+
+# Controls but tab and line feed; zero-width, bidirectional, variation and tag characters, fillers;
+# lone surrogates.
 _UNSEEN = re.compile(
-    "[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0"
+    "\ufff9-\ufffb\U000e0000-\U000e01ef]"
+)
+# What colours a terminal's text, and what names its window: all of it, or a secret stays split.
+_ESCAPES = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
+    "|\x1b\\][^\x07\x1b\x9c\n]{0,2048}(?:\x07|\x1b\\\\|\x9c)"
 )
 _PRIVATE_BEGIN = "<private>"
 _PRIVATE_MARK = re.compile(r"<(/?)private>", re.IGNORECASE)
+_NAMELESS = frozenset(["value", "default", "data", "content", "text"])
+_NAMES = ("name", "key", "variable")
 _LINE_ENDS = re.compile(r"\r\n?")
 
 
@@ -60,52 +76,120 @@ class Gate:
 
     def clean_head(self, text: str, chars_max: int) -> str:
         """Return the beginning of a text as it may be stored; the rest is not looked at."""
-        return self.clean(text[: chars_max + CONTEXT_CHARS])[:chars_max]
+        if len(text) <= SHORT_CHARS:
+            return self.clean(text)[:chars_max]
+        return self._redact(_plain_head(text, chars_max + CONTEXT_CHARS), 0, chars_max)[:chars_max]
 
     def clean_ends(self, text: str, chars_max: int) -> str:
         """Return a text as it may be stored; of a longer one its head and its tail."""
-        if len(text) <= chars_max:
-            return self.clean(text)
+        plain = _make_plain(text)
+        if len(plain) <= chars_max:
+            return self._redact(plain, 0, len(plain))
         half = chars_max // 2
-        head = self.clean_head(text, half)
-        tail = self.clean(text[-half - CONTEXT_CHARS :])[-half:]
-        return f"{head}\n[… {len(text) - 2 * half} characters left out …]\n{tail}"
+        head = self._redact(plain[: half + CONTEXT_CHARS], 0, half)[:half]
+        begin = len(plain) - half
+        window = _find_window(plain, max(begin - CONTEXT_CHARS, 0))
+        tail = self._redact(plain[window:], begin - window, len(plain) - window)[-half:]
+        return f"{head}\n[… {begin - half} characters left out …]\n{tail}"
 
-    def clean_value(self, value: Any, chars_max: int, depth: int = 0) -> Any:  # noqa: ANN401 - JSON
+    def clean_value(  # noqa: PLR0911 - a line for each kind of JSON
+        self,
+        value: Any,  # noqa: ANN401
+        chars_max: int,
+        depth: int = 0,
+        name: str = "",
+    ) -> Any:  # noqa: ANN401
         """Return a JSON value as it may be stored: of each text the head, of each list and object
-        the first items, and nothing that is nested too deeply."""
+        the first items, and nothing that is nested too deeply. A value may be a secret only by the
+        `name` that it has."""
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, int | float):
+            text = str(value)
+            return value if self._clean_named(name, text, chars_max) == text else REDACTED
         if isinstance(value, str):
-            return self.clean_head(value, chars_max)
+            return self._clean_named(name, value, chars_max)
         if depth >= DEPTH_MAX:
             return None
         if isinstance(value, Mapping):
             return {
-                self.clean_head(str(key), SHORT_CHARS): self._clean_named(
-                    str(key), item, chars_max, depth + 1
+                self.clean_head(str(key), SHORT_CHARS): self.clean_value(
+                    item, chars_max, depth + 1, _name_of(str(key), value, name)
                 )
                 for key, item in islice(value.items(), ITEMS_MAX)
             }
         if isinstance(value, list | tuple):
-            return [self.clean_value(item, chars_max, depth + 1) for item in value[:ITEMS_MAX]]
-        return value if value is None or isinstance(value, bool | int | float) else str(value)
+            items = [self.clean_value(one, chars_max, depth + 1, name) for one in value[:ITEMS_MAX]]
+            return self._clean_words(items)
+        return self._clean_named(name, str(value), chars_max)
 
-    def _clean_named(self, name: str, value: Any, chars_max: int, depth: int) -> Any:  # noqa: ANN401
-        """Clean a value, which may be a secret only by the name that it has."""
-        if not isinstance(value, str) or len(value) > SHORT_CHARS or len(name) > SHORT_CHARS:
-            return self.clean_value(value, chars_max, depth)
-        prefix = f"{name} = "
-        cleaned = self.clean(prefix + value)
-        return cleaned.removeprefix(prefix) if cleaned.startswith(prefix) else self.clean(value)
+    def _clean_named(self, name: str, value: str, chars_max: int) -> str:
+        """Clean a text by itself, and as the value of its name."""
+        if name and len(name) <= SHORT_CHARS and len(value) <= NAMED_CHARS and "\n" not in value:
+            before, after = (f"{name} = ", "") if '"' in value else (f'"{name}": "', '"')
+            cleaned = self.clean(before + value + after)
+            if cleaned.startswith(before) and cleaned.endswith(after):
+                value = cleaned[len(before) : len(cleaned) - len(after)]
+        return self.clean_head(value, chars_max)
+
+    def _clean_words(self, items: list[Any]) -> list[Any]:
+        """Clean the words of a command line, which may be secret only by the word before."""
+        if len(items) < 2 or not all(isinstance(one, str) for one in items):
+            return items
+        if sum(map(len, items)) > NAMED_CHARS:
+            return items
+        starts = list(accumulate((len(one) + 1 for one in items), initial=0))
+        for secret in reversed(self._find_secrets(" ".join(items))):
+            for index, word in enumerate(items):
+                start, end = secret.start - starts[index], secret.end - starts[index]
+                if start < len(word) and end > 0:
+                    mark = f"[REDACTED:{secret.kind}]"
+                    items[index] = word[: max(start, 0)] + mark + word[max(end, 0) :]
+        return items
 
     def _clean(self, text: str) -> str:
-        text = _UNSEEN.sub("", _LINE_ENDS.sub("\n", text))
-        if _PRIVATE_BEGIN in text.lower():
-            text = _drop_private(text)
-        pieces, at = [], 0
-        for secret in self._find_secrets(text):
-            pieces += [text[at : secret.start], f"[REDACTED:{secret.kind}]"]
-            at = secret.end
-        return "".join([*pieces, text[at:]])
+        plain = _make_plain(text)
+        return self._redact(plain, 0, len(plain))
+
+    def _redact(self, plain: str, start: int, end: int) -> str:
+        """Return what stands between two places, with each secret that reaches into it replaced."""
+        pieces, at = [], start
+        for secret in self._find_secrets(plain):
+            if secret.start < end and secret.end > at:
+                pieces += [plain[at : max(secret.start, at)], f"[REDACTED:{secret.kind}]"]
+                at = secret.end
+        return "".join([*pieces, plain[at : max(at, end)]])
+
+
+def _make_plain(text: str) -> str:
+    """Take out what is not seen, and what is private."""
+    text = _UNSEEN.sub("", _ESCAPES.sub("", _LINE_ENDS.sub("\n", text)))
+    return _drop_private(text) if _PRIVATE_BEGIN in text.lower() else text
+
+
+def _plain_head(text: str, chars: int) -> str:
+    """Return so many characters of the plain text, or all: what is taken out makes it shorter, and
+    must not draw in what stands at the edge."""
+    size = chars
+    while True:
+        plain = _make_plain(text[:size])
+        if len(plain) >= chars or size >= len(text):
+            return plain[:chars] if size < len(text) else plain
+        size *= 2
+
+
+def _find_window(plain: str, start: int) -> int:
+    """Return where to look for secrets from: earlier, if a key's block may be open there."""
+    begin = plain.rfind("-----BEGIN", max(start - KEY_BLOCK_CHARS, 0), start)
+    return start if begin < 0 or plain.find("-----END", begin, start) >= 0 else begin
+
+
+def _name_of(key: str, value: Mapping[Any, Any], outer: str) -> str:
+    """Return the name that tells what a value is: that of its key, or beside it, or around it."""
+    if key.lower() not in _NAMELESS:
+        return key
+    beside = next((one for one in map(value.get, _NAMES) if isinstance(one, str)), "")
+    return beside or outer or key
 
 
 def _drop_private(text: str) -> str:
