@@ -5,9 +5,9 @@
 Without transcripts the sessions are made up, the long set: 200 files and more, several
 compactions, a seed each. With transcripts of Claude Code (files of lines) each compaction counts
 that has 20 calls before it and 5 after. What was used before a compaction and again within the next
-30 calls is to be in the snapshot: files by their path, commands by their first 80 characters.
-`with the summary` asks whether the snapshot or the host's own summary has it. Facts are those that a session was given: its
-goal, rules, tasks, errors, branch and last request.
+30 calls is to be in the snapshot: files by their path, commands by their first 80 characters. `with
+the summary` asks whether the snapshot or the host's own summary has it. Facts are those that a
+session was given: its goal, rules, tasks, errors, branch and last request.
 """
 
 from __future__ import annotations
