@@ -46,6 +46,7 @@ _PRIVATE_BEGIN = "<private>"
 _PRIVATE_MARK = re.compile(r"<(/?)private>", re.IGNORECASE)
 _NAMELESS = frozenset(["value", "default", "data", "content", "text"])
 _NAMES = ("name", "key", "variable")
+_PATH_BEGINS = ("/", "./", "../", "~/")
 _LINE_ENDS = re.compile(r"\r\n?")
 
 
@@ -79,6 +80,14 @@ class Gate:
         if len(text) <= SHORT_CHARS:
             return self.clean(text)[:chars_max]
         return self._redact(_plain_head(text, chars_max + CONTEXT_CHARS), 0, chars_max)[:chars_max]
+
+    def clean_path(self, text: str, chars_max: int) -> str:
+        """Return a path as it may be stored: each part of it, too, is cleaned as a text by itself,
+        since it may be shown without those before."""
+        path = self.clean_head(text, chars_max)
+        if "=" not in path and ":" not in path:
+            return path
+        return "/".join(map(self.clean, path.split("/")))
 
     def clean_ends(self, text: str, chars_max: int) -> str:
         """Return a text as it may be stored; of a longer one its head and its tail."""
@@ -130,6 +139,8 @@ class Gate:
             cleaned = self.clean(before + value + after)
             if cleaned.startswith(before) and cleaned.endswith(after):
                 value = cleaned[len(before) : len(cleaned) - len(after)]
+        if value.startswith(_PATH_BEGINS) and len(value) <= NAMED_CHARS:
+            return self.clean_path(value, chars_max)
         return self.clean_head(value, chars_max)
 
     def _clean_words(self, items: list[Any]) -> list[Any]:

@@ -74,9 +74,9 @@ class Preparer:
                 record._replace(
                     id=self._id(record.id),
                     parent_id=self._id(record.parent_id),
-                    title=self._gate.clean_head(" ".join(record.title.split()), NAME_CHARS_MAX),
+                    title=" ".join(clean(record.title).split()),
                     agent_version=clean(record.agent_version),
-                    working_directory=self._gate.clean_head(record.working_directory, 4096),
+                    working_directory=self._path(record.working_directory),
                     git_branch=clean(record.git_branch),
                     end_reason=clean(record.end_reason),
                     metadata=metadata if len(json.dumps(metadata)) < METADATA_CHARS_MAX else {},
@@ -124,9 +124,12 @@ class Preparer:
     def _call(self, record: MessageRecord, cleaned: MessageRecord) -> Prepared:
         deed = self._parse_call(record.tool, record.params, self._folder)
         if deed is not None:
-            deed = Deed(deed.kind, *(self._heads(texts) for texts in (deed.values, deed.edits)))
+            clean = self._path if deed.kind in ("read", "edit") else self._head
+            deed = Deed(
+                deed.kind, tuple(map(clean, deed.values)), tuple(map(self._path, deed.edits))
+            )
         params = self._gate.clean_value(record.params, self._value_chars)
-        files = tuple((self._head(path), action) for path, action in record.files)
+        files = tuple((self._path(path), action) for path, action in record.files)
         found = events.of_call(cleaned._replace(params=params, files=files), deed)
         text = self._clean_json(json.dumps(params, ensure_ascii=False))
         return Prepared(
@@ -169,8 +172,8 @@ class Preparer:
     def _head(self, text: str) -> str:
         return self._gate.clean_head(text, VALUE_CHARS_MAX)
 
-    def _heads(self, texts: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(self._head(text) for text in texts)
+    def _path(self, text: str) -> str:
+        return self._gate.clean_path(text, VALUE_CHARS_MAX)
 
     def _id(self, text: str) -> str:
         """Return a session's id: as it is where it is short and plain, else its digest."""
