@@ -106,7 +106,9 @@ def read_lines(
 
 def find_line_start(file: BinaryIO, offset: int) -> int:
     """Return where the first line begins at or after an offset."""
-    at = max(offset - 1, 0)
+    if offset <= 0:
+        return 0
+    at = offset - 1
     while block := os.pread(file.fileno(), BLOCK_BYTES, at):
         found = block.find(b"\n")
         if found >= 0:
