@@ -25,6 +25,7 @@ from memory.sessions.preparing import Prepared, Preparer, digest
 from memory.sessions.reading import read_events
 from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
 from memory.sessions.schema import create_tables
+from memory.sessions.sources import Source, load_source, note_drift
 from memory.sessions.tail import (
     HeldError,
     Line,
@@ -38,14 +39,10 @@ from memory.sessions.writing import Writer
 
 BATCH_BYTES = 8 << 20
 BATCH_S = 0.25
-DRIFT_BYTES = 1 << 20
-"""Of a file of which so much was read and no message found, the form is another than is known."""
-
 TAIL_HEAD_BYTES = 65_536
 EXCERPT_BYTES = 120
 _ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})")
 EXPECTED_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError)
-DRIFT = "no message was found in it: this version of the host may write another form"
 
 
 class Importing(NamedTuple):
@@ -75,18 +72,6 @@ class Imported(NamedTuple):
     problem: str = ""
 
 
-class _Source(NamedTuple):
-    """A row of the table of sources."""
-
-    id: int
-    place: Place
-    size: int
-    mtime_ns: int
-    messages: int
-    elsewhere: bool
-    state: State
-
-
 def import_source(
     importing: Importing, importer: Importer, found: Found, *, deadline: float = float("inf")
 ) -> Imported:
@@ -105,37 +90,6 @@ def import_source(
         return Imported(is_held=True)
     except OSError as error:
         return Imported(problem=error.strerror or "it cannot be opened")
-
-
-def needs_reading(database: Database, found: Found) -> bool:
-    """Tell by a file's status alone whether there may be something new in it."""
-    try:
-        status = os.stat(found.path, follow_symlinks=False)
-    except OSError:
-        return False
-    with database.reading() as db:
-        source = _load(db, found.path)
-    if source is None:
-        return True
-    place = source.place
-    if (place.device, place.inode) != (status.st_dev, status.st_ino):
-        return True
-    if source.elsewhere and status.st_size >= source.size:
-        return False
-    if place.offset < source.size:
-        return True  # a deadline came before its end, or its last line is not complete
-    return (source.size, source.mtime_ns) != (status.st_size, status.st_mtime_ns)
-
-
-def count_unread(database: Database, found: Found) -> int:
-    """Return how many bytes of a transcript are not read yet; 0 where it is gone."""
-    try:
-        size = os.stat(found.path, follow_symlinks=False).st_size
-    except OSError:
-        return 0
-    with database.reading() as db:
-        source = _load(db, found.path)
-    return max(size - (source.place.offset if source else 0), 0)
 
 
 def read_tail_events(
@@ -190,8 +144,8 @@ class _Reading:
         self._preparer = importing.make_preparer()
         self._status = os.fstat(file.fileno())
         with importing.database.reading() as db:
-            known = _load(db, found.path)
-        self._known = known or _Source(0, Place(), 0, 0, 0, False, {})
+            known = load_source(db, found.path)
+        self._known = known or Source(0, Place(), 0, 0, 0, False, {})
         self._summary = ""
         self._elsewhere = False
         self._judged: set[str] = set()
@@ -358,7 +312,7 @@ class _Reading:
                 " (SELECT COUNT(*) FROM import_error WHERE source_id = source.id) WHERE id = ?",
                 (is_new, seen, source_id),
             )
-            problem = _find_drift(db, source_id, place.offset)
+            problem = note_drift(db, source_id, place.offset)
         return Imported(
             str(state["session"]),
             writer.messages,
@@ -415,22 +369,3 @@ def _read_excerpt(data: bytes) -> str:
     with what is escaped in it as it is meant."""
     text = data[: EXCERPT_BYTES + CONTEXT_CHARS].decode(errors="replace")
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
-
-
-def _find_drift(db: sqlite3.Connection, source_id: int, offset: int) -> str:
-    row = db.execute("SELECT messages, elsewhere FROM source WHERE id = ?", (source_id,)).fetchone()
-    problem = DRIFT if offset >= DRIFT_BYTES and not row[0] and not row[1] else ""
-    db.execute("UPDATE source SET problem = ? WHERE id = ?", (problem, source_id))
-    return problem
-
-
-def _load(db: sqlite3.Connection, path: str) -> _Source | None:
-    row = db.execute(
-        "SELECT id, device, inode, head_bytes, head_sha256, offset, size, mtime_ns, messages,"
-        " elsewhere, state FROM source WHERE path_key = ?",
-        (digest(path),),
-    ).fetchone()
-    if row is None:
-        return None
-    id_, *place, size, mtime_ns, messages, elsewhere, state = row
-    return _Source(id_, Place(*place), size, mtime_ns, messages, bool(elsewhere), json.loads(state))

@@ -18,9 +18,7 @@ from memory.sessions.importers.importer import Found, Ground, Importer
 from memory.sessions.importing import (
     Imported,
     Importing,
-    count_unread,
     import_source,
-    needs_reading,
     read_tail_events,
 )
 from memory.sessions.keeping import Summary, set_summary
@@ -29,6 +27,7 @@ from memory.sessions.preparing import Preparer, Switches
 from memory.sessions.reading import read_events
 from memory.sessions.records import Record
 from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, Subject, build_snapshot
+from memory.sessions.sources import count_unread, needs_reading
 from memory.sessions.writing import Writer
 
 NO_DEADLINE = float("inf")
