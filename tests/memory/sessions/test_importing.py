@@ -15,8 +15,8 @@ from memory.sessions import importing, keeping, tail
 from memory.sessions.errors import SessionsError
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Found
-from memory.sessions.importing import needs_reading
 from memory.sessions.reading import read_sources
+from memory.sessions.sources import DRIFT, needs_reading
 from tests.memory.sessions.claude_records import (
     SESSION,
     Maker,
@@ -305,9 +305,9 @@ def test_a_file_of_a_mebibyte_without_a_message_is_told(tmp_path):
         assert not bring_in(store, path).problem
         with path.open("a") as file:
             file.write(path.read_text() * 1100)
-        assert bring_in(store, path).problem == importing.DRIFT
+        assert bring_in(store, path).problem == DRIFT
         with store.database.reading() as db:
-            assert read_sources(db)[0].problem == importing.DRIFT
+            assert read_sources(db)[0].problem == DRIFT
         write(path, [Maker().prompt("Do it")], "a")
         assert not bring_in(store, path).problem  # one message, and it is none
 
