@@ -175,7 +175,25 @@ def test_another_file_under_the_name_is_read_from_its_beginning(change, tmp_path
         assert problems_of(store) == []
 
 
-@pytest.mark.parametrize("cut", [1, 40, -1, -2])
+@pytest.mark.parametrize("ending", [b"", b"\n", b"\r\n"])
+def test_a_whole_last_line_needs_no_end(ending, tmp_path):
+    make = Maker()
+    path = write(tmp_path / "t.jsonl", [make.prompt("Do it")])
+    with path.open("ab") as file:
+        file.write(json.dumps(make.prompt("Never do it again")).encode())
+    with open_store(tmp_path / "s.sqlite3") as store:
+        done = bring_in(store, path)
+        assert (done.messages, done.bad_lines, done.behind) == (2, 0, 0)
+        assert not needs_reading(store.database, Found(str(path), SESSION))
+        with path.open("ab") as file:
+            file.write(
+                ending + json.dumps(make.prompt("Go on")).encode() + b"\n" if ending else b""
+            )
+        assert bring_in(store, path).messages == bool(ending)
+        assert problems_of(store) == []
+
+
+@pytest.mark.parametrize("cut", [1, 40, -2, -3])
 def test_a_torn_last_line_waits_until_it_is_complete(cut, tmp_path):
     make = Maker()
     path = write(tmp_path / "t.jsonl", [make.prompt("Do it")])
