@@ -15,12 +15,7 @@ from memory.sessions.events import ParseCall
 from memory.sessions.full_text import read_full_messages
 from memory.sessions.gate import FindSecrets, Gate
 from memory.sessions.importers.importer import Found, Ground, Importer
-from memory.sessions.importing import (
-    Imported,
-    Importing,
-    import_source,
-    read_tail_events,
-)
+from memory.sessions.importing import Imported, Importing, import_source
 from memory.sessions.keeping import Summary, set_summary
 from memory.sessions.model import Message, Session
 from memory.sessions.preparing import Preparer, Switches
@@ -28,6 +23,7 @@ from memory.sessions.reading import read_events
 from memory.sessions.records import Record
 from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, Subject, build_snapshot
 from memory.sessions.sources import count_unread, needs_reading
+from memory.sessions.tail_events import read_tail_events
 from memory.sessions.writing import Writer
 
 NO_DEADLINE = float("inf")
