@@ -33,16 +33,24 @@ SELECT sequence, step, turn, role, at, content, content_bytes, is_cut, tool_name
 FROM message WHERE session_id = ?"""
 
 
-def list_sessions(
+def list_sessions(  # noqa: PLR0913 - one each
     db: sqlite3.Connection,
     *,
     agent: str = "",
     status: str = "",
     limit: int | None = 20,
     now: float | None = None,
+    owners: Sequence[str] = (),
 ) -> list[Session]:
-    """List sessions, the latest activity first; of an agent and a status where they are given."""
-    rows = _rows(db, f"{_SESSION} WHERE (? = '' OR agent = ?) ORDER BY last_at DESC", agent, agent)
+    """List sessions, the latest activity first; of an agent, a status and some owners where they
+    are given."""
+    rows = _rows(
+        db,
+        f"{_SESSION} WHERE {_of(owners)} AND (? = '' OR agent = ?) ORDER BY last_at DESC",
+        *owners,
+        agent,
+        agent,
+    )
     found = []
     for row in rows:
         session = _session(db, row, time.time() if now is None else now)
@@ -53,21 +61,27 @@ def list_sessions(
     return found
 
 
-def find_session(db: sqlite3.Connection, wanted: str, *, now: float | None = None) -> Session:
-    """Find the session with an id, with an id of its host, or the only one that begins so.
+def find_session(
+    db: sqlite3.Connection, wanted: str, *, now: float | None = None, owners: Sequence[str] = ()
+) -> Session:
+    """Find the session with an id, with an id of its host, or the only one that begins so; among
+    those of some owners where they are given.
 
     Raises:
         UnknownSessionError: there is none, or several, which the message names.
     """
     now = time.time() if now is None else now
-    exact = list(_rows(db, f"{_SESSION} WHERE id = ? OR host_id = ?", wanted, wanted))
+    wanted = wanted.encode("utf-8", "replace").decode()  # SQLite takes no lone surrogate
+    allowed = f"{_SESSION} WHERE {_of(owners)}"
+    exact = list(_rows(db, f"{allowed} AND (id = ? OR host_id = ?)", *owners, wanted, wanted))
     if len(exact) == 1:
         return _session(db, exact[0], now)
     likely = exact or list(
         _rows(
             db,
-            f"{_SESSION} WHERE (instr(id, ?) = 1 OR instr(host_id, ?) = 1) AND ? <> ''"
+            f"{allowed} AND (instr(id, ?) = 1 OR instr(host_id, ?) = 1) AND ? <> ''"
             " ORDER BY last_at DESC",
+            *owners,
             wanted,
             wanted,
             wanted,
@@ -75,7 +89,8 @@ def find_session(db: sqlite3.Connection, wanted: str, *, now: float | None = Non
     )
     if len(likely) == 1:
         return _session(db, likely[0], now)
-    named = likely or list(_rows(db, f"{_SESSION} ORDER BY last_at DESC LIMIT {CANDIDATES_NAMED}"))
+    latest = f"{allowed} ORDER BY last_at DESC LIMIT {CANDIDATES_NAMED}"
+    named = likely or list(_rows(db, latest, *owners))
     names = ", ".join(str(row["id"]) for row in named[:CANDIDATES_NAMED])
     if likely:
         raise UnknownSessionError(f"{wanted!r} may be any of {names}", "Give more of the id.")
@@ -171,6 +186,11 @@ def read_sources(db: sqlite3.Connection) -> list[SourceStatus]:
         SourceStatus(agent, path, size, read, messages, bad, bool(elsewhere), problem, seen_at)
         for agent, path, size, read, messages, bad, elsewhere, problem, seen_at in rows
     ]
+
+
+def _of(owners: Sequence[str]) -> str:
+    """Write the condition that a session is one of some owners'; none are all."""
+    return f"owner IN ({','.join('?' * len(owners))})" if owners else "1"
 
 
 def _rows(db: sqlite3.Connection, sql: str, *values: object) -> Iterator[sqlite3.Row]:
