@@ -117,9 +117,11 @@ class SessionStore:
         *,
         now: float | None = None,
         is_new: bool = True,
+        owner: str = "",
     ) -> None:
         """Write records that stand in no transcript. The first names the session, which begins with
-        it; without `is_new` only one that is there already is written to."""
+        it; without `is_new` only one that is there already is written to. It is the `owner`'s,
+        or the user's where none is named."""
         preparer = self._make_preparer()
         prepared = [preparer.prepare(record) for record in records]
         with self.database.writing() as db:
@@ -128,7 +130,7 @@ class SessionStore:
                 agent,
                 now=time.time() if now is None else now,
                 home=self._importing.home,
-                owner=self._importing.owner,
+                owner=owner or self._importing.owner,
                 may_begin=is_new,
             )
             writer.write(prepared)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.hooks.calls import Purpose
 
 if TYPE_CHECKING:
@@ -21,16 +22,6 @@ if TYPE_CHECKING:
 
     from memory.sessions.importers.importer import Found, Importer
     from memory.sessions.store import SessionStore
-
-AGENTS: Mapping[str, str] = {
-    "claude-code": "claude_code",
-    "codex": "codex",
-    "gemini-cli": "gemini",
-    "qwen-code": "qwen_code",
-    "vscode-copilot": "copilot_cli",
-    "opencode": "opencode",
-}
-"""Hosts whose transcripts are read, by the names that adapters have, with their agents' names."""
 
 RINGING_BEFORE = ("vscode-copilot",)
 """Hosts that ring before a compaction, so that at a prompt a look for the mark is enough."""
