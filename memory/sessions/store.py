@@ -106,6 +106,10 @@ class SessionStore:
                     done.append(self.import_transcript(importer, found, deadline=deadline))
         return done
 
+    def clean(self, text: str) -> str:
+        """Return a text as it may be stored and shown: it passes the gate."""
+        return self._gate.clean(text)
+
     def count_unread(self, found: Found) -> int:
         """Return how many bytes of a transcript are not read yet."""
         return count_unread(self.database, found)

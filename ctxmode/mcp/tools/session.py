@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -29,7 +30,6 @@ from ctxmode.operations.session_choice import (
 )
 from ctxmode.operations.sessions import open_sessions
 from ctxmode.render import session_texts
-from ctxmode.render.highlight import harmless
 from memory.sessions.cues import cut_bytes
 from memory.sessions.digesting import DIGEST_BYTES_MAX
 from memory.sessions.model import Session
@@ -43,7 +43,12 @@ NOTHING_YET = "Nothing happened in it yet."
 
 def _read_text(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
     """Return a summary as text; some clients send the object itself."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
+    if not isinstance(value, dict):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:  # nested too deeply, so it is no summary
+        return value
 
 
 class SessionArguments(Arguments):
@@ -79,40 +84,43 @@ def _answer(
         raise UsageError("no session is kept yet", NONE_KEPT)
     with open_sessions(library.config) as store:
         if is_queue:
-            waiting = answers.list_waiting(store, owners)
+            waiting = _clean(store, answers.list_waiting(store, owners))
             return _reply(session_texts.queue_text(waiting), waiting[: session_texts.SHOWN_MAX])
-        chosen = choose_sessions(store, wanted, agent, owners)
+        chosen = _clean(store, choose_sessions(store, wanted, agent, owners))
         if len(chosen) > 1:
             return _reply(session_texts.choice_text(chosen, given.about), chosen)
         (session,) = chosen
         if given.text is not None:
-            return _keep(store, session, given.text)
+            store.save_summary(session.id, answers.parse_summary(given.text))
+            return _reply(f"{session.id} is summarised and archived.", chosen)
         return _reply(_read(store, session, given.about), chosen)
+
+
+def _clean(store: SessionStore, sessions: Sequence[Session]) -> list[Session]:
+    """Pass titles through the gate again: what is shown has no secret and no control character,
+    also where an older program stored it."""
+    return [replace(one, title=store.clean(one.title)) for one in sessions]
 
 
 def _read(store: SessionStore, session: Session, about: str) -> str:
     unread = count_unread(store, session)
-    note = session_texts.behind_text(unread) if unread else ""
+    end = session_texts.behind_text(unread) if unread else ""
     if about == "snapshot":
-        room = SNAPSHOT_BYTES_MAX - (len(note.encode()) + 1 if note else 0)
+        room = _measure_room(SNAPSHOT_BYTES_MAX, end)
         text = store.build_snapshot(session.id, bytes_max=room) or NOTHING_YET
-        return _join(text, note)
-    if about == "resume":
-        room = RESUME_BYTES - (len(note.encode()) + 1 if note else 0)
-        return _join(answers.read_resume(store, session, bytes_max=room)[1], note)
-    end = _join(session_texts.keep_text(session), note)
-    room = DIGEST_BYTES_MAX - len(end.encode()) - 1
-    return _join(cut_bytes(answers.read_digest(store, session), room), end)
-
-
-def _join(text: str, end: str) -> str:
-    text = harmless(text).removesuffix("\n")
+    elif about == "resume":
+        room = _measure_room(RESUME_BYTES, end)
+        text = answers.read_resume(store, session, bytes_max=room)[1]
+    else:
+        end = "\n".join(filter(None, (session_texts.keep_text(session), end)))
+        room = _measure_room(DIGEST_BYTES_MAX, end)
+        text = answers.read_digest(store, session)
+    text = cut_bytes(store.clean(text).removesuffix("\n"), room)
     return f"{text}\n{end}" if end else text
 
 
-def _keep(store: SessionStore, session: Session, text: str) -> Reply:
-    store.save_summary(session.id, answers.parse_summary(text))
-    return _reply(f"{session.id} is summarised and archived.", (session,))
+def _measure_room(bytes_max: int, end: str) -> int:
+    return bytes_max - (len(end.encode()) + 1 if end else 0)
 
 
 def _reply(text: str, sessions: Sequence[Session]) -> Reply:
