@@ -25,7 +25,7 @@ from memory.sessions.preparing import Prepared, Preparer, digest
 from memory.sessions.reading import read_events
 from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
 from memory.sessions.schema import create_tables
-from memory.sessions.sources import Source, load_source, note_drift
+from memory.sessions.sources import UNDECIDED, Source, load_source, note_drift
 from memory.sessions.tail import (
     HeldError,
     Line,
@@ -35,6 +35,7 @@ from memory.sessions.tail import (
     open_transcript,
     read_lines,
 )
+from memory.sessions.whereabouts import find_folder, name_session
 from memory.sessions.writing import Writer
 
 BATCH_BYTES = 8 << 20
@@ -145,9 +146,10 @@ class _Reading:
         self._status = os.fstat(file.fileno())
         with importing.database.reading() as db:
             known = load_source(db, found.path)
-        self._known = known or Source(0, Place(), 0, 0, 0, False, {})
+        self._known = known or Source(0, Place(), 0, 0, 0, 0, {})
         self._summary = ""
         self._elsewhere = False
+        self._folder = ""
         self._judged: set[str] = set()
         self._bad: list[tuple[Line, str]] = []
 
@@ -158,6 +160,11 @@ class _Reading:
         state = {} if is_new else self._known.state
         if self._known.elsewhere and not is_new:
             return Imported(elsewhere=True)
+        if is_new:
+            folder = find_folder(self._importing.database, self._importer, self._found, self._file)
+            if folder is None and self._importing.belongs is not None:
+                return self._put_off(place)
+            self._folder = folder or ""
         if self._importer.read_file is not None:
             return self._read_whole(place, state)
         total = Imported()
@@ -183,7 +190,7 @@ class _Reading:
         self._bad = []
         prepared: list[Prepared] = []
         if offset == 0 and self._found.session_id:
-            prepared += self._prepare([SessionRecord(self._found.session_id)])
+            prepared += self._prepare([name_session(self._found, self._folder)])
         limit = min(offset + BATCH_BYTES, self._status.st_size)
         ends_at = time.monotonic() + BATCH_S
         for line in read_lines(self._file, offset, limit):
@@ -219,6 +226,12 @@ class _Reading:
             if isinstance(record, CompactionRecord) and record.summary:
                 self._summary = record.summary
             yield self._preparer.prepare(record)
+
+    def _put_off(self, place: Place) -> Imported:
+        """Note that it cannot be known yet whose the transcript is."""
+        with self._importing.database.writing() as db:
+            self._save(db, place._replace(offset=0), {}, time.time(), elsewhere=UNDECIDED)
+        return Imported(elsewhere=True)
 
     def _is_foreign(self, record: SessionRecord) -> bool:
         """Tell whether a session is of another project: by the folder that it began in."""
@@ -333,7 +346,15 @@ class _Reading:
             return [self._clean_state(item) for item in value]
         return value
 
-    def _save(self, db: sqlite3.Connection, place: Place, state: State, now: float) -> int:
+    def _save(
+        self,
+        db: sqlite3.Connection,
+        place: Place,
+        state: State,
+        now: float,
+        *,
+        elsewhere: int | None = None,
+    ) -> int:
         """Note how far the source is read; return the number of its row."""
         row = db.execute(
             "INSERT INTO source (path_key, agent, path, device, inode, head_bytes, head_sha256,"
@@ -356,7 +377,7 @@ class _Reading:
                 self._status.st_size,
                 self._status.st_mtime_ns,
                 place.offset,
-                self._elsewhere,
+                self._elsewhere if elsewhere is None else elsewhere,
                 json.dumps(self._clean_state(state)),
                 now,
             ),

@@ -15,6 +15,10 @@ from memory.sessions.tail import Place
 DRIFT_BYTES = 1 << 20
 """Of a file of which so much was read and no message found, the form is another than is known."""
 
+ELSEWHERE, UNDECIDED = 1, 2
+"""What a row says of a transcript of another project, and of one whose project cannot be known: it
+is judged again when there is more in it."""
+
 DRIFT = "no message was found in it: this version of the host may write another form"
 
 
@@ -26,7 +30,7 @@ class Source(NamedTuple):
     size: int
     mtime_ns: int
     messages: int
-    elsewhere: bool
+    elsewhere: int
     state: State
 
 
@@ -39,7 +43,7 @@ def load_source(db: sqlite3.Connection, path: str) -> Source | None:
     if row is None:
         return None
     id_, *place, size, mtime_ns, messages, elsewhere, state = row
-    return Source(id_, Place(*place), size, mtime_ns, messages, bool(elsewhere), json.loads(state))
+    return Source(id_, Place(*place), size, mtime_ns, messages, elsewhere, json.loads(state))
 
 
 def needs_reading(database: Database, found: Found) -> bool:
@@ -55,9 +59,9 @@ def needs_reading(database: Database, found: Found) -> bool:
     place = source.place
     if (place.device, place.inode) != (status.st_dev, status.st_ino):
         return True
-    if source.elsewhere and status.st_size >= source.size:
+    if source.elsewhere == ELSEWHERE and status.st_size >= source.size:
         return False
-    if place.offset < source.size:
+    if place.offset < source.size and not source.elsewhere:
         return True  # a deadline came before its end, or its last line is not complete
     return (source.size, source.mtime_ns) != (status.st_size, status.st_mtime_ns)
 

@@ -119,9 +119,11 @@ class SessionStore:
         *,
         now: float | None = None,
         is_new: bool = True,
+        is_told_by_hooks: bool = False,
     ) -> None:
         """Write records that stand in no transcript. The first names the session, which begins with
-        it; without `is_new` only one that is there already is written to."""
+        it; without `is_new` only one that is there already is written to. Of what hooks tell the
+        transcript is not read again, nor is theirs written where the transcript was first."""
         preparer = self._make_preparer()
         prepared = [preparer.prepare(record) for record in records]
         with self.database.writing() as db:
@@ -132,6 +134,7 @@ class SessionStore:
                 home=self._importing.home,
                 owner=self._importing.owner,
                 may_begin=is_new,
+                is_told_by_hooks=is_told_by_hooks,
             )
             writer.write(prepared)
             writer.finish()

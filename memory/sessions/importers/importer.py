@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from memory.sessions.records import Record
 
@@ -18,19 +18,23 @@ count as a bad line."""
 
 
 class Ground(NamedTuple):
-    """Where transcripts are looked for. `project` is a real path; empty: those of all projects."""
+    """Where transcripts are looked for. `project` is a real path; empty: those of all projects.
+    `root` is the folder in which a person has them, in place of the host's own."""
 
     home: str
     environ: Mapping[str, str]
     project: str = ""
+    root: str = ""
 
 
 class Found(NamedTuple):
-    """One transcript. `session_id` and `folder` are what its place says; empty: its records do."""
+    """One transcript. `session_id` and `folder` are what its place says; empty: its records do.
+    `parent_id` is the session that a subagent's is of."""
 
     path: str
     session_id: str = ""
     folder: str = ""
+    parent_id: str = ""
 
 
 class Importer(NamedTuple):
@@ -42,6 +46,8 @@ class Importer(NamedTuple):
     state of the last reading, in which it may keep how far it came.
     `roots` are the folders that `find` looks in, to be watched. Where `keys_are_global`, a key or a
     response that another session has is a copy of it, as a fork's beginning is.
+    `find_folder` is for hosts whose records have no working directory: it says in which one a
+    session worked, empty where that cannot be known; then nothing of it is read.
     """
 
     agent: str
@@ -51,3 +57,4 @@ class Importer(NamedTuple):
     parse_line: ParseLine | None = None
     read_file: Callable[[str, State], Iterator[Record]] | None = None
     keys_are_global: bool = False
+    find_folder: Callable[[Found, BinaryIO], str] | None = None
