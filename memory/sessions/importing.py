@@ -35,7 +35,7 @@ from memory.sessions.tail import (
     open_transcript,
     read_lines,
 )
-from memory.sessions.whereabouts import find_folder, name_session
+from memory.sessions.whereabouts import EXPECTED_ERRORS, find_folder, name_session
 from memory.sessions.writing import Writer
 
 BATCH_BYTES = 8 << 20
@@ -43,7 +43,6 @@ BATCH_S = 0.25
 TAIL_HEAD_BYTES = 65_536
 EXCERPT_BYTES = 120
 _ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})")
-EXPECTED_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 
 
 class Importing(NamedTuple):

@@ -6,6 +6,7 @@ longer than the hook may; it outlives the hook, and a timer ends it. Whatever fa
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import sys
@@ -19,8 +20,12 @@ if TYPE_CHECKING:
     from ctxmode.hosts.hooks.bells import Bell
     from memory.sessions.store import SessionStore
 
-CHILD_S = 10.0
-"""How long a child may take: other children may write at the same time."""
+CHILD_S = 20.0
+"""How long a child may take, with the time in which it waits for those before it."""
+
+RECORDED = ("prompt", "act", "compact", "turn", "end")
+"""Events with something to record. A beginning is registered without the record of sessions, too:
+it leaves nothing."""
 
 IMPORT_S = 5.0
 STORE_WAIT_S = 5.0
@@ -29,7 +34,7 @@ DESCRIPTORS_MAX = 256
 
 def capture(bell: Bell, event_name: str) -> None:
     """Record what an event tells in a child, and do not wait for it."""
-    if not bell.session:
+    if not bell.session or bell.purpose not in RECORDED:
         return
     now = time.time()
     with suppress(OSError):  # no more processes
@@ -38,6 +43,7 @@ def capture(bell: Bell, event_name: str) -> None:
         if os.fork() == 0:
             try:
                 _leave_host()
+                _wait_turn(bell.data_dir)
                 record(bell, event_name, now)
             finally:
                 os._exit(0)
@@ -52,6 +58,13 @@ def _leave_host() -> None:
     os.setsid()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # nothing catches it
     signal.setitimer(signal.ITIMER_REAL, CHILD_S)
+
+
+def _wait_turn(data_dir: str) -> None:
+    """Wait until the children before are done, so that events stand in their order. The folder of
+    all that is kept is what is locked; where it cannot be, the order is as it comes."""
+    with suppress(OSError):
+        fcntl.flock(os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY), fcntl.LOCK_EX)
 
 
 def record(bell: Bell, event_name: str, now: float) -> None:
@@ -84,12 +97,12 @@ def _record(bell: Bell, event_name: str, now: float) -> None:
         keep_messages=recording.messages,
         wait_s=STORE_WAIT_S,
     ) as store:
-        is_turn = bell.purpose in ("turn", "end")
-        if found and (is_turn or not _is_known(store, f"{agent}:{bell.session}")):
-            # A session that began before the hooks were registered is in its transcript.
+        # At a prompt, what a transcript has is of before the hooks were registered.
+        is_late = bell.purpose == "prompt" and not _is_known(store, f"{agent}:{bell.session}")
+        if found and (is_late or bell.purpose in ("turn", "end")):
             deadline = time.monotonic() + IMPORT_S
             store.import_transcript(importer, found, deadline=deadline)
-        if len(records) > 1 or bell.purpose == "open":
+        if len(records) > 1:
             store.record(agent, records, is_told_by_hooks=True)
 
 

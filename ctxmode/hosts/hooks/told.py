@@ -25,7 +25,6 @@ def list_records(
         session,
         agent_version=first_text(event, "cursor_version"),
         working_directory=folder,
-        started_at=now if event_name == "sessionStart" else None,
     )
     return [begin, *_READERS.get(event_name, _nothing)(event, now)]
 

@@ -35,8 +35,9 @@ NAMES: Mapping[CallKind, frozenset[str]] = {
         """edit write multiedit notebookedit write_file replace create create_file editfiles
         replace_string_in_file multi_replace_string_in_file insert_edit_into_file apply_patch
         edit_file create_directory delete_file patch search_replace fs_write delete
-        edit_notebook_file editnotebook strreplace notebook_edit applypatch editor write_to_file replace_in_file
-        str-replace-editor str_replace_editor str_replace save-file remove-files"""
+        edit_notebook_file editnotebook notebook_edit applypatch editor write_to_file
+        replace_in_file strreplace str-replace-editor str_replace_editor str_replace save-file
+        remove-files"""
     ),
     "fetch": _words(
         """webfetch web_fetch fetch fetch_webpage read_url_content fetchurl web-fetch
