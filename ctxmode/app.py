@@ -44,6 +44,7 @@ QUOTA_OF_ALL_EVERY_S = 10.0
 
 SESSIONS_EVERY_S = 5.0
 SESSIONS_EVERY_S_MIN = 0.1
+SESSIONS_FIRST_S = 2.0  # not beside the first calls
 """How often a server looks for what is new in agents' sessions: the interval that ctx0 names."""
 
 DRAIN_S_MAX = 0.5
@@ -291,10 +292,11 @@ async def _track_sessions(config: Config, keep: Keep, calls: SessionCalls) -> No
     news = News()
     try:
         roots: tuple[str, ...] = ()
+        await trio.sleep(SESSIONS_FIRST_S)
         while True:
+            roots = await _track_step(config, keep, calls)
             poll_s = await _read_poll_s(config)
             await trio.to_thread.run_sync(news.wait, roots, poll_s, abandon_on_cancel=True)
-            roots = await _track_step(config, keep, calls)
     except Exception as error:
         sys.stderr.write(_report(error))
     finally:
