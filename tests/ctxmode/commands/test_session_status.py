@@ -105,7 +105,7 @@ def test_config_show_lists_what_is_chosen_and_warns_of_a_projects_folder(place, 
     configure(place, "[transcripts.sources.gemini]\npath = '/etc'\n", for_project=True)
     assert cli.main(["config", "show", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert [(one["agent"], one["enabled"]) for one in shown["sources"]][0] == ("codex", False)
+    assert (shown["sources"][0]["agent"], shown["sources"][0]["enabled"]) == ("codex", False)
     assert any("transcripts.sources.gemini" in one for one in shown["warnings"])
     assert cli.main(["config", "show"]) == 0
     assert "transcripts.sources.codex.enabled" in capsys.readouterr().out
