@@ -45,7 +45,8 @@ def write_session(project, number, home):
     """Write a transcript of Claude Code in a project."""
     session = ID.format(number)
     row = {"type": "user", "uuid": f"u{number}", "sessionId": session, "cwd": str(project),
-           "timestamp": "2026-11-20T00:00:00Z", "message": {"content": f"Task {number}"}}  # fmt: skip
+           "timestamp": "2026-11-20T00:00:00Z",
+           "message": {"content": f"Task {number}"}}  # fmt: skip
     folder = home / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(project))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{session}.jsonl").write_text(json.dumps(row) + "\n")
