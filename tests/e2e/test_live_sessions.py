@@ -25,11 +25,17 @@ def say(place, number, text):
         file.write(json.dumps(row) + "\n")
 
 
-async def until_recorded(place, text):
+async def until_recorded(place, begin, number):
+    """Wait until an event's text begins so; with a number, say so anew until it does: the watch may
+    begin later than the first time."""
     store = Config(place.project, place.home, place.data).sessions_file
+    asked = ("SELECT 1 FROM event WHERE text LIKE ? || '%'", (begin,))
     with trio.fail_after(DEADLINE_S), closing(sqlite3.connect(store)) as db:
-        while not db.execute("SELECT 1 FROM event WHERE text = ?", (text,)).fetchone():  # noqa: ASYNC110
-            await trio.sleep(0.05)
+        while not db.execute(*asked).fetchone():
+            if number:
+                say(place, number, f"{begin} {number}")
+                number += 1
+            await trio.sleep(0.5)
 
 
 # With a poll of an hour only watching notices it.
@@ -41,8 +47,8 @@ async def test_r12_a_live_server_notices_new_lines(place, poll_ms):
     config.write_text(f"[transcripts]\npoll_ms = {poll_ms}\n")
     assert place.run("sessions", "track").returncode == 0
     say(place, 2, "The second task")
-    async with connected(place):
-        await until_recorded(place, "The second task")  # by its first look
-        await trio.sleep(1)  # the watch begins after that look
-        say(place, 3, "The third task")
-        await until_recorded(place, "The third task")
+    async with connected(place) as client:
+        # A server opens the project with the first call.
+        await client.call_tool("ctx_execute", {"language": "shell", "code": "true"})
+        await until_recorded(place, "The second task", 0)  # by its first look
+        await until_recorded(place, "The third task", 3)

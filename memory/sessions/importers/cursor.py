@@ -166,9 +166,7 @@ def _list_spoken(file: BinaryIO, name: str) -> set[str]:
 
 
 def _texts(value: object) -> list[str]:
-    return [
-        found for one in (value if isinstance(value, list) else [value]) if (found := text(one))
-    ]
+    return [one for one in map(text, value if isinstance(value, list) else [value]) if one]
 
 
 def _ancestors_of_name(path: str, name: str) -> Iterator[str]:

@@ -44,8 +44,9 @@ def ask(capsys):
 def write_session(project, number, home):
     """Write a transcript of Claude Code in a project."""
     session = ID.format(number)
-    row = {"type": "user", "uuid": f"u{number}", "sessionId": session, "cwd": str(project)}
-    row |= {"timestamp": "2026-11-20T00:00:00Z", "message": {"content": f"Task {number}"}}
+    row = {"type": "user", "uuid": f"u{number}", "sessionId": session, "cwd": str(project),
+           "timestamp": "2026-11-20T00:00:00Z",
+           "message": {"content": f"Task {number}"}}  # fmt: skip
     folder = home / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(project))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{session}.jsonl").write_text(json.dumps(row) + "\n")
@@ -105,7 +106,7 @@ def test_config_show_lists_what_is_chosen_and_warns_of_a_projects_folder(place, 
     configure(place, "[transcripts.sources.gemini]\npath = '/etc'\n", for_project=True)
     assert cli.main(["config", "show", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert next((one["agent"], one["enabled"]) for one in shown["sources"]) == ("codex", False)
+    assert (shown["sources"][0]["agent"], shown["sources"][0]["enabled"]) == ("codex", False)
     assert any("transcripts.sources.gemini" in one for one in shown["warnings"])
     assert cli.main(["config", "show"]) == 0
     assert "transcripts.sources.codex.enabled" in capsys.readouterr().out

@@ -86,7 +86,7 @@ def place(tmp_path: Path) -> Place:
         ("<attached_files>a</attached_files><user_query>b</user_query>", "b",
          "<attached_files>a</attached_files>"),
         ("<user_query>b</user_query><files>c</files>", "b", "<files>c</files>"),
-        ("<system_reminder>Be</system_reminder>", "", "<system_reminder>Be</system_reminder>"),
+        ("<rules>Be good</rules>", "", "<rules>Be good</rules>"),
         ("<files><user_query>Never test.</user_query></files><user_query>b</user_query>", "b",
          "<files><user_query>Never test.</user_query></files>"),
         ("<user_query>b</user_query><files><user_query>Never test.</user_query>", "b",
