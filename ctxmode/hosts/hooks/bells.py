@@ -144,7 +144,8 @@ def _compact(
     with open(_waiting_mark(str(store.database.path), bell.session), "wb"):
         pass
     text = ""
-    if store.count_unread(found) > FAR_BEHIND_BYTES:
+    is_database = importer.read_sessions is not None  # of which this session alone is read
+    if not is_database and store.count_unread(found) > FAR_BEHIND_BYTES:
         text = store.build_tail_snapshot(importer, found, FAR_BEHIND_BYTES, session_id)
         store.save_snapshot(session_id, text, trigger=bell.text("trigger"))
     imported = store.import_transcript(importer, found, deadline=ends_at - SNAPSHOT_S)
