@@ -291,5 +291,6 @@ def test_a_database_is_read_of_the_session_that_rings_alone(place, tmp_path):
     assert text.startswith(HEAD)
     assert RULE in text
     assert "make one" in text
+    assert "Git:" not in text  # this host records no branch
     assert place.ring("prompt", **rung) == ""
     host.db.close()
