@@ -25,6 +25,7 @@ from ctxmode import exit_codes
 from ctxmode.config.files import PROJECT_FILE, USER_FILE
 from ctxmode.config.guarded_names import load_names
 from ctxmode.config.locations import Config, load_config
+from ctxmode.config.prices import load_prices
 from ctxmode.config.profiles import load_profiles
 from ctxmode.config.schema import build_schema
 from ctxmode.config.settings import SETTINGS, load_settings
@@ -64,6 +65,7 @@ def describe_config(config: Config) -> dict[str, Any]:
     configured = load_settings(config.project, config.config_home)
     profiles = load_profiles(config.project, config.config_home)
     moved = load_names(config.project, config.config_home)
+    prices = load_prices(config.project, config.config_home)
     return {
         "project": str(config.project),
         "storage": str(config.data_dir),
@@ -81,7 +83,7 @@ def describe_config(config: Config) -> dict[str, Any]:
             for setting in SETTINGS
         ],
         "profiles": list(profiles.by_name),
-        "warnings": [*configured.warnings, *profiles.warnings, *moved.warnings],
+        "warnings": [*configured.warnings, *profiles.warnings, *moved.warnings, *prices.warnings],
     }
 
 

@@ -151,6 +151,7 @@ SETTINGS: tuple[Setting, ...] = (
 )
 BY_KEY = {setting.key: setting for setting in SETTINGS}
 OF_OTHERS = ("profiles", "names")  # tables that others read
+KEYS_OF_OTHERS = (("transcripts", "prices"),)
 TABLES = (*OF_OTHERS, *dict.fromkeys(setting.path[0] for setting in SETTINGS))
 
 
@@ -258,6 +259,8 @@ def _read_values(file: ConfigFile) -> list[tuple[Setting, Value]]:
             raise file.error((table,), f"{table} is a table", f"Write [{table}].")
         names = [s.path[1] for s in SETTINGS if s.path[0] == table]
         for name, value in content.items():
+            if (table, name) in KEYS_OF_OTHERS:
+                continue
             if name not in names:
                 raise file.unknown((table, name), names)
             setting = BY_KEY[f"{table}.{name}"]
