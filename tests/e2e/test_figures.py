@@ -1,4 +1,4 @@
-"""Figures at a terminal and for agents: the same, of one project for agents, of all for a person."""
+"""Figures are the same at a terminal and for agents; of all projects they are for people alone."""
 
 import json
 from dataclasses import replace
