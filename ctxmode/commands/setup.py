@@ -24,7 +24,7 @@ from pathlib import Path
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
-from ctxmode.hosts.hooks.bells import AGENTS
+from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.setup.codex_review import describe_review
 from ctxmode.hosts.setup.export import plan_export
 from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS, Host, Scope

@@ -18,6 +18,7 @@ conversation stays searchable.
 | several commands answer one question | `ctx_batch_execute` with `queries` |
 | documents or code will be asked about more than once | `ctx_index`, then `ctx_search` |
 | something was printed or indexed before | `ctx_search` with its `output_id` or source |
+| the conversation was compacted, or an earlier session goes on | `ctx_session` |
 
 Your own shell is right for short commands that change the machine: `git commit`, `mkdir`, \
 installing; in the sandbox of `ctx_execute` the project is a copy and the network is off. Your own \

@@ -59,6 +59,9 @@ that prints only the answer. Use it before reading anything long into the conver
 Do not read what a program can read for you. Write one that counts, filters, joins or parses, and \
 print the answer. What it printed besides stays searchable: `ctx_search` with its `output_id`.
 
+After a compaction, or to go on with earlier work, `ctx_session` gives back the goal, the user's \
+rules, files and commands, where the host has not done so.
+
 Read a file yourself if you are about to edit it. Use your own shell for short commands that \
 change the machine.
 """

@@ -51,10 +51,16 @@ class NoArguments(Arguments):
 
 def input_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Build the JSON Schema of a tool's arguments, without titles and null alternatives: they cost
-    tokens and say nothing. One widely used host drops a tool whose schema has
+    tokens and say nothing, as least values do. One widely used host drops a tool whose schema has
     `additionalProperties`."""
     schema: dict[str, Any] = _slim(model.model_json_schema())
     return schema
+
+
+_DROPPED = frozenset((
+    "title", "additionalProperties", "$defs",
+    "maxLength", "minLength", "maxItems", "minItems", "minimum", "exclusiveMinimum",
+))  # fmt: skip
 
 
 def _slim(node: Any, definitions: dict[str, Any] | None = None) -> Any:  # noqa: ANN401 - JSON
@@ -68,10 +74,9 @@ def _slim(node: Any, definitions: dict[str, Any] | None = None) -> Any:  # noqa:
     if "anyOf" in node:
         only = next(option for option in node["anyOf"] if option.get("type") != "null")
         node = {**{k: v for k, v in node.items() if k != "anyOf"}, **only}
-    dropped = {"title", "additionalProperties", "$defs", "maxLength", "minLength", "maxItems"}
     slim = {}
     for key, value in node.items():
-        if key in dropped or (key == "default" and value in (None, [], False)):
+        if key in _DROPPED or (key == "default" and value in (None, [], False)):
             continue
         if key == "properties":
             slim[key] = {name: _slim(schema, known) for name, schema in value.items()}

@@ -48,13 +48,23 @@ class Client:
         only."""
         return self._conversation.owner
 
+    @property
+    def holder(self) -> str:
+        """Name whose token let the client in; empty over stdio. All conversations of one holder see
+        the same sessions."""
+        return self._conversation.holder
+
+    @property
+    def name(self) -> str:
+        """The name that the client calls itself by."""
+        return self._conversation.envelope.client
+
     async def note_call(self, tool: str, params: Mapping[str, Any], error: str) -> None:
         """Note a call for the record of sessions, where its project is open; `error` is the answer
         of one that failed."""
         with suppress(ContextModeError):
             app = await self.app()
-            name = self._conversation.envelope.client
-            app.calls.add(name, self.owner, tool, params, error)
+            app.calls.add(self.name, self.owner, tool, params, error, self.holder)
 
     async def app(self) -> App:
         """Open the project that this call is about; a ContextModeError says why it cannot be

@@ -25,6 +25,10 @@ class Conversation(Protocol):
         """The client among those of one server; empty over stdio, which has one only."""
 
     @property
+    def holder(self) -> str:
+        """The name of the token that let the client in; empty over stdio, which has none."""
+
+    @property
     def project(self) -> Path | None:
         """The folder that the request's address names; None where it names none."""
 

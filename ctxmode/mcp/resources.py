@@ -1,10 +1,13 @@
-"""What was kept, as resources that a client can list and read: outputs by their id, sources.
+"""What was kept, as resources that a client can list and read: outputs by their id, sources,
+sessions.
 
     context-mode://output/out-3fa9c1d2     both streams of one run
     context-mode://source/17               one version of one source
     context-mode://source/17?start=0&end=65536
+    context-mode://session/claude_code:9e2434f3?start=40&end=80
 
-Without a range the beginning is read, up to READ_BYTES_MAX; a last line says what is missing.
+A range is in bytes, of a session in messages. Without one the beginning is read, up to
+READ_BYTES_MAX; a last line says what is missing.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import trio
 
@@ -36,15 +39,23 @@ READ_BYTES_MAX = 256 * 1024
 TEMPLATES = (
     ("output", "{output_id}", "Both streams of a kept output, by its output_id"),
     ("source", "{id}{?start,end}", "A source of the knowledge base, or some of its bytes"),
+    ("session", "{id}{?start,end}", "The messages of an agent's session, or some of them"),
 )
+KINDS = tuple(kind for kind, _, _ in TEMPLATES)
 MEDIA_TYPES = {"markdown": "text/markdown", "json": "application/json", "csv": "text/csv"}
 
 
 async def list_resources(client: Client) -> dict[str, Any]:
-    """List the latest sources."""
+    """List the latest sources and sessions."""
     library = await _open_library(client)
     sources = await trio.to_thread.run_sync(library.sources)
-    return {"resources": [_describe(one) for one in sources[:LISTED_MAX]]}
+    described = [_describe(one) for one in sources[:LISTED_MAX]]
+    from ctxmode.mcp import session_resources  # noqa: PLC0415 - not for every first call of a tool
+
+    sessions = await trio.to_thread.run_sync(
+        session_resources.list_sessions, library.config, client.holder
+    )
+    return {"resources": [*described, *sessions]}
 
 
 def list_templates() -> dict[str, Any]:
@@ -65,7 +76,9 @@ async def read_resource(client: Client, uri: str, revision: str) -> dict[str, An
     """
     library = await _open_library(client)
     try:
-        content = await trio.to_thread.run_sync(partial(content_of, library, uri))
+        content = await trio.to_thread.run_sync(
+            partial(content_of, library, uri, holder=client.holder)
+        )
     except ContextModeError as error:
         code = INVALID_PARAMS if revision in STATELESS_REVISIONS else RESOURCE_NOT_FOUND
         raise ProtocolError(code, str(error), {"uri": uri}) from error
@@ -79,16 +92,24 @@ async def _open_library(client: Client) -> Library:
         raise ProtocolError(INTERNAL_ERROR, str(error)) from error
 
 
-def content_of(library: Library, uri: str) -> dict[str, str]:
-    """Read what a URI of ours stands for; a UsageError says that it is none, or that nothing of it
-    is kept."""
-    parts = urlsplit(uri)
+def content_of(library: Library, uri: str, *, holder: str = "") -> dict[str, str]:
+    """Read what a URI of ours stands for, as far as the holder of a token may see it; a
+    ContextModeError says that it is none, or that nothing of it is kept."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError as error:
+        raise UsageError(f"{uri!r} is no resource here: {error}") from error
     name, kind = parts.path.strip("/"), parts.netloc
-    if parts.scheme != SCHEME or kind not in ("output", "source") or not name:
-        raise UsageError(
-            f"{uri!r} is no resource here", f"Read {SCHEME}://output/ID or {SCHEME}://source/ID."
-        )
-    if kind == "output":
+    if parts.scheme != SCHEME or kind not in KINDS or not name:
+        known = ", ".join(f"{SCHEME}://{one}/ID" for one in KINDS)
+        raise UsageError(f"{uri!r} is no resource here", f"Read one of {known}.")
+    if kind == "session":
+        from ctxmode.mcp import session_resources  # noqa: PLC0415
+
+        given = _read_range(parts.query, None, "messages")
+        text = session_resources.read(library.config, unquote(name), given, holder)
+        media_type = "text/plain"
+    elif kind == "output":
         streams = _find_streams(library, name)
         text, media_type = _join(library, streams), "text/plain"
     else:
@@ -117,7 +138,8 @@ def _join(library: Library, streams: Sequence[kb.Source]) -> str:
 
 
 def _read_part(library: Library, source: kb.Source, query: str) -> str:
-    start, end = _read_range(query, source.bytes_total)
+    start, last = _read_range(query, source.bytes_total, "bytes")
+    end = source.bytes_total if last is None else last
     data = library.store.text(source.id, start, min(end, start + READ_BYTES_MAX))
     left = min(end, source.bytes_total) - start - READ_BYTES_MAX
     text = data.decode("utf-8", "replace")
@@ -128,14 +150,15 @@ def _read_part(library: Library, source: kb.Source, query: str) -> str:
     return text
 
 
-def _read_range(query: str, total: int) -> tuple[int, int]:
+def _read_range(query: str, total: int | None, unit: str) -> tuple[int, int | None]:
     given = {name: values[-1] for name, values in parse_qs(query).items()}
     try:
-        start, end = int(given.pop("start", 0)), int(given.pop("end", total))
+        start = int(given.pop("start", 0))
+        end = int(given.pop("end")) if "end" in given else total
     except ValueError as error:
-        raise UsageError(f"{query!r} is no range", "Give start and end in bytes.") from error
-    if given or not 0 <= start <= end:
-        raise UsageError(f"{query!r} is no range", "Give start and end in bytes.")
+        raise UsageError(f"{query!r} is no range", f"Give start and end in {unit}.") from error
+    if given or start < 0 or (end is not None and end < start):
+        raise UsageError(f"{query!r} is no range", f"Give start and end in {unit}.")
     return start, end
 
 

@@ -259,6 +259,7 @@ class _Exchange:
     """One request's `Conversation`."""
 
     owner = ""
+    holder = ""
     project: Path | None = None
 
     def __init__(self, connection: Connection, request: Request, envelope: Envelope) -> None:

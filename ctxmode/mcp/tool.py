@@ -65,13 +65,18 @@ class Tool:
 
 
 def describe(tool: Tool) -> dict[str, Any]:
-    """Return a tool as `tools/list` shows it."""
+    """Return a tool as `tools/list` shows it: of the hints those that differ from what the protocol
+    takes for granted, since every conversation pays for each."""
     return {
         "name": tool.name,
         "description": tool.description,
         "inputSchema": arguments.input_schema(tool.arguments),
         "outputSchema": dict(tool.output_schema),
-        "annotations": dict(tool.annotations),
+        "annotations": {
+            name: is_so
+            for name, is_so in tool.annotations.items()
+            if DEFAULT_HINTS.get(name) is not is_so
+        },
     }
 
 
@@ -88,6 +93,14 @@ def run_deadline(given: Any) -> float:  # noqa: ANN401 - any arguments with a ti
 def _hint(*, reads: bool = False, destroys: bool = False, opens: bool = False) -> dict[str, bool]:
     return {"readOnlyHint": reads, "destructiveHint": destroys, "openWorldHint": opens}
 
+
+DEFAULT_HINTS = {
+    "readOnlyHint": False,
+    "destructiveHint": True,
+    "idempotentHint": False,
+    "openWorldHint": True,
+}
+"""What the protocol takes for granted where a tool says nothing."""
 
 RUNS_CODE = _hint(destroys=True)
 ADDS = _hint()

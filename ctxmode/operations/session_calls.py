@@ -5,12 +5,13 @@ Calls wait in memory, and are written behind the answers.
 
 from __future__ import annotations
 
-import re
 import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from ctxmode.hosts.agents import find_host, name_agent
 
 # A server that records no call loads nothing of sessions.
 if TYPE_CHECKING:
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 WAITING_MAX = 1000
 """Of more calls than these the oldest are not recorded."""
 
-WRITING_THEMSELVES = frozenset(("claude", "codex", "gemini", "qwen", "opencode", "copilot"))
-"""Words in the names of clients whose hosts write transcripts that are read."""
+LOOKING_BACK = "ctx_session"
+"""The tool that looks at sessions: a call of it is no part of what happened in one."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionCall:
-    """One call that was answered; `error` is the answer of one that failed, else empty."""
+    """One call that was answered. `error` is the answer of one that failed, else empty; `holder`
+    whose token let it in, empty over stdio."""
 
     agent: str
     session_id: str
@@ -34,6 +36,7 @@ class SessionCall:
     params: Mapping[str, Any]
     error: str
     at: float
+    holder: str = ""
 
 
 @dataclass(slots=True)
@@ -44,17 +47,23 @@ class SessionCalls:
     waiting: list[SessionCall] = field(default_factory=list)
     _name: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
 
-    def add(
-        self, client: str, owner: str, tool: str, params: Mapping[str, Any], error: str
+    def add(  # noqa: PLR0913, PLR0917 - what is told of a call
+        self,
+        client: str,
+        owner: str,
+        tool: str,
+        params: Mapping[str, Any],
+        error: str,
+        holder: str = "",
     ) -> None:
         """Note a call of a client, unless its host writes a transcript itself. `error` is the
         answer of one that failed."""
-        words = re.findall(r"[a-z0-9]+", client.lower())
-        if not WRITING_THEMSELVES.isdisjoint(words):
+        if tool == LOOKING_BACK or find_host(client) is not None:
             return
-        agent = "_".join(words)[:40] or "mcp"
         session_id = f"{self._name}-{owner}" if owner else self._name
-        self.waiting.append(SessionCall(agent, session_id, tool, params, error, time.time()))
+        self.waiting.append(
+            SessionCall(name_agent(client), session_id, tool, params, error, time.time(), holder)
+        )
         del self.waiting[:-WAITING_MAX]
 
     def write(self, sessions: SessionStore) -> None:
@@ -62,8 +71,14 @@ class SessionCalls:
         calls = tuple(self.waiting)
         for agent, session_id in dict.fromkeys((one.agent, one.session_id) for one in calls):
             of_one = [one for one in calls if (one.agent, one.session_id) == (agent, session_id)]
-            sessions.record(agent, _list_records(session_id, self.folder, of_one))
+            records = _list_records(session_id, self.folder, of_one)
+            sessions.record(agent, records, owner=name_owner(of_one[0].holder))
         del self.waiting[: len(calls)]
+
+
+def name_owner(holder: str) -> str:
+    """Name the owner of a session that was recorded of a token's holder; empty is the user."""
+    return f"token:{holder}" if holder else ""
 
 
 def _list_records(session_id: str, folder: str, calls: Sequence[SessionCall]) -> list[Record]:

@@ -53,7 +53,7 @@ def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> None:
         if recording.events:
             calls.write(sessions)
             ground = Ground(home, os.environ, str(config.project))
-            sessions.import_all(_list_known(sessions), ground, deadline=deadline)
+            sessions.import_all(list_known(sessions), ground, deadline=deadline)
         index_turns(sessions, store, deadline=deadline)
         let_go(config, sessions, store)
 
@@ -86,7 +86,7 @@ def _delete(sessions: SessionStore, session_ids: list[str]) -> list[str]:
     return gone
 
 
-def _list_known(sessions: SessionStore) -> Iterator[Importer]:
+def list_known(sessions: SessionStore) -> Iterator[Importer]:
     """Yield the hosts of which a transcript was read before."""
     with sessions.database.reading() as db:
         agents = [row[0] for row in db.execute("SELECT DISTINCT agent FROM source").fetchall()]

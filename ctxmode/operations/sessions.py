@@ -241,16 +241,17 @@ def _open_to_read(config: Config, path: Path) -> Iterator[SessionStore]:
             yield store
 
 
-def find_session(store: SessionStore, wanted: str) -> Session:
-    """Find a session by its id or the beginning of it; an empty one is the latest.
+def find_session(store: SessionStore, wanted: str, owners: Sequence[str] = ()) -> Session:
+    """Find a session by its id or the beginning of it; an empty one is the latest. Where owners are
+    given, only theirs are looked at.
 
     Raises:
         UnknownSessionError: there is none, or several.
     """
     with store.database.reading() as db:
-        if not wanted and (latest := reading.list_sessions(db, limit=1)):
+        if not wanted and (latest := reading.list_sessions(db, limit=1, owners=owners)):
             return latest[0]
-        return reading.find_session(db, wanted)
+        return reading.find_session(db, wanted, owners=owners)
 
 
 def forget_sessions(config: Config, store: SessionStore, session_ids: Sequence[str]) -> list[str]:

@@ -30,7 +30,8 @@ def tell_waiting(db: sqlite3.Connection, before: float) -> str:
     """Say how many completed sessions await a summary; empty where none does."""
     count = db.execute(
         "SELECT COUNT(*) FROM session WHERE summary = '' AND relation <> 'subagent'"
-        " AND messages > 0 AND (last_at < ? OR ended_at >= last_at)",
+        " AND messages > 0 AND (status = 'completed'"
+        " OR status = '' AND (COALESCE(last_at, 0) < ? OR ended_at >= COALESCE(last_at, 0)))",
         (before,),
     ).fetchone()[0]
     if not count:

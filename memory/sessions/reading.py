@@ -44,16 +44,24 @@ SELECT sequence, step, turn, role, at, content, content_bytes, is_cut, tool_name
 FROM message WHERE session_id = ?"""
 
 
-def list_sessions(
+def list_sessions(  # noqa: PLR0913 - one each
     db: sqlite3.Connection,
     *,
     agent: str = "",
     status: str = "",
     limit: int | None = 20,
     now: float | None = None,
+    owners: Sequence[str] = (),
 ) -> list[Session]:
-    """List sessions, the latest activity first; of an agent and a status where they are given."""
-    rows = _rows(db, f"{_SESSION} WHERE (? = '' OR agent = ?) ORDER BY last_at DESC", agent, agent)
+    """List sessions, the latest activity first; of an agent, a status and some owners where they
+    are given."""
+    rows = _rows(
+        db,
+        f"{_SESSION} WHERE {_of(owners)} AND (? = '' OR agent = ?) ORDER BY last_at DESC",
+        *owners,
+        agent,
+        agent,
+    )
     found = []
     for row in rows:
         session = _session(db, row, time.time() if now is None else now)
@@ -64,25 +72,29 @@ def list_sessions(
     return found
 
 
-def find_session(db: sqlite3.Connection, wanted: str, *, now: float | None = None) -> Session:
-    """Find the session with an id, with an id of its host, or the only one that begins so.
+def find_session(
+    db: sqlite3.Connection, wanted: str, *, now: float | None = None, owners: Sequence[str] = ()
+) -> Session:
+    """Find the session with an id, with an id of its host, or the only one that begins so; among
+    those of some owners where they are given.
 
     Raises:
         UnknownSessionError: there is none, or several, which the message names.
     """
-    latest = list_sessions(db, limit=CANDIDATES_NAMED, now=now)
-    return choose_session(wanted, find_likely(db, wanted, now=now), latest)
+    latest = list_sessions(db, limit=CANDIDATES_NAMED, now=now, owners=owners)
+    return choose_session(wanted, find_likely(db, wanted, now=now, owners=owners), latest)
 
 
 def find_likely(
-    db: sqlite3.Connection, wanted: str, *, now: float | None = None
+    db: sqlite3.Connection, wanted: str, *, now: float | None = None, owners: Sequence[str] = ()
 ) -> tuple[Session, ...]:
     """Find the sessions that an id may mean, the latest activity first; of an empty one none."""
     now = time.time() if now is None else now
     wanted = wanted.encode(errors="replace").decode()  # of a command line it may be no text
     for condition in ("id = ?1 OR host_id = ?1", "instr(id, ?1) = 1 OR instr(host_id, ?1) = 1"):
-        sql = f"{_SESSION} WHERE ({condition}) AND ?1 <> '' ORDER BY last_at DESC"
-        if found := [_session(db, row, now) for row in _rows(db, sql, wanted)]:
+        of = f"({condition}) AND ?1 <> '' AND {_of(owners)}"
+        rows = _rows(db, f"{_SESSION} WHERE {of} ORDER BY last_at DESC", wanted, *owners)
+        if found := [_session(db, row, now) for row in rows]:
             return tuple(found)
     return ()
 
@@ -231,6 +243,11 @@ def read_sources(db: sqlite3.Connection) -> list[SourceStatus]:
         SourceStatus(agent, path, size, read, messages, bad, bool(elsewhere), problem, seen_at)
         for agent, path, size, read, messages, bad, elsewhere, problem, seen_at in rows
     ]
+
+
+def _of(owners: Sequence[str]) -> str:
+    """Write the condition that a session is one of some owners'; none are all."""
+    return f"owner IN ({','.join('?' * len(owners))})" if owners else "1"
 
 
 def _rows(db: sqlite3.Connection, sql: str, *values: object) -> Iterator[sqlite3.Row]:

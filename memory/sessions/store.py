@@ -15,12 +15,7 @@ from memory.sessions.events import ParseCall
 from memory.sessions.full_text import read_full_messages
 from memory.sessions.gate import FindSecrets, Gate
 from memory.sessions.importers.importer import Found, Ground, Importer
-from memory.sessions.importing import (
-    Imported,
-    Importing,
-    import_source,
-    read_tail_events,
-)
+from memory.sessions.importing import Imported, Importing, import_source
 from memory.sessions.keeping import Summary, set_summary
 from memory.sessions.model import Message, Session
 from memory.sessions.preparing import Preparer, Switches
@@ -28,6 +23,7 @@ from memory.sessions.reading import read_events
 from memory.sessions.records import Record
 from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, Subject, build_snapshot
 from memory.sessions.sources import count_unread, needs_reading
+from memory.sessions.tail_events import read_tail_events
 from memory.sessions.writing import Writer
 
 NO_DEADLINE = float("inf")
@@ -110,6 +106,10 @@ class SessionStore:
                     done.append(self.import_transcript(importer, found, deadline=deadline))
         return done
 
+    def clean(self, text: str) -> str:
+        """Return a text as it may be stored and shown: it passes the gate."""
+        return self._gate.clean(text)
+
     def count_unread(self, found: Found) -> int:
         """Return how many bytes of a transcript are not read yet."""
         return count_unread(self.database, found)
@@ -121,9 +121,11 @@ class SessionStore:
         *,
         now: float | None = None,
         is_new: bool = True,
+        owner: str = "",
     ) -> None:
         """Write records that stand in no transcript. The first names the session, which begins with
-        it; without `is_new` only one that is there already is written to."""
+        it; without `is_new` only one that is there already is written to. It is the `owner`'s,
+        or the user's where none is named."""
         preparer = self._make_preparer()
         prepared = [preparer.prepare(record) for record in records]
         with self.database.writing() as db:
@@ -132,7 +134,7 @@ class SessionStore:
                 agent,
                 now=time.time() if now is None else now,
                 home=self._importing.home,
-                owner=self._importing.owner,
+                owner=owner or self._importing.owner,
                 may_begin=is_new,
             )
             writer.write(prepared)

@@ -11,6 +11,7 @@ CALLS = {
     # Of this machine, which may not be fetched from: an answer all the same.
     "ctx_fetch_and_index": {"url": "http://127.0.0.1:1/"},
     "ctx_search": {"queries": ["retry"]},
+    "ctx_session": {"about": "queue"},
     "ctx_stats": {},
     "ctx_purge": {"confirm": True, "source": "nothing is called so"},
     "ctx_doctor": {},

@@ -10,14 +10,12 @@ from typing import Any
 
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
-from ctxmode.errors import UsageError
 from ctxmode.launch import print_answer, print_json, tell
 from ctxmode.operations import sessions as operations
+from ctxmode.operations.session_answers import read_resume, read_texts
 from ctxmode.render import highlight
 from memory.sessions import reading
-from memory.sessions.importers import find_importer
 from memory.sessions.model import Message, Session
-from memory.sessions.resuming import build_resume, choose_start
 from memory.sessions.store import SessionStore
 
 PARTS = {
@@ -112,11 +110,6 @@ def _read_parts(store: SessionStore, session: Session, parts: set[str]) -> dict[
     return found
 
 
-def read_texts(store: SessionStore, session: Session) -> list[Message]:
-    """Read the messages with their texts, as far as the store or the host's transcript has them."""
-    return store.read_full_messages(find_importer(session.agent), session)
-
-
 def message_json(message: Message) -> dict[str, Any]:
     """Build what JSON shows of a message; `truncated` says that its text is not all of it."""
     data = asdict(message)
@@ -134,14 +127,9 @@ def snapshot(args: argparse.Namespace) -> int:
 
 def resume(args: argparse.Namespace) -> int:
     with operations.open_holding_store(load_config(args.project), args.id) as (store, session):
-        with store.database.reading() as db:
-            points = reading.read_compactions(db, session.id)
-        if args.compaction > len(points):
-            raise UsageError(f"there is no compaction {args.compaction}", f"It has {len(points)}.")
-        first = choose_start(points, first=args.first, compaction=args.compaction)
-        messages = [one for one in read_texts(store, session) if one.sequence >= first]
-    at = next((point for point in points if point.sequence <= first), None)
-    text = build_resume(session, (at and at.compaction_summary) or "", messages, args.budget)
+        first, text = read_resume(
+            store, session, first=args.first, compaction=args.compaction, bytes_max=args.budget
+        )
     data = {"id": session.id, "from": first, "text": text, "bytes": len(text.encode())}
     print_answer(args, data, highlight.harmless(text).removesuffix("\n"))
     return exit_codes.OK

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.hooks.calls import Purpose
 
 if TYPE_CHECKING:
@@ -21,16 +22,6 @@ if TYPE_CHECKING:
 
     from memory.sessions.importers.importer import Found, Importer
     from memory.sessions.store import SessionStore
-
-AGENTS: Mapping[str, str] = {
-    "claude-code": "claude_code",
-    "codex": "codex",
-    "gemini-cli": "gemini",
-    "qwen-code": "qwen_code",
-    "vscode-copilot": "copilot_cli",
-    "opencode": "opencode",
-}
-"""Hosts whose transcripts are read, by the names that adapters have, with their agents' names."""
 
 RINGING_BEFORE = ("vscode-copilot",)
 """Hosts that ring before a compaction, so that at a prompt a look for the mark is enough."""
@@ -230,8 +221,9 @@ def _find_transcript(bell: Bell, importer: Importer) -> Found | None:
         return Found(told, bell.session if importer.agent == "claude_code" else "")
     ground = Ground(bell.home, bell.environ, bell.project)
     wanted = bell.session
-    holds_many = importer.read_file is not None  # as a database does
-    return next((one for one in importer.find(ground) if holds_many or wanted in one.path), None)
+    if importer.read_sessions is not None:
+        return next((one._replace(session_id=wanted) for one in importer.find(ground)), None)
+    return next((one for one in importer.find(ground) if wanted in one.path), None)
 
 
 def _waiting_mark(store_path: str, session: str) -> str:

@@ -95,9 +95,12 @@ class _Exchange:
 
     @cached_property
     def owner(self) -> str:
-        who = getattr(self._request.scope.get("user"), "display_name", "")
         conversation = self._request.headers.get("mcp-session-id", "")
-        return hashlib.sha256(f"{who}\n{conversation}".encode()).hexdigest()[:12]
+        return hashlib.sha256(f"{self.holder}\n{conversation}".encode()).hexdigest()[:12]
+
+    @cached_property
+    def holder(self) -> str:
+        return str(getattr(self._request.scope.get("user"), "display_name", ""))
 
     @cached_property
     def project(self) -> Path:

@@ -19,6 +19,7 @@ NAMES = (
     "ctx_index",
     "ctx_fetch_and_index",
     "ctx_search",
+    "ctx_session",
     "ctx_purge",
     "ctx_changes",
     "ctx_stats",

@@ -37,11 +37,11 @@ async def _call(call: CallContext, given: BackgroundArguments) -> Reply:
 TOOL = Tool(
     name="ctx_background",
     description="""\
-WHEN: a program was started by ctx_execute with background: read its output so far, wait for its \
-end, or stop it.
-WHEN NOT: the answer is needed before anything else: run it with a timeout and without background.
-RETURNS: what it has printed, whether it still runs, and at its end the same as ctx_execute. It \
-ends with this server, or after its timeout (1 h if none was given).
+WHEN: ctx_execute started a program in the background: read its output so far, await its end, or \
+stop it.
+WHEN NOT: the answer is needed first: ctx_execute with a timeout.
+RETURNS: what it printed, whether it runs, at its end the same as ctx_execute. It ends with this \
+server, or after its timeout (default 1 h).
 EXAMPLE: {"handle":"bg-3fa9c1","wait":20000}""",
     arguments=BackgroundArguments,
     annotations=RUNS_CODE,

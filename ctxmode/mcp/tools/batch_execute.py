@@ -75,7 +75,7 @@ TOOL = Tool(
 WHEN: several shell commands answer one question: run them in one call and ask queries of what \
 they print.
 WHEN NOT: a later command depends on an earlier answer: ctx_execute one by one.
-RETURNS: each command's status and exit code, then per query the passages that match; without \
+RETURNS: each command's status and exit code, then per query the passages that match, or without \
 queries the outputs.
 EXAMPLE: {"commands":[{"label":"log","command":"git log -50"},{"label":"deps","command":\
 "cat package.json"}],"queries":["breaking change"]}""",

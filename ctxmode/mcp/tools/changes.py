@@ -66,14 +66,13 @@ async def _call(call: CallContext, given: ChangesArguments) -> Reply:
 TOOL = Tool(
     name="ctx_changes",
     description="""\
-WHEN: a run's changes were staged or held: list them, show one as a diff, apply it (the person is \
-asked), or drop it.
-WHEN NOT: the result says "changed": they are in the project already.
-RETURNS: the change sets, a diff, or what was applied.
+WHEN: a run staged or held changes: list, show, apply (a person is asked) or drop them.
+WHEN NOT: the result says changed: they are in the project.
+RETURNS: change sets, a diff, what was applied.
 EXAMPLE: {"id":"3f9a","action":"apply"}""",
     arguments=ChangesArguments,
     annotations=RUNS_CODE,
     call=_call,
     deadline_s=lambda given: 120.0,
-    output_schema=object_schema({"changes": LIST, "applied": LIST}),
+    output_schema=object_schema({"changes": LIST}),
 )

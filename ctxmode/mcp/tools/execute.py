@@ -16,21 +16,19 @@ class ExecuteArguments(Arguments):
     language: str
     code: str
     timeout: Milliseconds | None = Field(None, description="ms; default 120000")
-    cwd: str | None = Field(None, description="folder in the project")
-    intent: str | None = Field(
-        None, description="what you look for; large output is filtered by it"
-    )
+    cwd: str | None = Field(None, description="in the project")
+    intent: str | None = Field(None, description="what you look for")
     profile: str = Field(
         "analyze", description="analyze: project changes are listed, not kept; build: kept"
     )
     artifacts: Strings = Field([], description="files to hand back, globs; images are shown")
     session: str | None = Field(
         None,
-        description="any name; calls with the same one share variables (python, javascript, "
-        "ruby, r, shell) and /tmp, and see the project live, read-only under analyze",
+        description="any name; its calls share variables (python, javascript, ruby, r, shell) "
+        "and /tmp, and see the project live, read-only under analyze",
     )
     fresh: bool = Field(False, description="empty the session first")
-    background: bool = Field(False, description="return a handle at once, for ctx_background")
+    background: bool = Field(False, description="get a handle for ctx_background")
 
 
 async def _call(call: CallContext, given: ExecuteArguments) -> Reply:
@@ -59,10 +57,10 @@ WHEN: a command or a computation may print more than a few lines, or data should
 filtered, joined or parsed: write a program that prints only the answer. Languages: \
 {", ".join(language.name for language in LANGUAGES)}.
 WHEN NOT: a short command that changes the machine (git commit, mkdir, install): use the host's \
-own shell, since here the project is a copy and the network is off.
+own shell, here the project is a copy and the network is off.
 RETURNS: what it printed up to 4 KB, then one line: status, exit code, times, sandbox, changed \
-files. Larger output comes as head and tail, or with intent as the sections that match, and is \
-kept whole under an output_id for ctx_search.
+files. Larger output: head and tail, or with intent the sections that match; all of it is kept \
+under an output_id for ctx_search.
 EXAMPLE: {{"language":"shell","code":"npm test 2>&1","intent":"failing tests"}}""",
     arguments=ExecuteArguments,
     annotations=RUNS_CODE,

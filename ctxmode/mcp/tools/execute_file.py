@@ -12,7 +12,7 @@ from executor.model import Request
 
 
 class ExecuteFileArguments(Arguments):
-    path: str = Field(min_length=1, description="file bound as FILE_CONTENT and FILE_CONTENT_PATH")
+    path: str = Field(min_length=1)
     language: str
     code: str
     timeout: Milliseconds | None = Field(None, description="ms")
@@ -36,7 +36,7 @@ TOOL = Tool(
 WHEN: a question about one large file (log, CSV, JSON, source): the program sees its text as \
 FILE_CONTENT and its path as FILE_CONTENT_PATH (lower case in rust and elixir), and prints the \
 answer.
-WHEN NOT: the file is to be edited, so its text is needed in full: read it.
+WHEN NOT: the file is to be edited: read it.
 RETURNS: as ctx_execute.
 EXAMPLE: {"path":"app.log","language":"python",\
 "code":"print(sum('ERROR' in l for l in FILE_CONTENT.splitlines()))"}""",

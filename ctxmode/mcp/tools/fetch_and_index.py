@@ -31,10 +31,8 @@ class FetchOne(Arguments):
 
 class FetchArguments(Arguments):
     url: str | None = None
-    source: str | None = Field(None, description="label to find it by")
-    requests: Annotated[list[FetchOne], BeforeValidator(_read_requests)] = Field(
-        [], description="several"
-    )
+    source: str | None = Field(None, description="label")
+    requests: Annotated[list[FetchOne], BeforeValidator(_read_requests)] = Field([])
     concurrency: int = Field(4, ge=1, le=8)
     ttl: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(
         None, description="ms; default a day"
@@ -72,7 +70,7 @@ WHEN: a page of the web, or several, may hold the answer: each becomes searchabl
 Markdown, PDF, JSON).
 WHEN NOT: it was fetched within a day: ctx_search finds it.
 RETURNS: per page its source label, sections and beginning, or why it failed.
-EXAMPLE: {"url":"https://docs.python.org/3/library/sqlite3.html","source":"python"}""",
+EXAMPLE: {"url":"https://sqlite.org/json1.html","source":"sqlite"}""",
     arguments=FetchArguments,
     annotations=FETCHES,
     call=_call,

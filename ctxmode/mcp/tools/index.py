@@ -14,8 +14,8 @@ from ctxmode.render import results
 
 class IndexArguments(Arguments):
     content: str | None = None
-    path: str | None = Field(None, description="file or folder in the project")
-    source: str | None = Field(None, description="label to find it by")
+    path: str | None = None
+    source: str | None = Field(None, description="label")
     include: Strings = Field([], description="globs")
     exclude: Strings = Field([], description="globs")
     extensions: Strings = Field([])

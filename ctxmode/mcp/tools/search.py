@@ -42,8 +42,9 @@ async def _call(call: CallContext, given: SearchArguments) -> Reply:
 TOOL = Tool(
     name="ctx_search",
     description="""\
-WHEN: something that was indexed, or the kept output of a run, holds the answer. Several queries \
-in one call cost the least; a query may hold kind:code, lang:python, path:src/, since:7d.
+WHEN: something indexed, the kept output of a run or an earlier session holds the answer. Several \
+queries in one call cost the least; a query may hold kind:code, lang:python, path:src/, since:7d, \
+kind:session, agent:codex, session:ID.
 WHEN NOT: nothing was indexed or run yet: ctx_index or ctx_execute first.
 RETURNS: per query the best passages, exact text with source and lines.
 EXAMPLE: {"queries":["timeout retry","exit code"],"source":"out-7f3k2m9q"}""",

@@ -9,10 +9,16 @@ import pytest
 import kb
 from ctxmode.mcp import listing, tools
 from ctxmode.mcp.readers import reads_text_only
+from ctxmode.mcp.tool import DEFAULT_HINTS
 from ctxmode.mcp.tools import NAMES, list_offered
 from docs import tool_list
 
-TOKENS_MAX = 3000
+TOKENS_MAX = 2750
+"""What is served by default may cost so much, with room for the tools that are to come."""
+
+SHARES = {"ctx_session": 250, "ctx_changes": 150}
+OTHERS_MAX = 2500
+SESSION_FILTERS = ", kind:session, agent:codex, session:ID"
 TOOLS = tuple(map(tools.load, NAMES))
 PARTS = ("WHEN:", "WHEN NOT:", "RETURNS:", "EXAMPLE:")
 FORBIDDING = re.compile(
@@ -29,6 +35,7 @@ def test_all_tools_are_there_under_the_names_that_agents_know():
         "ctx_index",
         "ctx_fetch_and_index",
         "ctx_search",
+        "ctx_session",
         "ctx_purge",
         "ctx_changes",
         "ctx_stats",
@@ -36,10 +43,33 @@ def test_all_tools_are_there_under_the_names_that_agents_know():
     ]
 
 
-def test_the_whole_list_costs_less_than_three_thousand_tokens():
-    rows = listing.list_tools(NAMES, "a program")["tools"]
-    wire = "".join(json.dumps(row, separators=(",", ":")) for row in rows)
-    assert kb.estimate_tokens(wire) < TOKENS_MAX
+def price(*names):
+    rows = listing.list_tools(names, "a program")["tools"]
+    return kb.estimate_tokens("".join(json.dumps(row, separators=(",", ":")) for row in rows))
+
+
+def test_what_is_served_by_default_costs_at_most_2750_tokens():
+    assert price(*list_offered()) <= TOKENS_MAX
+    assert price(*(name for name in list_offered() if name != "ctx_session")) <= OTHERS_MAX
+
+
+def test_sessions_cost_at_most_250_tokens_with_the_filters_of_the_search():
+    (search,) = (tool for tool in TOOLS if tool.name == "ctx_search")
+    assert SESSION_FILTERS in search.description
+    filters = kb.estimate_tokens(SESSION_FILTERS)
+    assert price("ctx_session") + filters <= SHARES["ctx_session"]
+
+
+def test_changes_which_are_served_where_staging_is_on_cost_at_most_150_tokens():
+    assert price("ctx_changes") <= SHARES["ctx_changes"]
+
+
+def test_hints_that_are_left_out_are_what_the_protocol_takes_for_granted():
+    """A client that fills in the protocol's defaults has each tool's hints as its row has them."""
+    for row, tool in zip(listing.list_tools(NAMES, "")["tools"], TOOLS, strict=True):
+        assert row["annotations"].items() <= dict(tool.annotations).items()
+        defaults = {name: DEFAULT_HINTS[name] for name in tool.annotations}
+        assert defaults | row["annotations"] == dict(tool.annotations), tool.name
 
 
 def test_the_list_is_written_from_the_rows():

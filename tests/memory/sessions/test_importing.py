@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.sessions import importing, keeping, tail
+from memory.sessions import importing, keeping, tail, tail_events
 from memory.sessions.errors import SessionsError
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Found
@@ -571,7 +571,7 @@ def test_the_events_of_a_tail_are_the_last_ones(tail_bytes, tmp_path):
     path = write(tmp_path / "t.jsonl", long_session())
     found = Found(str(path), SESSION)
     with open_store(tmp_path / "s.sqlite3") as store:
-        events = importing.read_tail_events(
+        events = tail_events.read_tail_events(
             store._importing, IMPORTER, found, tail_bytes, f"claude_code:{SESSION}"
         )
         bring_in(store, path)

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from ctxmode.config.locations import Config
+from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.hooks import bells
-from ctxmode.hosts.hooks.bells import AGENTS, Bell, answer_bell
+from ctxmode.hosts.hooks.bells import Bell, answer_bell
 from ctxmode.hosts.setup.hosts import BY_NAME
 from ctxmode.hosts.setup.plan import plan, write
 from ctxmode.hosts.setup.target import Target

@@ -1,0 +1,148 @@
+"""`ctx_session`: give back what happened in a session, and keep summaries of sessions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import trio
+from pydantic import BeforeValidator, Field
+
+from ctxmode.errors import UsageError
+from ctxmode.hosts.agents import name_agent
+from ctxmode.mcp.arguments import Arguments
+from ctxmode.mcp.output_schemas import LIST, TEXT, object_schema
+from ctxmode.mcp.reply import Reply
+from ctxmode.mcp.tool import ADDS, CallContext, Tool
+from ctxmode.operations import session_answers as answers
+from ctxmode.operations.library import Library
+from ctxmode.operations.session_choice import (
+    CATCH_UP_S,
+    NONE_KEPT,
+    catch_up,
+    choose_sessions,
+    count_unread,
+    list_owners,
+    refuse_if_off,
+)
+from ctxmode.operations.sessions import open_sessions
+from ctxmode.render import session_texts
+from memory.sessions.cues import cut_bytes
+from memory.sessions.digesting import DIGEST_BYTES_MAX
+from memory.sessions.model import Session
+from memory.sessions.resuming import RESUME_BYTES
+from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX
+from memory.sessions.store import SessionStore
+
+ID_CHARS_MAX = 300
+NOTHING_YET = "Nothing happened in it yet."
+
+
+def _read_text(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
+    """Return a summary as text; some clients send the object itself."""
+    if not isinstance(value, dict):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:  # nested too deeply, so it is no summary
+        return value
+
+
+class SessionArguments(Arguments):
+    id: Annotated[str, Field(max_length=ID_CHARS_MAX)] | None = Field(
+        None, description="none: your latest"
+    )
+    about: Literal["snapshot", "resume", "queue", "digest", "summarize"] = "snapshot"
+    text: Annotated[str | None, BeforeValidator(_read_text)] = Field(
+        None, description="the summary"
+    )
+
+
+async def _call(call: CallContext, given: SessionArguments) -> Reply:
+    if (given.about == "summarize") != (given.text is not None):
+        raise UsageError("about summarize and text need each other", "Give both or none.")
+    agent = name_agent(call.client.name)
+    await call.app.read(lambda library: refuse_if_off(library.config))
+    # What is changed meanwhile is waited for no longer than what is new may be read.
+    with trio.move_on_after(2 * CATCH_UP_S):
+        await call.app.write(lambda library: catch_up(library.config, call.app.calls, agent))
+    owners = list_owners(call.client.holder)
+    return await call.app.read(partial(_answer, given=given, agent=agent, owners=owners))
+
+
+def _answer(
+    library: Library, given: SessionArguments, agent: str, owners: tuple[str, ...]
+) -> Reply:
+    wanted = (given.id or "").strip()
+    is_queue = given.about == "queue" and not wanted
+    if not library.config.sessions_file.exists():
+        if is_queue:
+            return _reply(session_texts.queue_text(()), ())
+        raise UsageError("no session is kept yet", NONE_KEPT)
+    with open_sessions(library.config) as store:
+        if is_queue:
+            waiting = _clean(store, answers.list_waiting(store, owners))
+            return _reply(session_texts.queue_text(waiting), waiting[: session_texts.SHOWN_MAX])
+        chosen = _clean(store, choose_sessions(store, wanted, agent, owners))
+        if len(chosen) > 1:
+            return _reply(session_texts.choice_text(chosen, given.about), chosen)
+        (session,) = chosen
+        if given.text is not None:
+            store.save_summary(session.id, answers.parse_summary(given.text))
+            return _reply(f"{session.id} is summarised and archived.", chosen)
+        return _reply(_read(store, session, given.about), chosen)
+
+
+def _clean(store: SessionStore, sessions: Sequence[Session]) -> list[Session]:
+    """Pass titles through the gate again: what is shown has no secret and no control character,
+    also where an older program stored it."""
+    return [replace(one, title=store.clean(one.title)) for one in sessions]
+
+
+def _read(store: SessionStore, session: Session, about: str) -> str:
+    unread = count_unread(store, session)
+    end = session_texts.behind_text(unread) if unread else ""
+    if about == "snapshot":
+        room = _measure_room(SNAPSHOT_BYTES_MAX, end)
+        text = store.build_snapshot(session.id, bytes_max=room) or NOTHING_YET
+    elif about == "resume":
+        room = _measure_room(RESUME_BYTES, end)
+        text = answers.read_resume(store, session, bytes_max=room)[1]
+    else:
+        end = "\n".join(filter(None, (session_texts.keep_text(session), end)))
+        room = _measure_room(DIGEST_BYTES_MAX, end)
+        text = answers.read_digest(store, session)
+    text = cut_bytes(store.clean(text).removesuffix("\n"), room)
+    return f"{text}\n{end}" if end else text
+
+
+def _measure_room(bytes_max: int, end: str) -> int:
+    return bytes_max - (len(end.encode()) + 1 if end else 0)
+
+
+def _reply(text: str, sessions: Sequence[Session]) -> Reply:
+    rows = [
+        {"id": one.id, "title": one.title, "status": one.status, "last_at": one.last_at}
+        for one in sessions
+    ]
+    return Reply(text, {"sessions": rows, "text": text})
+
+
+TOOL = Tool(
+    name="ctx_session",
+    description="""\
+WHEN: the conversation was compacted, an earlier session goes on, or summaries are due.
+WHEN NOT: one detail is sought: ctx_search with kind:session.
+RETURNS: snapshot: goal, rules, tasks, files, commands in 2 KB; resume: last summary, messages \
+since; queue: sessions that await a summary; digest: what to summarise; summarize keeps text and \
+archives.
+EXAMPLE: {"about":"snapshot"}""",
+    arguments=SessionArguments,
+    annotations=ADDS,
+    call=_call,
+    deadline_s=lambda given: 60.0,
+    output_schema=object_schema({"sessions": LIST, "text": TEXT}, ("sessions",)),
+)

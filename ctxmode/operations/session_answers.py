@@ -1,0 +1,142 @@
+"""What is answered of a session: texts, what resumes it, what to summarise, a summary that is kept.
+
+The command line and MCP both ask here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from ctxmode.errors import UsageError
+from memory.sessions import reading
+from memory.sessions.cues import cut_bytes
+from memory.sessions.digesting import build_digest
+from memory.sessions.importers import find_importer
+from memory.sessions.keeping import Summary
+from memory.sessions.model import Message, Session
+from memory.sessions.resuming import RESUME_BYTES, build_resume, choose_start, describe_message
+from memory.sessions.store import SessionStore
+
+SUMMARY_BYTES_MAX = 1 << 20
+_LISTS = ("decisions", "contacts", "learnings", "action_items")
+
+
+def read_texts(store: SessionStore, session: Session) -> list[Message]:
+    """Read the messages with their texts, as far as the store or the host's transcript has them."""
+    return store.read_full_messages(find_importer(session.agent), session)
+
+
+def read_resume(
+    store: SessionStore,
+    session: Session,
+    *,
+    first: int = 0,
+    compaction: int = 0,
+    bytes_max: int = RESUME_BYTES,
+) -> tuple[int, str]:
+    """Build what another agent needs to go on; return the message that it begins at, and the text.
+
+    Raises:
+        UsageError: there is no such compaction.
+    """
+    with store.database.reading() as db:
+        points = reading.read_compactions(db, session.id)
+    if compaction > len(points):
+        raise UsageError(f"there is no compaction {compaction}", f"It has {len(points)}.")
+    first = choose_start(points, first=first, compaction=compaction)
+    messages = [one for one in read_texts(store, session) if one.sequence >= first]
+    at = next((point for point in points if point.sequence <= first), None)
+    summary = (at and at.compaction_summary) or ""
+    return first, build_resume(session, summary, messages, bytes_max)
+
+
+def read_digest(store: SessionStore, session: Session) -> str:
+    """Build what whoever summarises a session reads of it."""
+    with store.database.reading() as db:
+        events = reading.read_events(db, session.id)
+        compactions = reading.read_compactions(db, session.id)
+    return build_digest(session, events, compactions, read_texts(store, session))
+
+
+class Part(NamedTuple):
+    """Messages in order, as text; what is left begins at the message `next_first`, 0 where nothing
+    is."""
+
+    text: str
+    next_first: int = 0
+    left: int = 0
+
+
+def read_part(
+    store: SessionStore, session: Session, first: int, last: int | None, bytes_max: int
+) -> Part:
+    """Read the messages between two sequence numbers, as many as take at most so many bytes: whole
+    ones, but for a first one that is larger by itself."""
+    chosen = [
+        one
+        for one in read_texts(store, session)
+        if one.sequence >= first and (last is None or one.sequence <= last)
+    ]
+    by_sequence = groupby(chosen, key=lambda one: one.sequence)
+    texts = [(number, "\n".join(map(_describe, steps))) for number, steps in by_sequence]
+    shown, size = list[str](), 0
+    for number, text in texts:
+        size += len(text.encode()) + 1
+        if size > bytes_max and shown:
+            return Part("\n".join(shown), number, len(texts) - len(shown))
+        shown.append(cut_bytes(text, bytes_max))
+    return Part("\n".join(shown))
+
+
+def _describe(message: Message) -> str:
+    """Write a step of a message; of a compaction its summary, too."""
+    text = describe_message(message)
+    return f"{text}\n{message.compaction_summary}" if message.compaction_summary else text
+
+
+def awaits_summary(session: Session) -> bool:
+    """Tell whether a completed session is to be summarised."""
+    return (
+        session.status == "completed"
+        and not session.summary
+        and session.relation != "subagent"
+        and session.messages > 0
+    )
+
+
+def list_waiting(store: SessionStore, owners: Sequence[str] = ()) -> list[Session]:
+    """List the sessions of a store that await a summary, the latest first."""
+    with store.database.reading() as db:
+        found = reading.list_sessions(db, status="completed", limit=None, owners=owners)
+    return [session for session in found if awaits_summary(session)]
+
+
+def parse_summary(text: str) -> Summary:
+    """Read a summary: a JSON object with its fields, or plain text.
+
+    Raises:
+        UsageError: it is empty or too long, or a field has another form.
+    """
+    if len(text.encode("utf-8", "replace")) > SUMMARY_BYTES_MAX:
+        raise UsageError("the summary is too large", "It takes at most 1 MiB.")
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        given = {"summary": text}
+    said = {name: given.get(name, "") for name in ("summary", "details")}
+    lists = {name: given.get(name, []) for name in _LISTS}
+    for name, value in said.items():
+        if not isinstance(value, str):
+            raise UsageError(f"{name} is no text")
+    for name, items in lists.items():
+        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+            raise UsageError(f"{name} is no list of texts")
+    if not said["summary"].strip():
+        raise UsageError("there is no summary in it", 'Give text, or {"summary": "…"}.')
+    items = {name: tuple(listed) for name, listed in lists.items()}
+    return Summary(said["summary"], said["details"], *(items[name] for name in _LISTS))

@@ -1,0 +1,50 @@
+"""Hosts by all their names: of adapters, of agents, of MCP clients."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxmode.hosts.agents import AGENTS, HOST_AGENTS, NAME_CHARS_MAX, find_host, name_agent
+
+
+@pytest.mark.parametrize(
+    ("client", "agent"),
+    [
+        ("claude-code", "claude_code"),
+        ("Claude Code", "claude_code"),
+        ("codex-mcp-client", "codex"),
+        ("gemini-cli-mcp-client", "gemini"),
+        ("qwen-cli-mcp-client-context-mode", "qwen_code"),
+        ("copilot-cli", "copilot_cli"),
+        ("opencode", "opencode"),
+    ],
+)
+def test_a_client_is_the_host_whose_words_its_name_has(client, agent):
+    host = find_host(client)
+    assert host is not None
+    assert host.agent == name_agent(client) == agent
+
+
+@pytest.mark.parametrize(
+    ("client", "agent"),
+    [
+        ("claude-ai", "claude_ai"),
+        ("Visual Studio Code", "visual_studio_code"),
+        ("codexes", "codexes"),
+        ("zed", "zed"),
+        ("", "mcp"),
+        ("日本", "mcp"),
+        ("../../etc\0", "etc"),
+        ("x" * 5000, "x" * NAME_CHARS_MAX),
+    ],
+)
+def test_any_other_client_is_an_agent_of_its_own_name(client, agent):
+    assert find_host(client) is None
+    assert name_agent(client) == agent
+
+
+def test_every_row_is_found_by_its_words_and_its_adapter():
+    for row in HOST_AGENTS:
+        assert find_host("-".join(row.words)) is row
+        assert AGENTS[row.adapter] == row.agent
+    assert len(AGENTS) == len({row.agent for row in HOST_AGENTS}) == len(HOST_AGENTS)
