@@ -9,6 +9,8 @@ examples:
   context-mode sessions list --agent claude_code --status active --json
   context-mode sessions status
   context-mode sessions show 5e1f --tools
+  context-mode sessions tools --everywhere
+  context-mode sessions compactions --agent claude_code
   context-mode sessions resume 5e1f --budget 4096
 """
 

@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 import trio
 
-from tests.ctxmode.projects import answer, make_transcript, prompt
+from ctxmode.config.locations import load_config
+from ctxmode.operations.usage import CallRecord, record
+from tests.ctxmode.projects import answer, call, compaction, make_transcript, prompt
 
 from .test_mcp import connected, text
 
@@ -76,3 +78,53 @@ def test_r15_a_person_sees_other_projects_only_where_they_ask(place, other, word
         one for one in (b"heliotrope fence", b"claude_code") if one in show()
     }
     assert b"heliotrope" in show("--everywhere") or b'"output_tokens": 7' in show("--everywhere")
+
+
+def test_r15_the_five_queries_are_a_verb_or_an_option_each(place):
+    for number in range(22):
+        make_transcript(
+            place.home, place.project, f"{number:08d}-0000-4000-8000-000000000000",
+            prompt(f"Do thing {number}."),
+            call("Bash", number, {"command": "make"}, failed=number == 0, output_tokens=number),
+            compaction(f"Summary {number}.", before=100 + number),
+            ago_s=1000 - 10 * number,
+        )  # fmt: skip
+    assert place.run("sessions", "track").returncode == 0
+
+    def ask(*words):
+        return json.loads(place.run("sessions", *words, "--json").stdout)
+
+    titles = [one["title"] for one in ask("list")["sessions"]]
+    assert titles == [f"Do thing {number}." for number in range(21, 1, -1)]
+    assert (
+        len(ask("list", "--agent", "claude_code", "--status", "active", "--all")["sessions"]) == 22
+    )
+    assert ask("list", "--agent", "codex")["sessions"] == []
+    shown = ask("show", "00000000")
+    assert [one["role"] for one in shown["messages"]] == [
+        "user", "tool_call", "tool_result", "system",
+    ]  # fmt: skip
+    assert (shown["tools"][0]["calls"], shown["tools"][0]["errors"]) == (1, 1)
+    assert [one["tokens_before"] for one in shown["compactions"]] == [100]
+    (bash,) = ask("tools")["tools"]
+    assert (bash["calls"], bash["errors"]) == (22, 1)
+    assert bash["average_output_tokens"] == sum(range(22)) / 22
+    points = ask("compactions", "--all")["compactions"]
+    assert [one["summary"] for one in points] == [f"Summary {n}." for n in range(21, -1, -1)]
+    assert len(ask("compactions")["compactions"]) == 20
+    for words in (("list",), ("show", "00000000", "--messages"), ("tools",), ("compactions",)):
+        told = place.run("sessions", *words)
+        assert told.returncode == 0
+        assert told.stdout
+
+
+def test_r6_calls_of_all_projects_are_named_by_project(place, other):
+    for one, produced in ((place, 1000), (other, 500)):
+        config = load_config(str(one.project), environ=one.environment)
+        record(config.usage_file, CallRecord("ctx_execute", False, produced, 100))
+    here = json.loads(place.run("stats", "--json").stdout)
+    assert (here["total"]["produced"], "projects" in here) == (1000, False)
+    data = json.loads(place.run("stats", "--everywhere", "--json").stdout)
+    assert data["projects"]["other"]["reduction"] == 0.8
+    assert data["total"]["kept"] == sum(one["kept"] for one in data["projects"].values()) == 1300
+    assert b"other" in place.run("stats", "--everywhere").stdout
