@@ -37,6 +37,7 @@ from memory.sessions.model import (
     ToolCount,
     ToolUse,
 )
+from memory.sessions.records import TOKEN_KINDS
 
 if TYPE_CHECKING:
     from executor.instance.control import PrewarmReport
@@ -52,7 +53,7 @@ class OfSession(Protocol):
 S = TypeVar("S", bound=OfSession)
 ESTIMATOR = f"UTF-8 bytes / {BYTES_PER_TOKEN}"
 FORMULA = "kept = produced - returned, reduction = kept / produced"
-KINDS = ("input", "output", "cache_read", "cache_write", "reasoning")
+KINDS = TOKEN_KINDS
 USAGE_SUFFIX = ".usage.sqlite3"
 
 

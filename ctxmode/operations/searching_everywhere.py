@@ -15,6 +15,7 @@ import kb
 from ctxmode.config.locations import Config, name_projects
 from ctxmode.operations.answers import Place, SearchAnswer
 from ctxmode.operations.searching import SearchRequest, check, search
+from ctxmode.render.highlight import one_line
 from kb import disk_use
 from kb.merging import merge
 
@@ -63,12 +64,13 @@ def search_everywhere(
                 continue
         except (kb.StoreError, sqlite3.Error, ValueError) as error:
             if time.monotonic() < deadline:
-                notes.append(f"Not searched: {names[path] or path.stem}: {error}")
+                name = names[path] or path.stem
+                notes.append(one_line(f"Not searched: {name}: {error}"))
                 continue
         late.append(names[path] or path.stem)
     if late:
         more = f" and {len(late) - NAMED} more" if len(late) > NAMED else ""
-        named = ", ".join(late[:NAMED])
+        named = one_line(", ".join(late[:NAMED]))
         notes.append(f"Not reached within {wait_s:.0f} s: {named}{more}. Search there, or again.")
     return _join(request, found, names, tuple(notes))
 

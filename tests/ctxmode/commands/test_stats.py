@@ -100,3 +100,10 @@ def test_nothing_yet_is_a_friendly_line(user):
 def test_by_is_refused_without_tokens_and_with_what_is_unknown(user):
     assert "--tokens" in user.ask("here", "stats", "--by", "day", code=2)
     user.ask("here", "stats", "--tokens", "--by", "moon", code=2)
+
+
+def test_counts_that_no_response_has_are_not_recorded_and_spoil_no_others(user):
+    huge = [answer("b", input_tokens=(1 << 53) - 1, output_tokens=3) for _ in range(1100)]
+    user.track("here", ONE, prompt("a"), *huge)
+    total = user.ask("here", "stats", "--tokens", "--json")["total"]
+    assert (total["responses"], total["input_tokens"], total["output_tokens"]) == (1100, None, 3300)
