@@ -43,6 +43,8 @@ QUOTA_OF_ALL_EVERY_S = 10.0
 """How often a server looks at what is kept of all projects: the sizes of their files."""
 
 SESSIONS_EVERY_S = 5.0
+SESSIONS_EVERY_S_MIN = 0.1
+SESSIONS_FIRST_S = 2.0  # not beside the first calls
 """How often a server looks for what is new in agents' sessions: the interval that ctx0 names."""
 
 DRAIN_S_MAX = 0.5
@@ -283,26 +285,47 @@ async def _step_to_quota_of_all(config: Config) -> None:
 
 
 async def _track_sessions(config: Config, keep: Keep, calls: SessionCalls) -> None:
-    """Keep up with agents' sessions, every few seconds. A defect there is reported and ends that
-    alone."""
+    """Keep up with agents' sessions: when their transcripts grow, and every few seconds. A defect
+    there is reported and ends that alone."""
+    from ctxmode.operations.session_watch import News  # noqa: PLC0415 - after the first answer
+
+    news = News()
     try:
+        roots: tuple[str, ...] = ()
+        await trio.sleep(SESSIONS_FIRST_S)
         while True:
-            await trio.sleep(SESSIONS_EVERY_S)
-            await _track_step(config, keep, calls)
+            roots = await _track_step(config, keep, calls)
+            poll_s = await _read_poll_s(config)
+            await trio.to_thread.run_sync(news.wait, roots, poll_s, abandon_on_cancel=True)
     except Exception as error:
         sys.stderr.write(_report(error))
+    finally:
+        news.stop()
 
 
-async def _track_step(config: Config, keep: Keep, calls: SessionCalls) -> None:
-    """Do one step of it; what fails is told by `sessions status`, and the next step tries again."""
+async def _read_poll_s(config: Config) -> float:
+    """Read how long to wait at most; what cannot be read is told by every command."""
+    from ctxmode.config.settings import load_settings  # noqa: PLC0415 - after the first answer
+
+    with suppress(OSError, ContextModeError):
+        read = partial(load_settings, config.project, config.config_home)
+        values = (await trio.to_thread.run_sync(read)).values
+        return max(float(values["transcripts.poll_ms"]) / 1000, SESSIONS_EVERY_S_MIN)
+    return SESSIONS_EVERY_S
+
+
+async def _track_step(config: Config, keep: Keep, calls: SessionCalls) -> tuple[str, ...]:
+    """Do one step of it; what fails is told by `sessions status`, and the next step tries again.
+    Return the folders that are to be watched."""
     from ctxmode.operations.session_tracking import track_step  # noqa: PLC0415 - after the first answer
     from kb.errors import StoreError  # noqa: PLC0415
     from memory.sessions.errors import SessionsError  # noqa: PLC0415
 
     with suppress(OSError, ContextModeError, SessionsError, StoreError):
-        await trio.to_thread.run_sync(
+        return await trio.to_thread.run_sync(
             track_step, config, keep.store, calls, limiter=keep.writing, abandon_on_cancel=True
         )
+    return ()
 
 
 async def _index_behind(keep: Keep) -> None:

@@ -57,6 +57,7 @@ ctxmode/web/test_pages.py ctxmode/hosts/hooks/test_hooks.py
 ctxmode/mcp/http/test_connections.py::test_tls ctxmode/test_import_cost.py
 ctxmode/operations/test_indexing.py ctxmode/hosts/hooks/test_opencode_plugin.py
 ctxmode/test_parsing.py::test_an_unknown_profile ctxmode/commands/test_policy.py
+ctxmode/hosts/hooks/test_capture.py
 ctxmode/operations/test_quotas.py::test_a_server_keeps ctxmode/render/test_streams.py
 ctxmode/trial/test_trial.py executor/cells/test_cgroup.py::test_a_real_group
 images/test_settings.py::test_a_host_with images/test_workplace.py::test_what_a_killed

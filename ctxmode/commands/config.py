@@ -17,18 +17,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ctxmode import exit_codes
-from ctxmode.config.files import PROJECT_FILE, USER_FILE
+from ctxmode.config.files import PROJECT_FILE, USER_FILE, read
 from ctxmode.config.guarded_names import load_names
 from ctxmode.config.locations import Config, load_config
 from ctxmode.config.prices import load_prices
 from ctxmode.config.profiles import load_profiles
 from ctxmode.config.schema import build_schema
 from ctxmode.config.settings import SETTINGS, load_settings
+from ctxmode.config.transcripts import load_recording, read_choices
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.render.highlight import one_line
 
@@ -66,6 +69,7 @@ def describe_config(config: Config) -> dict[str, Any]:
     profiles = load_profiles(config.project, config.config_home)
     moved = load_names(config.project, config.config_home)
     prices = load_prices(config.project, config.config_home)
+    recording = load_recording(str(config.project), str(config.config_home), os.environ)
     return {
         "project": str(config.project),
         "storage": str(config.data_dir),
@@ -82,9 +86,29 @@ def describe_config(config: Config) -> dict[str, Any]:
             }
             for setting in SETTINGS
         ],
+        "sources": [
+            {"agent": agent, **choice._asdict()} for agent, choice in recording.sources.items()
+        ],
         "profiles": list(profiles.by_name),
-        "warnings": [*configured.warnings, *profiles.warnings, *moved.warnings, *prices.warnings],
+        "warnings": [
+            *configured.warnings,
+            *_warn_of_sources(config),
+            *profiles.warnings,
+            *moved.warnings,
+            *prices.warnings,
+        ],
     }
+
+
+def _warn_of_sources(config: Config) -> Iterator[str]:
+    """Say what a project's file may not choose of hosts' transcripts."""
+    file = read(config.project / PROJECT_FILE, config.project)
+    for agent, choice in read_choices(file):
+        if choice.path or choice.pattern:
+            yield (
+                f"{choice.set_by}: transcripts.sources.{agent} is not for a project to place; "
+                f"to allow it, put it into {config.config_home / USER_FILE}"
+            )
 
 
 def write_template(path: Path, *, for_project: bool) -> None:
@@ -118,6 +142,7 @@ def template(*, for_project: bool) -> str:
             table = head
         value = json.dumps(setting.default)
         lines.append(f"# {name} = {value}  # {setting.about}")
+    lines += ["", "# [transcripts.sources.codex]", "# enabled = false"]
     lines += ["", "# [profiles.online]", '# base = "analyze"', '# network = ["api.github.com"]']
     return "\n".join(lines) + "\n"
 
@@ -131,6 +156,13 @@ def _show(shown: dict[str, Any]) -> None:
     table.add_row("storage", shown["storage"], "")
     for setting in shown["settings"]:
         table.add_row(setting["key"], one_line(str(setting["value"])), setting["origin"])
+    for source in shown["sources"]:
+        name = f"transcripts.sources.{source['agent']}"
+        for key in ("enabled", "path", "pattern"):
+            if source[key] not in ("", True):
+                is_off = key == "enabled" and source["off_by"]
+                origin = source["off_by"] if is_off else source["set_by"]
+                table.add_row(f"{name}.{key}", one_line(str(source[key])), origin)
     out.print(table)
     out.print(f"profiles: {one_line(', '.join(shown['profiles']))}", markup=False)
     for file in shown["files"]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from ctxmode.commands.session_verbs import across, keeping, looking, recording, summarising
+from ctxmode.commands.session_verbs import across, keeping, looking, recording, status, summarising
 from memory.sessions.model import STATUSES
 from memory.sessions.resuming import RESUME_BYTES, RESUME_BYTES_MIN
 
@@ -67,6 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="begin at this compaction; 1 is the first")  # fmt: skip
     track = add("track", "read what is new in transcripts")
     track.add_argument("--watch", action="store_true", help="go on until it is interrupted")
+    track.add_argument("--everywhere", action="store_true",
+        help="transcripts of all projects, each into its own project's store")  # fmt: skip
     add("status", "what is recorded here, and how far transcripts are read")
     add("queue", "completed sessions that await a summary, the latest first")
     add("digest", "at most 32 KiB for whoever summarises a session", sessions="1")
@@ -105,7 +107,7 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "snapshot": looking.snapshot,
     "resume": looking.resume,
     "track": recording.track,
-    "status": recording.status,
+    "status": status.status,
     "queue": summarising.queue,
     "digest": summarising.digest,
     "summarize": summarising.summarize,

@@ -9,6 +9,7 @@ from ctxmode.config.settings import SETTINGS, Setting
 from executor.engine.tiers import FLOORS
 from executor.profile import ProjectAccess
 from executor.project.rules.name_row import COMMIT, ChangeVerdict
+from memory.sessions.importers import MODULES
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 PROFILE: dict[str, Any] = {
@@ -23,6 +24,15 @@ PROFILE: dict[str, Any] = {
         "floor": {"enum": list(FLOORS), "description": "the weakest tier it may run in"},
         "sockets": {**_STRINGS, "description": "Unix sockets of the project that are shown"},
         "stage": {"type": "boolean", "description": "changes are kept for a person to apply"},
+    },
+}
+SOURCE: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "enabled": {"type": "boolean", "description": "a project's file may say false alone"},
+        "path": {"type": "string", "description": "a folder in place of the host's own"},
+        "pattern": {"type": "string", "description": "names of files, such as *.jsonl"},
     },
 }
 
@@ -57,6 +67,12 @@ def build_schema() -> dict[str, Any]:
         )
         entry["properties"][name] = _describe(setting)
     tables["transcripts"]["properties"]["prices"] = PRICES
+    tables["transcripts"]["properties"]["sources"] = {
+        "type": "object",
+        "description": "hosts' transcripts: whether, where and which are read",
+        "additionalProperties": False,
+        "properties": dict.fromkeys(MODULES, SOURCE),
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Configuration of context-mode",

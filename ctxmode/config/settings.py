@@ -141,6 +141,12 @@ SETTINGS: tuple[Setting, ...] = (
         "lower",
     ),
     Setting(
+        "transcripts.poll_ms",
+        "count",
+        5000,
+        "milliseconds between looks for new lines, where folders cannot be watched",
+    ),
+    Setting(
         "sandbox.isolation",
         "choice",
         _OF_EXECUTOR.isolation,
@@ -151,7 +157,7 @@ SETTINGS: tuple[Setting, ...] = (
 )
 BY_KEY = {setting.key: setting for setting in SETTINGS}
 OF_OTHERS = ("profiles", "names")  # tables that others read
-KEYS_OF_OTHERS = (("transcripts", "prices"),)
+SUBTABLES = {"transcripts": ("sources", "prices")}  # tables in tables, that others read
 TABLES = (*OF_OTHERS, *dict.fromkeys(setting.path[0] for setting in SETTINGS))
 
 
@@ -258,8 +264,9 @@ def _read_values(file: ConfigFile) -> list[tuple[Setting, Value]]:
         if not isinstance(content, dict):
             raise file.error((table,), f"{table} is a table", f"Write [{table}].")
         names = [s.path[1] for s in SETTINGS if s.path[0] == table]
+        names += SUBTABLES.get(table, ())
         for name, value in content.items():
-            if (table, name) in KEYS_OF_OTHERS:
+            if name in SUBTABLES.get(table, ()):
                 continue
             if name not in names:
                 raise file.unknown((table, name), names)

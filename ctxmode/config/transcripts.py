@@ -2,23 +2,54 @@
 since hooks have no time for it.
 
 The user's file decides; a project's file can only turn off. `[transcripts] events` is what
-happened, and on; `messages` is the full text, and off.
+happened, and on; `messages` is the full text, and off. `[transcripts.sources.AGENT]` says of one
+host's transcripts whether they are read, where they are, and which of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from ctxmode.config.files import ConfigFile
 
 DEFAULTS = {"events": True, "messages": False}
+NO_CHOICES: Mapping[str, SourceChoice] = {}
+NOBODY: Mapping[str, str] = {}
+SOURCE_KEYS = {
+    "enabled": "true or false",
+    "path": 'a folder, such as "~/transcripts"',
+    "pattern": 'names of files, such as "*.jsonl"',
+}
+
+
+class SourceChoice(NamedTuple):
+    """What a person chose for one host's transcripts. `path` is a folder in place of the host's
+    own, `pattern` filters names of files; empty is the host's. `off_by` says who turned it off,
+    `set_by` where the rest stands."""
+
+    enabled: bool = True
+    path: str = ""
+    pattern: str = ""
+    off_by: str = ""
+    set_by: str = ""
 
 
 class Recording(NamedTuple):
-    """What is recorded; `off_by` names the file or the variable that turned events off."""
+    """What is recorded; `off_by` names the file or the variable that turned events off, `by` which
+    one each switch stands in, where it isn't the default. `sources` has hosts with choices."""
 
     events: bool = True
     messages: bool = False
     off_by: str = ""
+    sources: Mapping[str, SourceChoice] = NO_CHOICES
+    by: Mapping[str, str] = NOBODY
+
+    def choice(self, agent: str) -> SourceChoice:
+        """Return what is chosen for a host's transcripts."""
+        return self.sources.get(agent, SourceChoice())
 
 
 def load_recording(project: str, config_home: str, environ: Mapping[str, str]) -> Recording:
@@ -32,22 +63,84 @@ def load_recording(project: str, config_home: str, environ: Mapping[str, str]) -
     from ctxmode.config.files import PROJECT_FILE, USER_FILE, read  # noqa: PLC0415
 
     values = dict(DEFAULTS)
-    off_by = ""
+    by: dict[str, str] = {}
+    sources: dict[str, SourceChoice] = {}
     user = Path(config_home) / USER_FILE
     for path, root, may_turn_on in (
         (user, Path("/"), True),
         (Path(project) / PROJECT_FILE, Path(project), False),
     ):
-        table = read(path, root).data.get("transcripts")
+        file = read(path, root)
+        table = file.data.get("transcripts")
         for name in DEFAULTS:
             wanted = table.get(name) if isinstance(table, Mapping) else None
             if wanted is False or (wanted is True and may_turn_on):
                 values[name] = wanted
-                off_by = str(path) if name == "events" and not wanted else off_by
+                by[name] = str(path)
+        if isinstance(table, Mapping) and "sources" in table:
+            for agent, choice in read_choices(file):
+                before = sources.get(agent, SourceChoice())
+                sources[agent] = choice if may_turn_on else _tighten(before, choice)
     for name in DEFAULTS:
         given = environ.get(f"CONTEXT_MODE_TRANSCRIPTS_{name.upper()}", "").lower()
         if given in ("1", "true", "yes", "0", "false", "no"):
             values[name] = given in ("1", "true", "yes")
-            if name == "events" and not values[name]:
-                off_by = "CONTEXT_MODE_TRANSCRIPTS_EVENTS"
-    return Recording(values["events"], values["messages"] and values["events"], off_by)
+            by[name] = f"CONTEXT_MODE_TRANSCRIPTS_{name.upper()}"
+    events, messages = values["events"], values["messages"] and values["events"]
+    return Recording(events, messages, "" if events else by.get("events", ""), sources, by)
+
+
+def read_choices(file: ConfigFile) -> Iterator[tuple[str, SourceChoice]]:
+    """Read the choices of a file for hosts' transcripts.
+
+    Raises:
+        UsageError: a host or a key is unknown, or a value is of another form.
+    """
+    from memory.sessions.importers import MODULES  # noqa: PLC0415 - few files have choices
+
+    table = file.data.get("transcripts", {})
+    table = table.get("sources", {}) if isinstance(table, Mapping) else {}
+    place = ("transcripts", "sources")
+    if not isinstance(table, Mapping):
+        raise file.error(place, "transcripts.sources is a table", "Write [transcripts.sources.…].")
+    for agent, chosen in table.items():
+        here = (*place, agent)
+        if agent not in MODULES:
+            raise file.unknown(here, MODULES)
+        if not isinstance(chosen, Mapping):
+            raise file.error(here, f"{agent} is a table", f"Write [{'.'.join(here)}].")
+        for key, value in chosen.items():
+            if key not in SOURCE_KEYS:
+                raise file.unknown((*here, key), SOURCE_KEYS)
+            if not _is_fit(key, value):
+                problem = f"{'.'.join((*here, key))}: {value!r} is not {SOURCE_KEYS[key]}"
+                raise file.error((*here, key), problem, "Mend the value.")
+        enabled = chosen.get("enabled", True)
+        where = file.at(*here)
+        yield (
+            agent,
+            SourceChoice(
+                enabled,
+                chosen.get("path", ""),
+                chosen.get("pattern", ""),
+                "" if enabled else where,
+                where,
+            ),
+        )
+
+
+def _is_fit(key: str, value: object) -> bool:
+    if key == "enabled":
+        return isinstance(value, bool)
+    if not isinstance(value, str) or not value or not value.isprintable():
+        return False
+    if key == "pattern":
+        return "/" not in value
+    return os.path.isabs(value) or value.startswith("~/")
+
+
+def _tighten(before: SourceChoice, wanted: SourceChoice) -> SourceChoice:
+    """Take of a project's choice only that it turns the host off."""
+    if wanted.enabled or not before.enabled:
+        return before
+    return before._replace(enabled=False, off_by=wanted.off_by)

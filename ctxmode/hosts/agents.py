@@ -28,6 +28,7 @@ HOST_AGENTS = (
     HostAgent("qwen_code", "qwen-code", ("qwen",)),
     HostAgent("copilot_cli", "vscode-copilot", ("copilot",)),
     HostAgent("opencode", "opencode", ("opencode",)),
+    HostAgent("cursor", "cursor", ("cursor",)),
 )
 AGENTS: Mapping[str, str] = {host.adapter: host.agent for host in HOST_AGENTS}
 """The agent of each adapter."""

@@ -55,21 +55,23 @@ def catch_up(config: Config, calls: SessionCalls, agent: str) -> None:
     if not calls.waiting and not config.sessions_file.exists():
         return
     deadline = time.monotonic() + CATCH_UP_S
+    recording = read_recording(config)
     with (
         suppress(SessionsError, OSError),
         open_session_store(
             config.sessions_file,
             str(config.project),
             str(config.home),
-            keep_messages=read_recording(config).messages,
+            keep_messages=recording.messages,
             wait_s=STORE_WAIT_S,
         ) as store,
     ):
         if store.database.is_read_only:
             return
         calls.write(store)
-        known = (_sort_latest_first(one) for one in list_known(store) if one.agent == agent)
-        store.import_all(known, find_ground(config), deadline=deadline)
+        known = list_known(store, recording, str(config.home))
+        own = (_sort_latest_first(one) for one in known if one.agent == agent)
+        store.import_all(own, find_ground(config), deadline=deadline)
 
 
 def _sort_latest_first(importer: Importer) -> Importer:

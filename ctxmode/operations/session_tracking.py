@@ -13,12 +13,12 @@ from collections.abc import Iterator
 import kb
 from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings
-from ctxmode.config.transcripts import load_recording
+from ctxmode.config.transcripts import Recording, load_recording
 from ctxmode.operations.session_calls import SessionCalls
 from ctxmode.operations.session_search import forget_turns, index_turns
+from ctxmode.operations.session_sources import find_source
 from ctxmode.operations.session_store import open_session_store
 from memory.sessions import keeping
-from memory.sessions.importers import find_importer
 from memory.sessions.importers.importer import Ground, Importer
 from memory.sessions.store import SessionStore
 
@@ -26,20 +26,20 @@ STEP_S = 0.5
 """How long one look may take; the next goes on."""
 
 
-def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> None:
+def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> tuple[str, ...]:
     """Write the calls that wait, read what is new in transcripts, index the turns that changed, let
-    go what is too old.
+    go what is too old. Return the folders in which something new may appear.
 
     Raises:
         ContextModeError: a configuration file cannot be read.
         SessionsError, kb.StoreError: one of the stores cannot be read or written.
     """
     if not calls.waiting and not config.sessions_file.exists():
-        return
+        return ()
     recording = load_recording(str(config.project), str(config.config_home), os.environ)
     if not recording.events and not config.sessions_file.exists():
         calls.waiting.clear()
-        return
+        return ()
     deadline = time.monotonic() + STEP_S
     home = str(config.home)
     with open_session_store(
@@ -49,13 +49,17 @@ def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> None:
         keep_messages=recording.messages,
     ) as sessions:
         if sessions.database.is_read_only:
-            return
+            return ()
+        roots: tuple[str, ...] = ()
         if recording.events:
             calls.write(sessions)
             ground = Ground(home, os.environ, str(config.project))
-            sessions.import_all(list_known(sessions), ground, deadline=deadline)
+            known = tuple(list_known(sessions, recording, home))
+            sessions.import_all(known, ground, deadline=deadline)
+            roots = tuple(root for one in known for root in one.roots(ground))
         index_turns(sessions, store, deadline=deadline)
         let_go(config, sessions, store)
+        return roots
 
 
 def let_go(config: Config, sessions: SessionStore, store: kb.Store | None) -> list[str]:
@@ -86,10 +90,11 @@ def _delete(sessions: SessionStore, session_ids: list[str]) -> list[str]:
     return gone
 
 
-def list_known(sessions: SessionStore) -> Iterator[Importer]:
-    """Yield the hosts of which a transcript was read before."""
+def list_known(sessions: SessionStore, recording: Recording, home: str) -> Iterator[Importer]:
+    """Yield the hosts of which something was recorded before, those that are turned off left
+    out."""
     with sessions.database.reading() as db:
-        agents = [row[0] for row in db.execute("SELECT DISTINCT agent FROM source").fetchall()]
-    for agent in agents:
-        if (importer := find_importer(agent)) is not None:
+        rows = db.execute("SELECT agent FROM source UNION SELECT agent FROM session").fetchall()
+    for (agent,) in rows:
+        if (importer := find_source(agent, recording, home)) is not None:
             yield importer

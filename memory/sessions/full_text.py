@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from base.plain_files import open_plain
 from memory.sessions.importers.importer import Importer, State
-from memory.sessions.importing import EXPECTED_ERRORS, Importing
+from memory.sessions.importing import Importing
 from memory.sessions.model import Message, Session
 from memory.sessions.preparing import Preparer
 from memory.sessions.reading import read_messages
@@ -25,6 +25,7 @@ from memory.sessions.records import Record, SessionRecord
 from memory.sessions.schema import create_tables
 from memory.sessions.tail import read_lines
 from memory.sessions.texts import unpack
+from memory.sessions.whereabouts import EXPECTED_ERRORS
 from memory.sessions.writing import Writer
 
 TRANSCRIPT_BYTES_MAX = 256 << 20

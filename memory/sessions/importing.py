@@ -21,7 +21,14 @@ from memory.sessions.gate import CONTEXT_CHARS, Gate
 from memory.sessions.importers.importer import Found, Importer, State
 from memory.sessions.preparing import Prepared, Preparer, digest
 from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
-from memory.sessions.sources import Source, clean_state, load_source, measure, note_drift
+from memory.sessions.sources import (
+    UNDECIDED,
+    Source,
+    clean_state,
+    load_source,
+    measure,
+    note_drift,
+)
 from memory.sessions.tail import (
     HeldError,
     Line,
@@ -30,13 +37,13 @@ from memory.sessions.tail import (
     open_transcript,
     read_lines,
 )
+from memory.sessions.whereabouts import EXPECTED_ERRORS, find_folder, name_session
 from memory.sessions.writing import Writer
 
 BATCH_BYTES = 8 << 20
 BATCH_S = 0.25
 EXCERPT_BYTES = 120
 _ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})")
-EXPECTED_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 
 
 class Importing(NamedTuple):
@@ -104,11 +111,12 @@ class _Reading:
         self._status = measure(found, os.fstat(file.fileno()))
         with importing.database.reading() as db:
             known = load_source(db, found.path)
-        self._known = known or Source(0, Place(), 0, 0, 0, False, {})
+        self._known = known or Source(0, Place(), 0, 0, 0, 0, {})
         self._summary = ""
         self._session = ""  # of the records that are read, in a database of many
         self._problem = ""
         self._elsewhere = False
+        self._folder = ""
         self._judged: set[str] = set()
         self._bad: list[tuple[Line, str]] = []
 
@@ -121,6 +129,11 @@ class _Reading:
         state = {} if is_new else self._known.state
         if self._known.elsewhere and not is_new:
             return Imported(elsewhere=True)
+        if is_new:
+            folder = find_folder(self._importing.database, self._importer, self._found, self._file)
+            if folder is None and self._importing.belongs is not None:
+                return self._put_off(place)
+            self._folder = folder or ""
         if self._importer.read_file is not None:
             return self._read_whole(place, state)
         total = Imported()
@@ -147,7 +160,7 @@ class _Reading:
         self._bad = []
         prepared: list[Prepared] = []
         if offset == 0 and self._found.session_id:
-            prepared += self._prepare([SessionRecord(self._found.session_id)])
+            prepared += self._prepare([name_session(self._found, self._folder)])
         limit = min(offset + BATCH_BYTES, self._status.size)
         ends_at = time.monotonic() + BATCH_S
         for line in read_lines(self._file, offset, limit):
@@ -190,6 +203,12 @@ class _Reading:
         is_asked_for = self._found.session_id in ("", self._session)
         if self._importer.read_sessions is None or is_asked_for:
             self._summary = summary
+
+    def _put_off(self, place: Place) -> Imported:
+        """Note that it cannot be known yet whose the transcript is."""
+        with self._importing.database.writing() as db:
+            self._save(db, place._replace(offset=0), {}, time.time(), elsewhere=UNDECIDED)
+        return Imported(elsewhere=True)
 
     def _is_foreign(self, record: SessionRecord) -> bool:
         """Tell whether a session is of another project: by the folder that it began in."""
@@ -344,7 +363,15 @@ class _Reading:
             problem=problem,
         )
 
-    def _save(self, db: sqlite3.Connection, place: Place, state: State, now: float) -> int:
+    def _save(
+        self,
+        db: sqlite3.Connection,
+        place: Place,
+        state: State,
+        now: float,
+        *,
+        elsewhere: int | None = None,
+    ) -> int:
         """Note how far the source is read; return the number of its row."""
         row = db.execute(
             "INSERT INTO source (path_key, agent, path, device, inode, head_bytes, head_sha256,"
@@ -367,7 +394,7 @@ class _Reading:
                 self._status.size,
                 self._status.mtime_ns,
                 place.offset,
-                self._elsewhere,
+                self._elsewhere if elsewhere is None else elsewhere,
                 json.dumps(clean_state(state, self._importing.gate)),
                 now,
             ),

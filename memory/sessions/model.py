@@ -159,6 +159,7 @@ class SourceStatus:
     elsewhere: bool
     problem: str
     seen_at: float
+    is_undecided: bool = False
 
 
 def compute_status(

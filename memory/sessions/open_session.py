@@ -17,6 +17,7 @@ class OpenSession:
         compactions: int,
         last_at: float | None,
         events: int,
+        hooked: str | None = None,
     ) -> None:
         self.id = id_
         self.folder = folder
@@ -28,6 +29,8 @@ class OpenSession:
         self.last_at = last_at
         self.events = events
         """At most so many there are: some may have gone since they were counted."""
+        self.hooked = hooked or ""
+        """JSON with the kinds of messages that hooks tell, in place of the transcript."""
         self.has_usage = False
         self.is_changed = False
         self.first_at: float | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memory.sessions import events
 from memory.sessions.events import Deed, Event, ParseCall

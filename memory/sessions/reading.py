@@ -24,6 +24,7 @@ from memory.sessions.model import (
     ToolUse,
     compute_status,
 )
+from memory.sessions.sources import UNDECIDED
 from memory.sessions.texts import unpack
 
 CANDIDATES_NAMED = 5
@@ -240,7 +241,18 @@ def read_sources(db: sqlite3.Connection) -> list[SourceStatus]:
         " FROM source ORDER BY agent, path"
     )
     return [
-        SourceStatus(agent, path, size, read, messages, bad, bool(elsewhere), problem, seen_at)
+        SourceStatus(
+            agent,
+            path,
+            size,
+            read,
+            messages,
+            bad,
+            bool(elsewhere),
+            problem,
+            seen_at,
+            elsewhere == UNDECIDED,
+        )
         for agent, path, size, read, messages, bad, elsewhere, problem, seen_at in rows
     ]
 

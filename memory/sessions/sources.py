@@ -17,6 +17,10 @@ from memory.sessions.tail import Place
 DRIFT_BYTES = 1 << 20
 """Of a file of which so much was read and no message found, the form is another than is known."""
 
+ELSEWHERE, UNDECIDED = 1, 2
+"""What a row says of a transcript of another project, and of one whose project cannot be known: it
+is judged again when there is more in it."""
+
 DRIFT = "no message was found in it: this version of the host may write another form"
 
 
@@ -28,7 +32,7 @@ class Source(NamedTuple):
     size: int
     mtime_ns: int
     messages: int
-    elsewhere: bool
+    elsewhere: int
     state: State
 
 
@@ -41,7 +45,7 @@ def load_source(db: sqlite3.Connection, path: str) -> Source | None:
     if row is None:
         return None
     id_, *place, size, mtime_ns, messages, elsewhere, state = row
-    return Source(id_, Place(*place), size, mtime_ns, messages, bool(elsewhere), json.loads(state))
+    return Source(id_, Place(*place), size, mtime_ns, messages, elsewhere, json.loads(state))
 
 
 class Measure(NamedTuple):
@@ -81,9 +85,9 @@ def needs_reading(database: Database, found: Found) -> bool:
     place = source.place
     if (place.device, place.inode) != (now.device, now.inode):
         return True
-    if source.elsewhere and now.size >= source.size:
+    if source.elsewhere == ELSEWHERE and now.size >= source.size:
         return False
-    if place.offset < source.size:
+    if place.offset < source.size and not source.elsewhere:
         return True  # a deadline came before its end, or its last line is not complete
     return (source.size, source.mtime_ns) != (now.size, now.mtime_ns)
 

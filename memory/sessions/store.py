@@ -114,7 +114,7 @@ class SessionStore:
         """Return how many bytes of a transcript are not read yet."""
         return count_unread(self.database, found)
 
-    def record(
+    def record(  # noqa: PLR0913 - what differs between those who record
         self,
         agent: str,
         records: Sequence[Record],
@@ -122,10 +122,12 @@ class SessionStore:
         now: float | None = None,
         is_new: bool = True,
         owner: str = "",
+        is_told_by_hooks: bool = False,
     ) -> None:
         """Write records that stand in no transcript. The first names the session, which begins with
-        it; without `is_new` only one that is there already is written to. It is the `owner`'s,
-        or the user's where none is named."""
+        it; without `is_new` only one that is there already is written to. It is the `owner`'s, or
+        the user's where none is named. Of what hooks tell the transcript is not read again, nor is
+        theirs written where the transcript was first."""
         preparer = self._make_preparer()
         prepared = [preparer.prepare(record) for record in records]
         with self.database.writing() as db:
@@ -136,6 +138,7 @@ class SessionStore:
                 home=self._importing.home,
                 owner=owner or self._importing.owner,
                 may_begin=is_new,
+                is_told_by_hooks=is_told_by_hooks,
             )
             writer.write(prepared)
             writer.finish()

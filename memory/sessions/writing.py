@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from memory.sessions.compaction_writing import cut, write_compaction
 from memory.sessions.event_writing import EventWriter
+from memory.sessions.hooked import is_told_elsewhere, read_hooked
 from memory.sessions.open_session import OpenSession
 from memory.sessions.preparing import Prepared, digest
 from memory.sessions.records import (
@@ -40,6 +41,7 @@ class Writer:
         owner: str = "",
         keys_are_global: bool = False,
         may_begin: bool = True,
+        is_told_by_hooks: bool = False,
     ) -> None:
         self._db = db
         self._agent = agent
@@ -49,6 +51,7 @@ class Writer:
         self._owner = owner
         self._keys_are_global = keys_are_global
         self._may_begin = may_begin
+        self._is_told_by_hooks = is_told_by_hooks
         self._open: dict[str, OpenSession | None] = {}
         self._current: OpenSession | None = None
         self._is_copy = False
@@ -166,7 +169,8 @@ class Writer:
             return self._open[session_id]
         row = self._db.execute(
             "SELECT id, working_directory, sequence, turn, messages, tool_calls, compactions,"
-            " last_at, (SELECT COUNT(*) FROM event WHERE session_id = session.id)"
+            " last_at, (SELECT COUNT(*) FROM event WHERE session_id = session.id),"
+            " json_extract(metadata, '$.hooks')"
             " FROM session WHERE id = ?",
             (session_id,),
         ).fetchone()
@@ -177,6 +181,8 @@ class Writer:
 
     def _describe(self, session: OpenSession, record: SessionRecord) -> None:
         parent = f"{self._agent}:{record.parent_id}" if record.parent_id else ""
+        if record.relation == "subagent" and not session.hooked:
+            session.hooked = read_hooked(self._db, parent)
         session.folder = session.folder or record.working_directory
         self._db.execute(
             "UPDATE session SET"
@@ -214,6 +220,8 @@ class Writer:
     # Messages
 
     def _message(self, session: OpenSession, record: MessageRecord, one: Prepared) -> None:
+        if is_told_elsewhere(self._db, session, record.role, by_hooks=self._is_told_by_hooks):
+            return
         key = self._key(session, record.key)
         self._is_copy = self._is_known(session, key)
         if self._is_copy:

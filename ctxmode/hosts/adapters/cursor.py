@@ -1,6 +1,12 @@
 """Cursor: `hooks.json`. Source: cursor.com/docs/hooks.
 
 Its older events name the tool in the event itself; a command or path stands at the top.
+
+What happened is told by `postToolUse` and `postToolUseFailure`, with arguments and results of every
+tool; `afterFileEdit` and `afterShellExecution` tell part of it again, and are not asked for. Of an
+unknown name in the file Cursor takes none of its hooks; so only documented ones are registered. A
+text is taken with `sessionStart` and `postToolUse` by the documents, and with `beforeSubmitPrompt`
+by the list of such events in the command line's program.
 """
 
 from __future__ import annotations
@@ -23,7 +29,8 @@ EVENTS: Mapping[str, Purpose] = {
     "stop": "turn",
     "preCompact": "compact",
     "postToolUse": "act",
-    "afterFileEdit": "act",
+    "postToolUseFailure": "act",
+    "sessionEnd": "end",
 }
 OLDER = ("beforeShellExecution", "beforeReadFile", "beforeMCPExecution")
 _TOOLS = {"beforeShellExecution": "Shell", "beforeReadFile": "Read"}

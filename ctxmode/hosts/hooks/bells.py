@@ -20,17 +20,29 @@ from ctxmode.hosts.hooks.calls import Purpose
 if TYPE_CHECKING:
     from types import FrameType
 
+    from ctxmode.config.transcripts import SourceChoice
     from memory.sessions.importers.importer import Found, Importer
+    from memory.sessions.importing import Imported
     from memory.sessions.store import SessionStore
 
-RINGING_BEFORE = ("vscode-copilot",)
+RINGING_BEFORE = ("vscode-copilot", "cursor")
 """Hosts that ring before a compaction, so that at a prompt a look for the mark is enough."""
+
+TELLING = ("cursor",)
+"""Hosts whose hooks tell what happened, since their transcripts have no times and no results:
+`capture` records it. They get the snapshot with a tool's result, too."""
 
 COMPACTING_WHEN_RESUMED = ("gemini-cli",)
 """Hosts that compact a resumed session with its first prompt, behind all events: they get the
 snapshot before."""
 
-DEADLINES_S: Mapping[Purpose, float] = {"open": 0.4, "compact": 1.0, "end": 0.3, "prompt": 0.4}
+DEADLINES_S: Mapping[Purpose, float] = {
+    "open": 0.4,
+    "compact": 1.0,
+    "end": 0.3,
+    "prompt": 0.4,
+    "act": 0.4,
+}
 SNAPSHOT_S = 0.15
 """What of a deadline is left for the snapshot once importing stops."""
 
@@ -58,8 +70,9 @@ class Bell(NamedTuple):
 
     @property
     def session(self) -> str:
-        """The host's id of the session."""
-        return self.text("session_id", "sessionId", "sessionID")
+        """The host's id of the session. Cursor's conversation is what its transcript is named
+        by."""
+        return self.text("conversation_id", "session_id", "sessionId", "sessionID")
 
     def text(self, *names: str) -> str:
         """Return the first of some fields that is a text."""
@@ -74,23 +87,28 @@ class _TimeUpError(BaseException):
 def answer_bell(bell: Bell) -> str:
     """Do what an event asks for; return the text for the agent, empty where there is none."""
     agent = AGENTS.get(bell.host)
-    if agent is None or not bell.session or bell.purpose not in DEADLINES_S:
+    if agent is None or not bell.session or bell.purpose not in DEADLINES_S or _is_lent(bell):
         return ""
     store_path = sessions_path(bell)
-    if bell.purpose in ("open", "prompt") and not os.path.exists(store_path):
+    if bell.purpose in ("open", "prompt", "act") and not os.path.exists(store_path):
         return ""
     is_rung_before = bell.host in RINGING_BEFORE
     mark = _waiting_mark(store_path, bell.session)
-    if bell.purpose == "prompt" and is_rung_before and not os.path.exists(mark):
+    if bell.purpose in ("prompt", "act") and is_rung_before and not os.path.exists(mark):
         return ""
     try:
         with _deadline(DEADLINES_S[bell.purpose]) as ends_at:
             return _ring(bell, agent, store_path, ends_at)
     except _TimeUpError:
-        _log(bell, "the deadline passed")
+        log(bell, "the deadline passed")
     except Exception as error:
-        _log(bell, f"{type(error).__name__}: {error}")
+        log(bell, f"{type(error).__name__}: {error}")
     return ""
+
+
+def _is_lent(bell: Bell) -> bool:
+    """Tell whether Cursor rings with the hooks of Claude Code: it has its own."""
+    return bell.host == "claude-code" and bool(bell.text("cursor_version"))
 
 
 def sessions_path(bell: Bell) -> str:
@@ -105,17 +123,19 @@ def sessions_path(bell: Bell) -> str:
 def _ring(bell: Bell, agent: str, store_path: str, ends_at: float) -> str:
     from ctxmode.config.transcripts import load_recording  # noqa: PLC0415
 
-    recording = load_recording(bell.project, _config_home(bell), bell.environ)
+    recording = load_recording(bell.project, config_home(bell), bell.environ)
     if not recording.events:
         return ""
     from pathlib import Path  # noqa: PLC0415
 
+    from ctxmode.operations.session_sources import find_source  # noqa: PLC0415
     from ctxmode.operations.session_store import open_session_store  # noqa: PLC0415
-    from memory.sessions.importers import find_importer  # noqa: PLC0415
 
-    importer = find_importer(agent)
-    found = importer and _find_transcript(bell, importer)
-    if importer is None or found is None:
+    importer = find_source(agent, recording, bell.home)
+    if importer is None:
+        return ""
+    found = find_transcript(bell, importer, recording.choice(agent))
+    if found is None and bell.host not in TELLING:
         return ""
     with open_session_store(
         Path(store_path),
@@ -127,25 +147,37 @@ def _ring(bell: Bell, agent: str, store_path: str, ends_at: float) -> str:
         return _DOING[bell.purpose](bell, store, importer, found, ends_at)
 
 
+def _import(
+    store: SessionStore, importer: Importer, found: Found | None, deadline: float
+) -> Imported:
+    from memory.sessions.importing import Imported  # noqa: PLC0415
+
+    return (
+        Imported() if found is None else store.import_transcript(importer, found, deadline=deadline)
+    )
+
+
 def _compact(
-    bell: Bell, store: SessionStore, importer: Importer, found: Found, ends_at: float
+    bell: Bell, store: SessionStore, importer: Importer, found: Found | None, ends_at: float
 ) -> str:
     """Keep a snapshot of the session as it is before the compaction, and mark that it waits."""
     session_id = f"{importer.agent}:{bell.session}"
     with open(_waiting_mark(str(store.database.path), bell.session), "wb"):
         pass
     text = ""
-    if store.count_unread(found) > FAR_BEHIND_BYTES:
+    if found is not None and store.count_unread(found) > FAR_BEHIND_BYTES:
         text = store.build_tail_snapshot(importer, found, FAR_BEHIND_BYTES, session_id)
         store.save_snapshot(session_id, text, trigger=bell.text("trigger"))
-    imported = store.import_transcript(importer, found, deadline=ends_at - SNAPSHOT_S)
+    imported = _import(store, importer, found, ends_at - SNAPSHOT_S)
     if not text or not imported.behind:
         text = store.build_snapshot(session_id)
         store.save_snapshot(session_id, text, trigger=bell.text("trigger"))
     return ""
 
 
-def _open(bell: Bell, store: SessionStore, importer: Importer, found: Found, ends_at: float) -> str:
+def _open(
+    bell: Bell, store: SessionStore, importer: Importer, found: Found | None, ends_at: float
+) -> str:
     """Say what the beginning calls for: after a compaction the snapshot."""
     source = bell.text("source", "trigger")
     if source == "compact" or (source == "resume" and bell.host in COMPACTING_WHEN_RESUMED):
@@ -164,14 +196,14 @@ def _open(bell: Bell, store: SessionStore, importer: Importer, found: Found, end
 
 
 def _deliver(
-    bell: Bell, store: SessionStore, importer: Importer, found: Found, ends_at: float
+    bell: Bell, store: SessionStore, importer: Importer, found: Found | None, ends_at: float
 ) -> str:
     """Return the snapshot as of now, without what the host's own summary has, where that is known.
 
     Hosts write late: of what happened just before a compaction some is there only after it.
     """
     session_id = f"{importer.agent}:{bell.session}"
-    imported = store.import_transcript(importer, found, deadline=ends_at - SNAPSHOT_S)
+    imported = _import(store, importer, found, ends_at - SNAPSHOT_S)
     with suppress(OSError):
         os.unlink(_waiting_mark(str(store.database.path), bell.session))
     if imported.behind:
@@ -181,24 +213,26 @@ def _deliver(
 
 
 def _offer(
-    bell: Bell, store: SessionStore, importer: Importer, found: Found, ends_at: float
+    bell: Bell, store: SessionStore, importer: Importer, found: Found | None, ends_at: float
 ) -> str:
     """Return the snapshot with a prompt, where there was a compaction since the last one."""
     if os.path.exists(_waiting_mark(str(store.database.path), bell.session)):
         return _deliver(bell, store, importer, found, ends_at)
-    store.import_transcript(importer, found, deadline=ends_at - SNAPSHOT_S)
+    _import(store, importer, found, ends_at - SNAPSHOT_S)
     session_id = f"{importer.agent}:{bell.session}"
     if not store.was_compacted(session_id):
         return ""
     return _deliver(bell, store, importer, found, ends_at)
 
 
-def _end(bell: Bell, store: SessionStore, importer: Importer, found: Found, ends_at: float) -> str:
+def _end(
+    bell: Bell, store: SessionStore, importer: Importer, found: Found | None, ends_at: float
+) -> str:
     """Read what is left, and note that the session ended."""
     from memory.sessions.records import SessionRecord  # noqa: PLC0415
 
-    done = store.import_transcript(importer, found, deadline=ends_at - SNAPSHOT_S / 3)
-    if done.session_id and not done.elsewhere:
+    done = _import(store, importer, found, ends_at - SNAPSHOT_S / 3)
+    if (done.session_id or bell.host in TELLING) and not done.elsewhere:
         reason = bell.text("reason")
         ended = SessionRecord(bell.session, ended_at=time.time(), end_reason=reason)
         store.record(importer.agent, [ended], is_new=False)
@@ -209,20 +243,27 @@ _DOING: Mapping[Purpose, Callable[..., str]] = {
     "compact": _compact,
     "open": _open,
     "prompt": _offer,
+    "act": _offer,
     "end": _end,
 }
 
 
-def _find_transcript(bell: Bell, importer: Importer) -> Found | None:
+def find_transcript(bell: Bell, importer: Importer, choice: SourceChoice) -> Found | None:
+    """Find the transcript of the session that a bell is of, where a person lets it be read."""
+    from ctxmode.operations.session_sources import is_chosen  # noqa: PLC0415
     from memory.sessions.importers.importer import Found, Ground  # noqa: PLC0415
 
     told = bell.text("transcript_path", "transcriptPath")
-    if told and os.path.isabs(told):
+    if told and os.path.isabs(told) and importer.find_folder is None:
+        if not is_chosen(told, choice, bell.home):
+            return None
         return Found(told, bell.session if importer.agent == "claude_code" else "")
     ground = Ground(bell.home, bell.environ, bell.project)
     wanted = bell.session
     if importer.read_sessions is not None:
         return next((one._replace(session_id=wanted) for one in importer.find(ground)), None)
+    if importer.find_folder is not None:
+        return next((one for one in importer.find(ground) if one.session_id == wanted), None)
     return next((one for one in importer.find(ground) if wanted in one.path), None)
 
 
@@ -246,7 +287,8 @@ def _read_branch(project: str) -> str:
     return line.removeprefix("ref: refs/heads/") if line.startswith("ref: refs/heads/") else ""
 
 
-def _config_home(bell: Bell) -> str:
+def config_home(bell: Bell) -> str:
+    """Return the folder of the person's configuration."""
     base = bell.environ.get("XDG_CONFIG_HOME", "").strip()
     return base or os.path.join(bell.home, ".config")
 
@@ -267,7 +309,7 @@ def _deadline(seconds: float) -> Iterator[float]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _log(bell: Bell, what: str) -> None:
+def log(bell: Bell, what: str) -> None:
     """Note a failure, in a file of bounded size; where that fails, nowhere."""
     with suppress(OSError):
         folder = os.path.join(bell.data_dir, "logs")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ctxmode.hosts.adapters import find_adapter, list_events
@@ -12,6 +13,7 @@ from ctxmode.hosts.hooks.json_text import read_json
 
 if TYPE_CHECKING:
     from ctxmode.hosts.adapters.adapter import Adapter
+    from ctxmode.hosts.hooks.bells import Bell
 
 Log = Callable[[], object]
 
@@ -32,7 +34,7 @@ def respond(
     if name is None:
         return None, _nothing
     if spoken.EVENTS[name] != "judge":
-        return _attend(spoken, host, name, text, environ), _nothing
+        return _attend(spoken, host, name, text, environ)
     try:
         call = _parse(spoken, text)
     except RecursionError:  # arguments are the model's, and a host may well take them
@@ -45,34 +47,47 @@ def respond(
 
 def _attend(
     spoken: Adapter, host: str, event_name: str, text: bytes, environ: Mapping[str, str]
-) -> Answer:
+) -> tuple[Answer, Log]:
     """What to say of an event that decides nothing: what is recorded of sessions, and where a
-    conversation begins the opening text before it."""
+    conversation begins the opening text before it. Afterwards what it tells is captured."""
     purpose = spoken.EVENTS[event_name]
-    said = "" if purpose in ("turn", "act") else _ring(spoken, host, purpose, text, environ)
+    said, log = "", _nothing
+    if bell := _read_bell(spoken, host, purpose, text, environ):
+        from ctxmode.hosts.hooks import bells  # noqa: PLC0415 - not for verdicts
+
+        said = bells.answer_bell(bell)
+        if host in bells.TELLING:
+            from ctxmode.hosts.hooks.capture import capture  # noqa: PLC0415
+
+            log = partial(capture, bell, event_name)
     if purpose == "open":
         from ctxmode.hosts.routing import ROUTING  # noqa: PLC0415 - said once in a conversation
 
         said = f"{ROUTING}\n\n{said}" if said else ROUTING
-    return spoken.add_context(said, event_name) if said else spoken.answer(PASS, event_name)
+    answer = spoken.add_context(said, event_name) if said else spoken.answer(PASS, event_name)
+    return answer, log
 
 
-def _ring(
+def _read_bell(
     spoken: Adapter, host: str, purpose: Purpose, text: bytes, environ: Mapping[str, str]
-) -> str:
-    from ctxmode.hosts.hooks.bells import Bell, answer_bell  # noqa: PLC0415 - not for verdicts
+) -> Bell | None:
+    """Read what an event tells for the record of sessions; None if that is nothing."""
+    from ctxmode.hosts.hooks.bells import TELLING, Bell  # noqa: PLC0415 - not for verdicts
 
+    if purpose in ("turn", "act") and host not in TELLING:
+        return None
     try:
         event = read_json(text)
     except (ValueError, RecursionError):
-        return ""
+        return None
     if not isinstance(event, dict):
-        return ""
+        return None
     home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
-    said = event.get("cwd")
+    roots = event.get("workspace_roots")  # a command may be run elsewhere
+    said = roots[0] if isinstance(roots, list) and roots else event.get("cwd")
     folder = _folder(spoken.FOLDER_VARIABLES, said if isinstance(said, str) else "", environ)
     project = _project(folder, home, environ)
-    return answer_bell(Bell(host, purpose, event, project, home, data_dir(environ), environ))
+    return Bell(host, purpose, event, project, home, data_dir(environ), environ)
 
 
 def _folder(variables: tuple[str, ...], said: str, environ: Mapping[str, str]) -> str:

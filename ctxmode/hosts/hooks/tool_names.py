@@ -28,15 +28,16 @@ NAMES: Mapping[CallKind, frozenset[str]] = {
     "search": _words(
         """grep glob ls grep_search file_search search_file_content search_files find_files
         list_directory list_dir list list_files read_folder codebase_search search_codebase rg
-        ripgrep glob_file_search semantic_search find grep-search codebase-retrieval
+        ripgrep glob_file_search semantic_search semanticsearch find grep-search codebase-retrieval
         list_code_definition_names"""
     ),
     "edit": _words(
         """edit write multiedit notebookedit write_file replace create create_file editfiles
         replace_string_in_file multi_replace_string_in_file insert_edit_into_file apply_patch
         edit_file create_directory delete_file patch search_replace fs_write delete
-        edit_notebook_file notebook_edit applypatch editor write_to_file replace_in_file
-        str-replace-editor str_replace_editor str_replace save-file remove-files"""
+        edit_notebook_file editnotebook notebook_edit applypatch editor write_to_file
+        replace_in_file strreplace str-replace-editor str_replace_editor str_replace save-file
+        remove-files"""
     ),
     "fetch": _words(
         """webfetch web_fetch fetch fetch_webpage read_url_content fetchurl web-fetch

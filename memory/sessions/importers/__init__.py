@@ -14,6 +14,7 @@ MODULES: Mapping[str, str] = {
     "qwen_code": "qwen_code",
     "copilot_cli": "copilot_cli",
     "opencode": "opencode",
+    "cursor": "cursor",
 }
 """The module of each agent; it has the agent's row, `IMPORTER`."""
 

@@ -57,7 +57,7 @@ _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
 def projects_folder(ground: Ground) -> str:
     """Return the folder that holds a folder for each project."""
     base = ground.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(ground.home, ".claude")
-    return os.path.join(base, "projects")
+    return ground.root or os.path.join(base, "projects")
 
 
 def encode_path(path: str) -> str:

@@ -63,7 +63,7 @@ _COPIED_S = 2.0  # the copied lines of a fork are all stamped when it is made
 def sessions_folder(ground: Ground) -> str:
     """Return the folder of all threads."""
     base = ground.environ.get("CODEX_HOME") or os.path.join(ground.home, ".codex")
-    return os.path.join(base, "sessions")
+    return ground.root or os.path.join(base, "sessions")
 
 
 def find_transcripts(ground: Ground) -> Iterator[Found]:

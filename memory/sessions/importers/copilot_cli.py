@@ -55,7 +55,7 @@ _HOOK_DENIED = "Denied by "
 def state_folder(ground: Ground) -> str:
     """Return the folder that holds a folder for each session."""
     base = ground.environ.get("COPILOT_HOME") or os.path.join(ground.home, ".copilot")
-    return os.path.join(base, "session-state")
+    return ground.root or os.path.join(base, "session-state")
 
 
 def find_transcripts(ground: Ground) -> Iterator[Found]:

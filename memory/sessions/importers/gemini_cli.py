@@ -81,7 +81,7 @@ class _Head(NamedTuple):
 def tmp_folder(ground: Ground) -> str:
     """Return the folder that holds a folder for each project."""
     home = ground.environ.get("GEMINI_CLI_HOME") or ground.home
-    return os.path.join(home, ".gemini", "tmp")
+    return ground.root or os.path.join(home, ".gemini", "tmp")
 
 
 def find_transcripts(ground: Ground) -> Iterator[Found]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from memory.sessions.records import Record, SessionRecord
 
@@ -18,22 +18,25 @@ count as a bad line."""
 
 
 class Ground(NamedTuple):
-    """Where transcripts are looked for. `project` is a real path; empty: those of all projects."""
+    """Where transcripts are looked for. `project` is a real path; empty: those of all projects.
+    `root` is the folder in which a person has them, in place of the host's own."""
 
     home: str
     environ: Mapping[str, str]
     project: str = ""
+    root: str = ""
 
 
 class Found(NamedTuple):
     """One transcript. `session_id` and `folder` are what its place says; empty: its records do.
     Of a database of many sessions `session_id` is the only one to be read, and `log` is the path of
-    the file in which its newest rows are."""
+    the file in which its newest rows are. `parent_id` is the session that a subagent's is of."""
 
     path: str
     session_id: str = ""
     folder: str = ""
     log: str = ""
+    parent_id: str = ""
 
 
 class ReadSessions(Protocol):
@@ -57,6 +60,8 @@ class Importer(NamedTuple):
     many projects has `read_sessions`.
     `roots` are the folders that `find` looks in, to be watched. Where `keys_are_global`, a key or a
     response that another session has is a copy of it, as a fork's beginning is.
+    `find_folder` is for hosts whose records have no working directory: it says in which one a
+    session worked, empty where that cannot be known; then nothing of it is read.
     """
 
     agent: str
@@ -67,3 +72,4 @@ class Importer(NamedTuple):
     read_file: Callable[[str, State], Iterator[Record]] | None = None
     keys_are_global: bool = False
     read_sessions: ReadSessions | None = None
+    find_folder: Callable[[Found, BinaryIO], str] | None = None

@@ -56,7 +56,7 @@ _TAIL = 1000
 def projects_folder(ground: Ground) -> str:
     """Return the folder that holds a folder for each project."""
     base = ground.environ.get("QWEN_HOME") or os.path.join(ground.home, ".qwen")
-    return os.path.join(base, "projects")
+    return ground.root or os.path.join(base, "projects")
 
 
 def find_transcripts(ground: Ground) -> Iterator[Found]:

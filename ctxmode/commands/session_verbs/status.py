@@ -1,0 +1,186 @@
+"""What is recorded of sessions, by whose word, how to change it, and how far it is read."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from ctxmode import exit_codes
+from ctxmode.config.files import PROJECT_FILE, USER_FILE
+from ctxmode.config.locations import Config, load_config
+from ctxmode.config.settings import load_settings
+from ctxmode.config.transcripts import Recording
+from ctxmode.hosts.setup.recorded import find_registered
+from ctxmode.launch import print_json
+from ctxmode.operations import sessions as operations
+from ctxmode.operations.session_sources import apply_choice
+from ctxmode.render.amounts import inflect, size
+from ctxmode.render.highlight import one_line
+from memory.sessions import keeping, reading
+from memory.sessions.importers import list_importers
+from memory.sessions.importers.importer import Importer
+from memory.sessions.model import SourceStatus
+
+PRIVATE = "What stands between <private> and </private> in a message is never kept."
+
+
+def status(args: argparse.Namespace) -> int:
+    config = load_config(args.project)
+    recording = operations.read_recording(config)
+    sources: list[SourceStatus] = []
+    sessions = 0
+    if config.sessions_file.exists():
+        with operations.open_sessions(config) as store, store.database.reading() as db:
+            sources = reading.read_sources(db)
+            sessions = int(db.execute("SELECT COUNT(*) FROM session").fetchone()[0])
+    own = [one for one in sources if not one.elsewhere]
+    hosts = [_describe_host(one, config, recording, sources) for one in list_importers()]
+    switches = _describe_switches(config, recording)
+    store_of = _describe_store(config, sessions)
+    if args.json:
+        troubled = [asdict(one) for one in own if one.problem or one.bad_lines]
+        told = {**recording._asdict(), "sources": _list_choices(recording)}
+        print_json(
+            {
+                "recording": told,
+                "switches": switches,
+                "hosts": hosts,
+                "store": store_of,
+                "troubled": troubled,
+            }
+        )
+        return exit_codes.OK
+    lines = [_say_recording(recording), PRIVATE, *map(_say_switch, switches)]
+    shown = [host for host in hosts if _is_shown(host)]
+    lines += map(_say_host, shown)
+    lines += [f"{one_line(one.path)}: {one.problem}" for one in own if one.problem]
+    if not any(host["found"] for host in hosts):
+        lines.append("No transcript of this project was found.")
+    lines.append(_say_store(store_of))
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return exit_codes.OK
+
+
+def _list_choices(recording: Recording) -> dict[str, dict[str, Any]]:
+    return {agent: choice._asdict() for agent, choice in recording.sources.items()}
+
+
+def _describe_switches(config: Config, recording: Recording) -> list[dict[str, Any]]:
+    """Describe each thing that is recorded: on or off, by whose word, and how to change it."""
+    user, project = config.config_home / USER_FILE, config.project / PROJECT_FILE
+    wanted = {
+        "events": f"[transcripts] events = false in {user}, or in {project}, turns them off"
+        if recording.events
+        else f"what turned them off is {recording.off_by}",
+        "messages": f"[transcripts] messages = false in {user}, or in {project}, turns them off"
+        if recording.messages
+        else f"only your own file turns them on: [transcripts] messages = true in {user}",
+    }
+    about = {
+        "events": "what was asked, decided, edited, run and failed; tokens; snapshots",
+        "messages": "full texts, which can be searched",
+    }
+    return [
+        {
+            "name": name,
+            "about": about[name],
+            "on": on,
+            "by": recording.by.get(name, "default"),
+            "change": wanted[name],
+        }
+        for name, on in (("events", recording.events), ("messages", recording.messages))
+    ]
+
+
+def _say_switch(switch: dict[str, Any]) -> str:
+    by = "by default" if switch["by"] == "default" else f"by {one_line(switch['by'])}"
+    state = "on" if switch["on"] else "off"
+    return f"{switch['name']} ({switch['about']}): {state}, {by}; {one_line(switch['change'])}"
+
+
+def _describe_host(
+    importer: Importer, config: Config, recording: Recording, sources: list[SourceStatus]
+) -> dict[str, Any]:
+    choice = recording.choice(importer.agent)
+    placed = apply_choice(importer, choice, str(config.home))
+    own = [one for one in sources if one.agent == importer.agent and not one.elsewhere]
+    hooks, name = find_registered(importer.agent, config.project, config.home, config.config_home)
+    is_on = choice.enabled and recording.events
+    return {
+        "agent": importer.agent,
+        "title": importer.title,
+        "enabled": is_on,
+        "off_by": choice.off_by or recording.off_by,
+        "path": choice.path,
+        "pattern": choice.pattern,
+        "found": sum(1 for _ in placed.find(operations.find_ground(config))),
+        "read": len(own),
+        "undecided": sum(
+            one.elsewhere and one.is_undecided for one in sources if one.agent == importer.agent
+        ),
+        "behind_bytes": sum(max(one.size - one.read, 0) for one in own),
+        "bad_lines": sum(one.bad_lines for one in own),
+        "hooks": hooks,
+        "setup": name,
+    }
+
+
+def _is_shown(host: dict[str, Any]) -> bool:
+    is_chosen = bool(host["off_by"] or host["path"] or host["pattern"])
+    return bool(host["found"] or host["read"] or is_chosen or host["hooks"] != "none")
+
+
+def _say_host(host: dict[str, Any]) -> str:
+    behind, bad, undecided = (host[key] for key in ("behind_bytes", "bad_lines", "undecided"))
+    parts = [f"{inflect(host['found'], 'transcript')} found", f"{host['read']} read"]
+    parts += [f"{size(behind)} behind"] if behind else []
+    parts += [f"{inflect(bad, 'bad line')}"] if bad else []
+    parts += [f"{undecided} left out, as they may be another project's"] if undecided else []
+    parts += [f"in {one_line(host['path'])}"] if host["path"] else []
+    parts += [f"only {one_line(host['pattern'])}"] if host["pattern"] else []
+    parts += [] if host["enabled"] else [f"off by {one_line(host['off_by'])}"]
+    return f"{host['title']}: {', '.join((*parts, _say_hooks(host)))}"
+
+
+def _say_hooks(host: dict[str, Any]) -> str:
+    if not host["setup"]:
+        return "has no hooks"
+    again = f"`context-mode setup {host['setup']}`"
+    return {
+        "all": "hooks registered",
+        "some": f"hooks registered in part ({again} adds the others)",
+        "none": f"no hooks registered ({again} does that)",
+    }[host["hooks"]]
+
+
+def _describe_store(config: Config, sessions: int) -> dict[str, Any]:
+    values = load_settings(config.project, config.config_home).values
+    exists = config.sessions_file.exists()
+    return {
+        "path": str(config.sessions_file),
+        "sessions": sessions,
+        "bytes": keeping.measure(config.sessions_file) if exists else 0,
+        "bytes_max": values["quota.sessions_bytes"],
+        "keep_days": values["transcripts.keep_days"],
+    }
+
+
+def _say_store(store: dict[str, Any]) -> str:
+    kept = (
+        f"each is kept {inflect(store['keep_days'], 'day')} from its last activity"
+        f" (transcripts.keep_days), at most {size(store['bytes_max'])} (quota.sessions_bytes)"
+    )
+    if not store["bytes"]:
+        return f"store: nothing is kept yet; {kept}"
+    place = f"{one_line(store['path'])}, {size(store['bytes'])}"
+    return f"store: {place}, {inflect(store['sessions'], 'session')}; {kept}"
+
+
+def _say_recording(recording: Recording) -> str:
+    if not recording.events:
+        return f"Nothing is recorded: {one_line(recording.off_by)} turns it off."
+    if recording.messages:
+        return "Recorded are events, tokens and the full texts of messages."
+    return "Recorded are events and tokens. Full texts are not: transcripts.messages turns them on."

@@ -1,0 +1,113 @@
+"""Capture: what a host's hooks tell goes into the record of sessions, behind the answer.
+
+The answer is given before. Then a child without the host's streams redacts and stores, which takes
+longer than the hook may; it outlives the hook, and a timer ends it. Whatever fails is logged.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ctxmode.hosts.agents import AGENTS
+from ctxmode.hosts.hooks import bells
+
+if TYPE_CHECKING:
+    from ctxmode.hosts.hooks.bells import Bell
+    from memory.sessions.store import SessionStore
+
+CHILD_S = 20.0
+"""How long a child may take, with the time in which it waits for those before it."""
+
+RECORDED = ("prompt", "act", "compact", "turn", "end")
+"""Events with something to record. A beginning is registered without the record of sessions, too:
+it leaves nothing."""
+
+IMPORT_S = 5.0
+STORE_WAIT_S = 5.0
+DESCRIPTORS_MAX = 256
+
+
+def capture(bell: Bell, event_name: str) -> None:
+    """Record what an event tells in a child, and do not wait for it."""
+    if not bell.session or bell.purpose not in RECORDED:
+        return
+    now = time.time()
+    with suppress(OSError):  # no more processes
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if os.fork() == 0:
+            try:
+                _leave_host()
+                _wait_turn(bell.data_dir)
+                record(bell, event_name, now)
+            finally:
+                os._exit(0)
+
+
+def _leave_host() -> None:
+    """Give up the host's streams and its process group, and set the time by which this ends."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nowhere, descriptor)
+    os.closerange(3, DESCRIPTORS_MAX)
+    os.setsid()
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # nothing catches it
+    signal.setitimer(signal.ITIMER_REAL, CHILD_S)
+
+
+def _wait_turn(data_dir: str) -> None:
+    """Wait until the children before are done, so that events stand in their order. The folder of
+    all that is kept is what is locked; where it cannot be, the order is as it comes."""
+    with suppress(OSError):
+        fcntl.flock(os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY), fcntl.LOCK_EX)
+
+
+def record(bell: Bell, event_name: str, now: float) -> None:
+    """Record what an event tells, if the project's sessions are recorded; failures are logged."""
+    try:
+        _record(bell, event_name, now)
+    except Exception as error:
+        bells.log(bell, f"{type(error).__name__}: {error}")
+
+
+def _record(bell: Bell, event_name: str, now: float) -> None:
+    from pathlib import Path  # noqa: PLC0415 - only in the child
+
+    from ctxmode.config.transcripts import load_recording  # noqa: PLC0415
+    from ctxmode.hosts.hooks.told import list_records  # noqa: PLC0415
+    from ctxmode.operations.session_sources import find_source  # noqa: PLC0415
+    from ctxmode.operations.session_store import open_session_store  # noqa: PLC0415
+
+    agent = AGENTS[bell.host]
+    recording = load_recording(bell.project, bells.config_home(bell), bell.environ)
+    importer = find_source(agent, recording, bell.home) if recording.events else None
+    if importer is None:
+        return
+    records = list_records(bell.event, event_name, bell.session, bell.project, now)
+    found = bells.find_transcript(bell, importer, recording.choice(agent))
+    with open_session_store(
+        Path(bells.sessions_path(bell)),
+        bell.project,
+        bell.home,
+        keep_messages=recording.messages,
+        wait_s=STORE_WAIT_S,
+    ) as store:
+        # At a prompt, what a transcript has is of before the hooks were registered.
+        is_late = bell.purpose == "prompt" and not _is_known(store, f"{agent}:{bell.session}")
+        if found and (is_late or bell.purpose in ("turn", "end")):
+            deadline = time.monotonic() + IMPORT_S
+            store.import_transcript(importer, found, deadline=deadline)
+        if len(records) > 1:
+            store.record(agent, records, is_told_by_hooks=True)
+
+
+def _is_known(store: SessionStore, session_id: str) -> bool:
+    with store.database.reading() as db:
+        row = db.execute("SELECT 1 FROM session WHERE id = ?", (session_id,)).fetchone()
+    return row is not None

@@ -1,0 +1,61 @@
+"""Reading the transcripts of all projects, at a person's explicit word: each session goes into the
+store of the project that it worked in, as that project's file allows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from ctxmode.config.locations import Config
+from ctxmode.config.project import find_project
+from ctxmode.operations import sessions as operations
+from ctxmode.operations.session_sources import list_sources
+from memory.sessions.importers.importer import Found, Ground, Importer
+from memory.sessions.importing import Imported
+from memory.sessions.sources import needs_reading
+from memory.sessions.whereabouts import read_folder
+
+
+def track_everywhere(config: Config) -> list[Imported]:
+    """Read what is new in the transcripts of all projects; return what became of each that was
+    read. Those whose project cannot be known are left out."""
+    of_projects: dict[str, list[tuple[Importer, Found]]] = {}
+    for importer, found in _list_all(config):
+        if project := _find_project(read_folder(importer, found), str(config.home)):
+            of_projects.setdefault(project, []).append((importer, found))
+    done: list[Imported] = []
+    for project, transcripts in of_projects.items():
+        done += _read_one(replace(config, project=Path(project)), transcripts)
+    return done
+
+
+def _list_all(config: Config) -> Iterator[tuple[Importer, Found]]:
+    recording = operations.read_recording(config)
+    ground = Ground(str(config.home), os.environ)
+    for importer in list_sources(recording, str(config.home)):
+        for found in importer.find(ground):
+            yield importer, found
+
+
+def _find_project(folder: str, home: str) -> str:
+    if not os.path.isabs(folder) or "\0" in folder:
+        return ""
+    try:
+        return find_project(os.path.realpath(folder), home)
+    except (OSError, ValueError):
+        return ""
+
+
+def _read_one(config: Config, transcripts: list[tuple[Importer, Found]]) -> list[Imported]:
+    recording = operations.read_recording(config)
+    if not recording.events:
+        return []
+    with operations.open_sessions(config, create=True) as store:
+        done = [
+            store.import_transcript(importer, found)
+            for importer, found in transcripts
+            if recording.choice(importer.agent).enabled and needs_reading(store.database, found)
+        ]
+    return [one for one in done if not one.elsewhere]

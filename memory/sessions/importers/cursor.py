@@ -1,0 +1,271 @@
+"""Cursor, command line and editor: `~/.cursor/projects/FOLDER/agent-transcripts/ID/ID.jsonl`.
+
+By public descriptions of releases of 2026; none was driven here. A line is `{role, message:
+{content}}`: it has no id, no time, no tokens and no working directory, and a call has no result, so
+counts of tokens are not recorded. Times, results and failures come from Cursor's hooks where they
+are registered: `memory.sessions.hooked` says how the two go together. A subagent's file is
+`ID/subagents/ID.jsonl`. What the editor keeps in `state.vscdb` is not read: it is tens of
+gigabytes, its form changes, and what it has of an agent's work stands in these files.
+
+FOLDER is the working directory with `-` for each run of characters that are no letters or digits,
+so several folders may have one name. Whose a session is, its `chats/*/ID/meta.json` says. Where
+there is none, all that may have that name are taken together: folders that exist, the one that
+`.workspace-trusted` names, and those that paths in the session's calls are in. Only if these are
+one folder is it known; else nothing of the session is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
+
+from base.plain_files import open_plain
+from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.importers.stranger import (
+    fields,
+    first_text,
+    is_file,
+    listed,
+    params,
+    parts_text,
+    scan,
+    size,
+    subfolders,
+    text,
+)
+from memory.sessions.records import MessageRecord, Record
+from memory.sessions.tail import read_lines
+
+NAME_CHARS_MAX = 84
+"""A longer name of a folder is cut, with a digest behind it."""
+
+_NO_NAME = re.compile(r"[^A-Za-z0-9]+")
+_FOLDERS_MAX = 2000
+_FILE_BYTES_MAX = 65_536
+_EVIDENCE_BYTES_MAX = 64 << 20
+_PATH_KEYS = (
+    *("path", "file_path", "target_file", "target_directory", "target_notebook"),
+    *("working_directory", "cwd", "paths", "target_directories", "command", "glob_pattern"),
+)
+_PATHS = re.compile(r"""(?<![\w.~/])/[^\s"'`;:,|&<>()$*?\[\]{}\\]+""")
+_QUERY_BEGINS, _QUERY_ENDS = "<user_query>", "</user_query>"
+_TIMESTAMP = re.compile(r"\s*<timestamp>[^<]{0,100}</timestamp>\s*")
+_ENVELOPE = re.compile(r"\s*<[a-z_]{2,40}[ >]")
+
+
+def projects_folder(ground: Ground) -> str:
+    """Return the folder that holds a folder for each project."""
+    base = ground.environ.get("CURSOR_DATA_DIR") or os.path.join(ground.home, ".cursor")
+    return ground.root or os.path.join(base, "projects")
+
+
+def encode_path(path: str) -> str:
+    """Return the name that a working directory's folder has, before it is cut."""
+    return _NO_NAME.sub("-", path).strip("-")
+
+
+def find_transcripts(ground: Ground) -> Iterator[Found]:
+    """Yield the sessions of folders that may be the project's, or of one below it."""
+    wanted = encode_path(ground.project)
+    for project in subfolders(projects_folder(ground)):
+        if ground.project and not _may_be(project.name, wanted):
+            continue
+        for entry in scan(os.path.join(project.path, "agent-transcripts")):
+            if entry.name.endswith(".jsonl") and is_file(entry):
+                yield Found(entry.path, entry.name.removesuffix(".jsonl"))
+            else:
+                yield from _sessions_in(entry)
+
+
+def _may_be(name: str, wanted: str) -> bool:
+    if not wanted:
+        return False
+    if len(name) > NAME_CHARS_MAX and name[:NAME_CHARS_MAX] == wanted[:NAME_CHARS_MAX]:
+        return True
+    return name == wanted or name.startswith(f"{wanted}-")
+
+
+def _sessions_in(folder: os.DirEntry[str]) -> Iterator[Found]:
+    for entry in scan(folder.path):
+        if entry.name == f"{folder.name}.jsonl" and is_file(entry):
+            yield Found(entry.path, folder.name)
+    for entry in scan(os.path.join(folder.path, "subagents")):
+        if entry.name.endswith(".jsonl") and is_file(entry):
+            yield Found(entry.path, entry.name.removesuffix(".jsonl"), parent_id=folder.name)
+
+
+# Whose a session is
+
+
+def find_folder(found: Found, file: BinaryIO) -> str:
+    """Find the working directory of a session; empty where it cannot be known."""
+    before, mark, _ = found.path.rpartition("/agent-transcripts/")
+    if not mark:
+        return ""
+    projects, name = os.path.split(before)
+    chats = os.path.join(os.path.dirname(projects), "chats")
+    session = found.parent_id or found.session_id
+    for chat in subfolders(chats):
+        if cwd := _read_path(os.path.join(chat.path, session, "meta.json"), "cwd"):
+            return cwd
+    trusted = _read_path(os.path.join(before, ".workspace-trusted"), "workspacePath")
+    if len(name) > NAME_CHARS_MAX:  # the digest behind it makes that one alone
+        return trusted if _may_be(name, encode_path(trusted)) else ""
+    candidates = {*_list_folders(name), *_list_spoken(file, name)}
+    if trusted:
+        candidates.add(trusted)
+    return candidates.pop() if len(candidates) == 1 else ""
+
+
+def _read_path(path: str, key: str) -> str:
+    """Read a path in a small file of JSON."""
+    try:
+        with open_plain(path, follow=False) as file:
+            value = text(fields(json.loads(file.read(_FILE_BYTES_MAX))).get(key))
+    except (OSError, ValueError, RecursionError):
+        return ""
+    return value.rstrip("/") if os.path.isabs(value) and "\0" not in value else ""
+
+
+def _list_folders(name: str) -> Iterator[str]:
+    """List the folders that exist and have this name."""
+    waiting, seen = [("/", name)], 0
+    while waiting and seen < _FOLDERS_MAX:
+        folder, rest = waiting.pop()
+        seen += 1
+        for entry in subfolders(folder):
+            own = encode_path(entry.name)
+            if own == rest:
+                yield entry.path
+            if not own or rest.startswith(f"{own}-"):
+                waiting.append((entry.path, rest[len(own) + 1 :] if own else rest))
+
+
+def _list_spoken(file: BinaryIO, name: str) -> set[str]:
+    """List the folders of this name that paths in the calls of a session are in."""
+    spoken: set[str] = set()
+    for line in read_lines(file, 0, _EVIDENCE_BYTES_MAX):
+        if line.data is None or b'"tool_use"' not in line.data:
+            continue
+        try:
+            blocks = listed(fields(fields(json.loads(line.data)).get("message")).get("content"))
+        except (ValueError, RecursionError):
+            continue
+        for block in blocks:
+            given = fields(params(fields(block).get("input")))
+            for value in (one for key in _PATH_KEYS for one in _texts(given.get(key))):
+                for path in _PATHS.findall(value[:_FILE_BYTES_MAX]):
+                    spoken.update(_ancestors_of_name(path, name))
+        if len(spoken) > 1:
+            break
+    return spoken
+
+
+def _texts(value: object) -> list[str]:
+    return [one for one in map(text, value if isinstance(value, list) else [value]) if one]
+
+
+def _ancestors_of_name(path: str, name: str) -> Iterator[str]:
+    rest, folder = name, ""
+    for part in filter(None, path.split("/")):
+        own = encode_path(part)
+        folder += f"/{part}"
+        if part in (".", "..") or not (not own or rest == own or rest.startswith(f"{own}-")):
+            return
+        rest = rest[len(own) + 1 :] if own else rest
+        if not rest:
+            yield folder
+            return
+
+
+# What a line says
+
+
+def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:
+    """Read one line. It has no id: its number and a digest of it stand for one."""
+    number = state["lines"] = state.get("lines", 0) + 1
+    role, content = value.get("role"), fields(value.get("message")).get("content")
+    if role in ("user", "assistant"):
+        said = json.dumps(content, sort_keys=True).encode("utf-8", "surrogatepass")
+        group = f"{number}:{hashlib.sha256(said).hexdigest()[:16]}"
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        for index, block in enumerate(listed(blocks)):
+            key = f"{group}:{index}"
+            if role == "user" and fields(block).get("type") in ("text", "image"):
+                yield from _prompt(fields(block), key, group)
+            else:
+                yield from _answer(fields(block), key, group)
+    elif value.get("type") == "turn_ended" and (problem := text(value.get("error"))):
+        yield MessageRecord(f"{number}:ended", f"{number}:ended", "system", problem)
+
+
+def _prompt(block: Mapping[str, Any], key: str, group: str) -> Iterator[Record]:
+    if block.get("type") == "image":
+        yield MessageRecord(key, group, "user", images=1)
+        return
+    own, others = part_prompt(text(block.get("text")))
+    if own:
+        yield MessageRecord(key, group, "user", own, is_prompt=True)
+    if others:
+        yield MessageRecord(f"{key}:host", f"{group}:host", "system", others)
+
+
+def part_prompt(said: str) -> tuple[str, str]:
+    """Part what a person typed from what the host puts around it: files, and what it tells. A file
+    may hold the host's marks, too; so only those at the beginning or the end count."""
+    stamp = _TIMESTAMP.match(said)
+    body = (said[stamp.end() :] if stamp else said).strip()
+    if body.startswith(_QUERY_BEGINS):
+        own, _, others = body.removeprefix(_QUERY_BEGINS).partition(_QUERY_ENDS)
+        return own.strip(), others.strip()
+    if body.endswith(_QUERY_ENDS):
+        others, _, own = body.removesuffix(_QUERY_ENDS).rpartition(_QUERY_BEGINS)
+        return own.strip(), others.strip()
+    return ("", body) if _ENVELOPE.match(body) else (body, "")
+
+
+def _answer(block: Mapping[str, Any], key: str, group: str) -> Iterator[Record]:
+    kind = block.get("type")
+    if kind == "text" and (said := text(block.get("text"))):
+        yield MessageRecord(key, group, "assistant", said)
+    elif kind in ("thinking", "redacted_thinking"):
+        yield MessageRecord(
+            key, group, "assistant", thinking_bytes=size(first_text(block, "thinking", "data"))
+        )
+    elif kind == "tool_use":
+        tool, given = name_call(text(block.get("name")), params(block.get("input")))
+        yield MessageRecord(
+            key,
+            group,
+            "tool_call",
+            tool=tool,
+            params=given,
+            call_id=text(block.get("id")) or key,
+            subagent=first_text(fields(given), "subagent_type") if tool == "Task" else "",
+        )
+    elif kind == "tool_result" and (call := text(block.get("tool_use_id"))):
+        is_error = block.get("is_error") is True
+        said = parts_text(block.get("content"))
+        yield MessageRecord(key, key, "tool_result", said, call_id=call, failed=is_error)
+
+
+def name_call(tool: str, given: object) -> tuple[str, object]:
+    """Return the name and the arguments of a call: those of another server's tool stand within."""
+    inner = fields(given)
+    if tool in ("CallMcpTool", "call_mcp_tool") and (name := first_text(inner, "toolName", "name")):
+        return f"mcp__{first_text(inner, 'server')}__{name}", params(inner.get("arguments"))
+    return tool, given
+
+
+IMPORTER = Importer(
+    "cursor",
+    "Cursor",
+    lambda ground: iter([projects_folder(ground)]),
+    find_transcripts,
+    parse_line,
+    find_folder=find_folder,
+)
