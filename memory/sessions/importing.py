@@ -294,7 +294,9 @@ class _Reading:
                 if record is not None:
                     with suppress(*EXPECTED_ERRORS, RecursionError):
                         batch += self._prepare([record])
-                if self._elsewhere or time.monotonic() >= ends_at:
+                # A database is left where its reader came further, so that the next goes on there.
+                may_stop = record is None or self._importer.read_sessions is None
+                if self._elsewhere or (may_stop and time.monotonic() >= ends_at):
                     return batch, self._elsewhere
         except (*EXPECTED_ERRORS, RecursionError, OSError, sqlite3.Error) as error:
             self._problem = _name_problem(error)

@@ -178,7 +178,8 @@ def _git(events: Sequence[Event], subject: Subject) -> list[str]:
     of_commit, _, digest = commit.state.rpartition(" ") if commit else ("", "", "")
     branch = of_commit or subject.branch
     said = f"branch {branch}" if branch else ""
-    return [", ".join(filter(None, (said, f"last commit {digest}" if digest else "")))]
+    line = ", ".join(filter(None, (said, f"last commit {digest}" if digest else "")))
+    return [line] if line else []
 
 
 def _is_commit(event: Event) -> bool:

@@ -4,14 +4,14 @@ Seen with the versions of the catalog. Where a text of a hook comes back:
 
 - Claude Code, Codex: SessionStart with source `compact`, in the first request after it.
 - Qwen Code: the same event, which it does not wait for, so in the second request.
-- OpenCode: what `experimental.session.compacting` puts into `output.context` is in the request for
-  the summary alone; `experimental.chat.system.transform` is in every request.
+- OpenCode: with every request from the first after it, by `experimental.chat.system.transform`.
+  What `experimental.session.compacting` puts into `output.context` is in the request for the
+  summary alone.
 - Gemini CLI: it compacts once a prompt is sent, after BeforeAgent, by its own estimate of a resumed
   history. PreCompress rings before every request, whether it compacts or not.
-- Copilot CLI: beside its turn; PreCompact rings, and nothing after it.
+- Copilot CLI: with the next prompt, since PreCompact rings, and nothing after it. Of a model that
+  it does not know, `COPILOT_PROVIDER_MAX_PROMPT_TOKENS` says how much it holds.
 
-OpenCode is left out: its database is not read yet. Copilot CLI takes a text only with the prompt
-after, and compacts beside its turn, which a run of one prompt ends before.
 Cline 3.0.65 could not be brought to it: told of 119,000 and of 900,000 tokens, it went on.
 """
 
@@ -89,5 +89,14 @@ COMPACTING = (
         0,
         ("--yolo", "--model", "gemini-2.5-flash", "--resume", "latest", "--prompt", PROMPT),
     ),
-    Compacting(_with("opencode", "anchored summary"), 199_000),
+    Compacting(_with("opencode", "context summarization agent"), 199_000),
+    Compacting(
+        _with(
+            "copilot-cli",
+            "The history is being compacted",
+            COPILOT_PROVIDER_MAX_PROMPT_TOKENS="100000",
+        ),
+        99_000,
+        ("--allow-all-tools", "--no-auto-update", "--continue", "--prompt", PROMPT),
+    ),
 )

@@ -13,7 +13,11 @@ from ctxmode.hosts.hooks.tool_names import is_known, server_tool, tool_call
 from ctxmode.hosts.hooks.unasked import refuse
 
 FOLDER_VARIABLES: tuple[str, ...] = ()
-EVENTS: Mapping[str, Purpose] = {"tool.execute.before": "judge", "session.compacted": "prompt"}
+EVENTS: Mapping[str, Purpose] = {
+    "tool.execute.before": "judge",
+    "experimental.session.compacting": "compact",
+    "session.compacted": "prompt",
+}
 
 
 def call(event: Mapping[str, Any]) -> ToolCall | None:

@@ -165,7 +165,8 @@ def _compact(
     with open(_waiting_mark(str(store.database.path), bell.session), "wb"):
         pass
     text = ""
-    if found is not None and store.count_unread(found) > FAR_BEHIND_BYTES:
+    is_database = importer.read_sessions is not None  # of which this session alone is read
+    if found is not None and not is_database and store.count_unread(found) > FAR_BEHIND_BYTES:
         text = store.build_tail_snapshot(importer, found, FAR_BEHIND_BYTES, session_id)
         store.save_snapshot(session_id, text, trigger=bell.text("trigger"))
     imported = _import(store, importer, found, ends_at - SNAPSHOT_S)

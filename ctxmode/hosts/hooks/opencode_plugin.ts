@@ -7,6 +7,7 @@ const COMMAND: string[] = ["context-mode"];
 const RECORDS_SESSIONS = true;
 const DEADLINE_MS = 10_000;
 const JUDGED = "tool.execute.before";
+const COMPACTING = "experimental.session.compacting";
 const COMPACTED = "session.compacted";
 
 interface Answer {
@@ -50,6 +51,10 @@ export const ContextMode = async ({ directory }: { directory: string }) => {
   if (!RECORDS_SESSIONS) return judging;
   return {
     ...judging,
+    // The host waits for this one, so the session is read before its messages become a summary.
+    [COMPACTING]: async (input: { sessionID?: string }): Promise<void> => {
+      if (input.sessionID) await ask(COMPACTING, { session_id: input.sessionID, cwd: directory });
+    },
     event: async ({ event }: { event: { type: string; properties?: { sessionID?: string } } }) => {
       const session = event.properties?.sessionID;
       if (event.type !== COMPACTED || !session) return;

@@ -41,9 +41,8 @@ class Found(NamedTuple):
 
 class ReadSessions(Protocol):
     """Reads what is new in a database of many sessions, of any project: those that `wants` takes,
-    or the only one. `state` has how far the last reading came, and goes on with each record: what
-    was yielded last counts as read with the next. None is yielded between, so that a clock is
-    looked at."""
+    or the only one. `state` has how far the last reading came. None is yielded wherever reading may
+    stop, and each time `state` is further than before."""
 
     def __call__(
         self, path: str, state: State, wants: Callable[[SessionRecord], bool], only: str = ""

@@ -5,7 +5,8 @@ moves those into its database. A message has parts: what was typed or said, call
 results, files. Its `summary` is a compaction's, for which the message before it asks. A task's
 agent has a session of its own, with a `parent_id`. Going back deletes messages at the next prompt.
 
-The list of things to do is in the calls that write it; the table `todo` has the same.
+The list of things to do is in the calls that write it; the table `todo` has the same. Parts of type
+`patch` name files that changed during a step, by no certain call: they are not read.
 
 Tokens: what was cached is beside the input. Reasoning is beside the output too, in older releases
 within it; the record's own total tells which.
@@ -35,7 +36,6 @@ from memory.sessions.importers.stranger import (
     fields,
     first_text,
     is_file,
-    listed,
     objects,
     one_line,
     scan,
@@ -73,7 +73,7 @@ class _Part(NamedTuple):
 def data_folder(ground: Ground) -> str:
     """Return the folder that holds the database."""
     base = ground.environ.get("XDG_DATA_HOME") or os.path.join(ground.home, ".local", "share")
-    return os.path.join(base, "opencode")
+    return ground.root or os.path.join(base, "opencode")
 
 
 def find_databases(ground: Ground) -> Iterator[Found]:
@@ -98,7 +98,11 @@ def read_sessions(
     with closing(HostDatabase(path)) as db:
         db.require(TABLES)
         rows = Rows(db, state)
+        is_first = True
         for session in rows.find_session(only) if only else rows.list_sessions():
+            if not is_first:
+                yield None
+            is_first = False
             record = SessionRecord(
                 session.id,
                 session.parent_id,
@@ -109,7 +113,6 @@ def read_sessions(
                 started_at=seconds(session.created),
             )
             if not wants(record):
-                yield None
                 continue
             yield record
             try:
@@ -128,8 +131,9 @@ def _read_session(rows: Rows, session: SessionRow) -> Iterator[Record | None]:
         yield CutRecord(removed)
         at = mark["prompts"].index(removed)
         mark["prompts"] = mark["prompts"][:at]
-    for message, data, parts in rows.read_session(session, mark):
-        yield None
+    for number, (message, data, parts) in enumerate(rows.read_session(session, mark)):
+        if number:
+            yield None
         try:
             records = list(_read_message(rows, session, message, data, parts))
         except MALFORMED:
@@ -204,15 +208,8 @@ def _assistant(
             )
         elif one.kind == "tool":
             yield from _call(group, one, at, model)
-    changed = [
-        path
-        for one in parts
-        if one.kind == "patch"
-        for path in listed(one.value.get("files"))
-        if text(path)
-    ]
     for one in calls:
-        yield from _result(one, changed if len(calls) == 1 else [], at)
+        yield from _result(one, at)
 
 
 def _call(group: str, part: _Part, at: float | None, model: str) -> Iterator[Record]:
@@ -220,6 +217,8 @@ def _call(group: str, part: _Part, at: float | None, model: str) -> Iterator[Rec
     if state.get("status") not in ("running", "completed", "error"):
         return  # its arguments are not there yet
     given = state.get("input")
+    is_done = state.get("status") == "completed"
+    files = _changed_files(tool, fields(state.get("metadata"))) if is_done else ()
     yield MessageRecord(
         part.id,
         group,
@@ -228,13 +227,14 @@ def _call(group: str, part: _Part, at: float | None, model: str) -> Iterator[Rec
         tool=tool,
         params=given,
         call_id=text(part.value.get("callID")) or part.id,
+        files=tuple(files),
         subagent=first_text(fields(given), "subagent_type") if tool == "task" else "",
         skill=first_text(fields(given), "name") if tool == "skill" else "",
         model=model,
     )
 
 
-def _result(part: _Part, changed: list[str], at: float | None) -> Iterator[Record]:
+def _result(part: _Part, at: float | None) -> Iterator[Record]:
     state, tool = fields(part.value.get("state")), text(part.value.get("tool"))
     status = state.get("status")
     if status not in ("completed", "error"):
@@ -257,26 +257,20 @@ def _result(part: _Part, changed: list[str], at: float | None) -> Iterator[Recor
         failed=(has_failed or bool(ended)) and not is_denied,
         exit_code=ended,
         is_denied=is_denied,
-        files=() if has_failed else tuple(_changed_files(tool, metadata, changed)),
         images=sum(one.startswith("image/") for one in mimes),
     )
 
 
-def _changed_files(
-    tool: str, metadata: Mapping[str, Any], changed: list[str]
-) -> Iterator[tuple[str, FileAction]]:
-    """Yield what a call changed, as its own record says, or else the host's look at the files."""
+def _changed_files(tool: str, metadata: Mapping[str, Any]) -> Iterator[tuple[str, FileAction]]:
+    """Yield what a call changed, as its own record says."""
     if tool == "write" and (path := text(metadata.get("filepath"))):
         yield path, "created" if metadata.get("exists") is False else "modified"
     elif tool == "edit" and (path := text(fields(metadata.get("filediff")).get("file"))):
         yield path, "modified"
-    elif tool == "apply_patch" and (files := list(objects(metadata.get("files")))):
-        for one in files:
+    elif tool == "apply_patch":
+        for one in objects(metadata.get("files")):
             if path := first_text(one, "movePath", "filePath"):
                 yield path, _ACTIONS.get(text(one.get("type")), "modified")
-    else:
-        for path in changed:
-            yield path, "modified"
 
 
 def _usage(

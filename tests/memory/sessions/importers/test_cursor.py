@@ -219,11 +219,13 @@ def test_a_subagents_file_is_a_session_of_its_own(place):
 def test_torn_and_broken_lines_are_counted_and_read_on(place):
     place.write(say("Mend it"))
     with place.path.open("a") as file:
-        file.write('{"role"\n' + json.dumps(say("And the other")) + "\n" + json.dumps(say("torn")))
+        file.write(
+            '{"role"\n' + json.dumps(say("And the other")) + "\n" + json.dumps(say("torn"))[:-1]
+        )
     (done,) = place.track()
     assert (done.messages, done.bad_lines) == (2, 1)
     with place.path.open("a") as file:
-        file.write("\n")
+        file.write("}\n")
     (done,) = place.track()
     assert done.messages == 1
 
