@@ -45,6 +45,9 @@ from .errors import (
     StoreFullError as StoreFullError,
 )
 from .errors import (
+    StoreLateError as StoreLateError,
+)
+from .errors import (
     StoreQuotaError as StoreQuotaError,
 )
 from .errors import (

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from base.sqlite_files import BUSY_TIMEOUT_S
-from kb.connection import OTHERS_WAIT_S, connect, prepare
+from kb.connection import OTHERS_WAIT_S, connect, connect_to_read, prepare
 from kb.errors import StoreReadOnlyError, translate_errors
 from kb.redaction import FindSecrets
 
@@ -21,7 +21,7 @@ Quota = Callable[[], int]
 class Access:
     """Two connections to one file: writes wait for each other, reads never wait for a write."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - how it is opened
         self,
         path: Path,
         *,
@@ -29,10 +29,12 @@ class Access:
         redact: FindSecrets | None = None,
         quota: Quota | None = None,
         of_others: bool = False,
+        deadline: float | None = None,
     ) -> None:
         """Open the file, making or migrating it where needed. `redact` finds what must not be
         stored; None stores everything. `quota` tells what the file may take on the disk. One
-        `of_others` is given up where it is locked for longer than a moment, or damaged.
+        `of_others` is given up where it is locked for longer than a moment, or damaged. With a
+        `deadline`, as `time.monotonic` counts, it is left as it is, and read until then.
 
         Raises:
             StoreError: it cannot be opened.
@@ -40,13 +42,18 @@ class Access:
         self.path = path
         self.redact = redact
         self._quota = quota
-        wait_s = OTHERS_WAIT_S if of_others else BUSY_TIMEOUT_S
-        read_only, self.notices = prepare(path, create=create, of_others=of_others)
         self.known_words: set[str] = set()
         """Some of the words that the vocabulary has; only to be used while writing."""
         self._data_version = -1
         self._write_lock = threading.Lock()
         self._read_lock = threading.Lock()
+        if deadline is not None:
+            self.notices: tuple[str, ...] = ()
+            self._writer = None
+            self._reader = connect_to_read(path, deadline=deadline)
+            return
+        wait_s = OTHERS_WAIT_S if of_others else BUSY_TIMEOUT_S
+        read_only, self.notices = prepare(path, create=create, of_others=of_others)
         with translate_errors(path):
             self._writer = None if read_only else connect(path, wait_s=wait_s)
             self._reader = connect(path, read_only=read_only, wait_s=wait_s)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from base import sqlite_files
 from base.locks import hold_lock
-from base.sqlite_files import BUSY_TIMEOUT_S, SchemaError, migrate, set_aside
+from base.sqlite_files import BUSY_TIMEOUT_S, SchemaError, migrate, require_current, set_aside
 from kb import compression
 from kb.errors import (
     StoreBusyError,
@@ -22,6 +23,9 @@ from kb.schema import STEPS
 
 OTHERS_WAIT_S = 1.0
 """The same for a store of another project, which is passed over then."""
+
+STEPS_AT_ONCE = 10_000
+"""After how many of its steps SQLite is asked whether it is late."""
 
 SETTINGS: Mapping[str, str | int] = {
     # A new file is made so; an older one becomes so when it is next rewritten as a whole.
@@ -82,6 +86,29 @@ def prepare(path: Path, *, create: bool, of_others: bool = False) -> tuple[bool,
             _migrate(path)
             return False, (f"{error}; the damaged file is kept as {aside}, a new one was begun",)
     return False, ()
+
+
+def connect_to_read(path: Path, *, deadline: float) -> sqlite3.Connection:
+    """A connection to a store of another project, which is neither made, migrated nor set aside.
+    What is asked of it ends at `deadline`, as `time.monotonic` counts.
+
+    Raises:
+        StoreError: it does not exist, is damaged, or another release wrote it.
+    """
+    if not path.exists():
+        raise StoreUnavailableError(f"{path}: no store here")
+    with translate_errors(path):
+        db = connect(path, read_only=True, wait_s=OTHERS_WAIT_S)
+        try:
+            require_current(db, STEPS)
+            db.set_progress_handler(lambda: time.monotonic() >= deadline, STEPS_AT_ONCE)
+        except SchemaError as error:
+            db.close()
+            raise StoreUnavailableError(f"{path}: another release wrote it: {error}") from error
+        except BaseException:
+            db.close()
+            raise
+    return db
 
 
 def _migrate(path: Path, wait_s: float = BUSY_TIMEOUT_S) -> None:

@@ -37,6 +37,10 @@ class StoreCorruptError(StoreError):
     """The file is damaged: opening it anew sets it aside and starts a fresh one."""
 
 
+class StoreLateError(StoreError):
+    """Reading it took longer than it may."""
+
+
 class UnknownSourceError(StoreError):
     """No source has this id, or its content was purged."""
 
@@ -50,6 +54,7 @@ _CAUSES: tuple[tuple[int, type[StoreError], str], ...] = (
     (sqlite3.SQLITE_LOCKED, StoreBusyError, "it is locked: try again"),
     (sqlite3.SQLITE_CORRUPT, StoreCorruptError, "it is damaged: run `kb check`"),
     (sqlite3.SQLITE_NOTADB, StoreCorruptError, "it is no SQLite database"),
+    (sqlite3.SQLITE_INTERRUPT, StoreLateError, "reading it takes too long"),
     (
         sqlite3.SQLITE_CANTOPEN,
         StoreUnavailableError,

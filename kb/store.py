@@ -81,6 +81,16 @@ class Store:
         """
         return cls(Access(path, create=create, redact=redact, quota=quota))
 
+    @classmethod
+    def open_to_read(cls, path: Path, *, deadline: float) -> Store:
+        """Open the file of another project, and leave it as it is. Every question to it ends at
+        `deadline`, as `time.monotonic` counts.
+
+        Raises:
+            StoreError: it does not exist, is damaged, or another release wrote it.
+        """
+        return cls(Access(path, create=False, deadline=deadline))
+
     def __enter__(self) -> Store:
         return self
 

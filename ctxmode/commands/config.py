@@ -27,6 +27,7 @@ from ctxmode import exit_codes
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, read
 from ctxmode.config.guarded_names import load_names
 from ctxmode.config.locations import Config, load_config
+from ctxmode.config.prices import load_prices
 from ctxmode.config.profiles import load_profiles
 from ctxmode.config.schema import build_schema
 from ctxmode.config.settings import SETTINGS, load_settings
@@ -67,6 +68,7 @@ def describe_config(config: Config) -> dict[str, Any]:
     configured = load_settings(config.project, config.config_home)
     profiles = load_profiles(config.project, config.config_home)
     moved = load_names(config.project, config.config_home)
+    prices = load_prices(config.project, config.config_home)
     recording = load_recording(str(config.project), str(config.config_home), os.environ)
     return {
         "project": str(config.project),
@@ -93,6 +95,7 @@ def describe_config(config: Config) -> dict[str, Any]:
             *_warn_of_sources(config),
             *profiles.warnings,
             *moved.warnings,
+            *prices.warnings,
         ],
     }
 

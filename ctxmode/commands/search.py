@@ -6,13 +6,16 @@ kind:code lang:python source:docs path:src/ since:7d (or an ISO date).
 --json gives {hits: [{source, path, title, start_line, end_line, score, text}], corrections,
 truncated}: the hits of all queries in the order asked, each passage once. path is null where the
 source is no file; corrections are {typed, used}. truncated says that some did not fit into
---budget, or that some of what matches is still being indexed. --explain --json gives {explanations:
-[{query, words, corrections, filters, expressions, ranked, hits}]}.
+--budget, or that some of what matches is still being indexed. --everywhere searches all your
+projects and what you keep without one; a search of one project does not. Each hit then has its
+{project}, null where it has none, and {notes} name what could not be searched. --explain --json
+gives {explanations: [{query, words, corrections, filters, expressions, ranked, hits}]}.
 
 examples:
   context-mode search "connection refused"
   context-mode search --source out-7f3k2m timeout retry
   context-mode search 'retry lang:python since:2d'
+  context-mode search --everywhere "connection refused"
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from ctxmode.operations.searching import SearchRequest
 from ctxmode.render import highlight
 from ctxmode.render.passages import query_text, search_text
 from ctxmode.render.terminal_output import for_stdout
-from kb import filters
+from kb import Hit, filters
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,11 +54,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sort", choices=("relevance", "timeline"), default="relevance", help="the order"
     )
+    parser.add_argument("--everywhere", action="store_true", help="in all your projects")
     parser.add_argument("--explain", action="store_true", help="why each ranks where it does")
     parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.explain and args.everywhere:
+        raise UsageError("--explain is of one project", "Leave out --everywhere.")
     request = SearchRequest(
         tuple(args.queries),
         args.limit,
@@ -87,11 +93,13 @@ def _answer(library: Library, args: argparse.Namespace, request: SearchRequest) 
         texts = map(ranking.explanation_text, explanations)
         print_answer(args, ranking.to_json(explanations), "\n\n".join(texts))
         return
-    answer = library.search(request)
+    answer = library.search_everywhere(request) if args.everywhere else library.search(request)
     if args.json:
-        print_json(to_json(answer, library.paths(answer)))
+        paths = {} if args.everywhere else library.paths(answer)
+        print_json(to_json(answer, paths))
     elif highlight.is_colour_wanted():
-        parts = [*map(partial(query_text, coloured=True), answer.queries), *answer.notes]
+        show = partial(query_text, coloured=True, places=answer.places)
+        parts = [*map(show, answer.queries), *answer.notes]
         sys.stdout.write("\n\n".join(parts) + "\n")
     else:
         sys.stdout.write(for_stdout(search_text(answer)) + "\n")
@@ -105,21 +113,24 @@ def to_json(answer: SearchAnswer, paths: Mapping[int, str | None]) -> dict[str, 
         for result in answer.queries
         for correction in result.corrections
     }
-    return {
-        "hits": [
-            {
-                "source": hit.source,
-                "path": paths.get(hit.source_id),
-                "title": hit.title,
-                "start_line": hit.start_line,
-                "end_line": hit.end_line,
-                "score": hit.score,
-                "text": hit.text,
-            }
-            for hit in hits.values()
-        ],
+    data: dict[str, Any] = {
+        "hits": [_hit_to_json(hit, answer, paths) for hit in hits.values()],
         "corrections": [{"typed": typed, "used": used} for typed, used in corrections],
         "truncated": any(
             result.omitted > 0 or result.incomplete_sources > 0 for result in answer.queries
         ),
+    }
+    return data if answer.places is None else data | {"notes": list(answer.notes)}
+
+
+def _hit_to_json(hit: Hit, answer: SearchAnswer, paths: Mapping[int, str | None]) -> dict[str, Any]:
+    place = None if answer.places is None else answer.places[hit.chunk_id]
+    return ({} if place is None else {"project": place.project or None}) | {
+        "source": hit.source,
+        "path": paths.get(hit.source_id) if place is None else place.path,
+        "title": hit.title,
+        "start_line": hit.start_line,
+        "end_line": hit.end_line,
+        "score": hit.score,
+        "text": hit.text,
     }

@@ -9,6 +9,8 @@ examples:
   context-mode sessions list --agent claude_code --status active --json
   context-mode sessions status
   context-mode sessions show 5e1f --tools
+  context-mode sessions tools --everywhere
+  context-mode sessions compactions --agent claude_code
   context-mode sessions resume 5e1f --budget 4096
 """
 
@@ -17,7 +19,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from ctxmode.commands.session_verbs import keeping, looking, recording, status, summarising
+from ctxmode.commands.session_verbs import across, keeping, looking, recording, status, summarising
 from memory.sessions.model import STATUSES
 from memory.sessions.resuming import RESUME_BYTES, RESUME_BYTES_MIN
 
@@ -45,6 +47,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--everywhere", action="store_true", help="of any project")
     for name, about in looking.PARTS.items():
         show.add_argument(f"--{name}", dest="part", action="store_const", const=name, help=about)
+    for name, about in (
+        ("tools", "which tools all sessions called, how often, with what cost"),
+        ("compactions", "where sessions were compacted, the latest first"),
+    ):
+        one = add(name, about)
+        one.add_argument("--agent", default="", metavar="NAME", help="only of this agent's")
+        one.add_argument("--everywhere", action="store_true", help="of all projects")
+        if name == "compactions":
+            one.add_argument("--all", action="store_true", help="not only the latest 20")
     add("snapshot", "what an agent gets back after a compaction", sessions="?")
     resume = add("resume", "what another agent needs to go on", sessions="1")
     resume.add_argument("--budget", type=_count_of(RESUME_BYTES_MIN), default=RESUME_BYTES,
@@ -91,6 +102,8 @@ def _count_of(least: int) -> Callable[[str], int]:
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "list": looking.list_sessions,
     "show": looking.show,
+    "tools": across.tools,
+    "compactions": across.compactions,
     "snapshot": looking.snapshot,
     "resume": looking.resume,
     "track": recording.track,

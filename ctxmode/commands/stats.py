@@ -1,49 +1,87 @@
 """Show what agents' calls produced, how much of it went into their context, and what stayed out.
 
 All bytes are measured: produced is what programs printed and pages hold, returned is the text of
-the answers, kept = produced - returned. Only calls of tools count, of all servers that ever served
-this project. Then follow what is kept on disk beside its quotas, with what was dropped for them
-lately, and what your servers prewarm, with its memory.
+the answers, kept = produced - returned, reduction = kept / produced. Only calls of tools count, of
+all servers that ever served this project. Then follow what is kept on disk beside its quotas, with
+what was dropped for them lately, and what your servers prewarm, with its memory.
+
+--tokens shows instead what hosts report of sessions: input that was neither read from nor written
+to a cache, output, cache reads and writes, reasoning (which is within output), responses. What no
+host records is "not recorded". A cost is shown where your own configuration file has
+[transcripts.prices]. --everywhere is of all your projects.
 
 examples:
   context-mode stats
   context-mode stats --json
+  context-mode stats --tokens --by day
+  context-mode stats --tokens --everywhere --json
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import asdict
 from functools import partial
 
 from ctxmode import exit_codes, launch
-from ctxmode.config.locations import load_config, prepare_storage
-from ctxmode.doctor.diagnosis import list_prewarmed
-from ctxmode.launch import print_json
-from ctxmode.operations.quotas import read_holdings
-from ctxmode.render.health import describe_prewarmed, holdings_lines
-from ctxmode.render.usage_table import read_usage, show
+from ctxmode.config.locations import Config, load_config, prepare_storage
+from ctxmode.errors import UsageError
+from ctxmode.launch import print_json, tell
+from memory.sessions.model import TOKENS_BY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tokens", action="store_true", help="tokens that hosts report")
+    parser.add_argument("--by", choices=TOKENS_BY, help="tokens by this (default model)")
+    parser.add_argument("--everywhere", action="store_true", help="of all projects")
     parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.by and not args.tokens:
+        raise UsageError("--by is of tokens", "Say: context-mode stats --tokens --by day")
     config = load_config(args.project)
+    if args.tokens:
+        _show_tokens(config, args)
+    else:
+        _show_tools(config, args)
+    return exit_codes.OK
+
+
+def _show_tools(config: Config, args: argparse.Namespace) -> None:
+    from ctxmode.doctor.diagnosis import list_prewarmed  # noqa: PLC0415 - tokens do without
+    from ctxmode.operations.figures import build_stats_json, read_tool_figures  # noqa: PLC0415
+    from ctxmode.operations.quotas import read_holdings  # noqa: PLC0415
+    from ctxmode.render.health import describe_prewarmed, holdings_lines  # noqa: PLC0415
+    from ctxmode.render.usage_table import show  # noqa: PLC0415
+
     prepare_storage(config)
-    usage = read_usage(config)
+    usage = read_tool_figures(config, everywhere=args.everywhere)
+    tell(usage.left_out)
     ready = launch.run(partial(list_prewarmed, config))
     holdings = read_holdings(config)
     if args.json:
-        prewarmed = [asdict(one) for one in ready]
-        print_json(usage.to_json() | {"prewarmed": prewarmed, "on_disk": holdings.to_json()})
-    elif not usage.tools:
-        sys.stdout.write("No tool was called in this project yet.\n")
-    else:
+        print_json(build_stats_json(usage, holdings, ready))
+        return
+    if usage.tools:
         show(usage)
-    if not args.json:
-        lines = (*holdings_lines(holdings), *describe_prewarmed(ready))
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
-    return exit_codes.OK
+    else:
+        where = "any project" if args.everywhere else "this project"
+        sys.stdout.write(f"No tool was called in {where} yet.\n")
+    lines = (*holdings_lines(holdings), *describe_prewarmed(ready))
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+
+
+def _show_tokens(config: Config, args: argparse.Namespace) -> None:
+    from ctxmode.config.prices import load_prices  # noqa: PLC0415 - bytes do without
+    from ctxmode.operations.figures import read_token_figures  # noqa: PLC0415
+
+    prices = load_prices(config.project, config.config_home)
+    figures = read_token_figures(config, prices, by=args.by or "model", everywhere=args.everywhere)
+    tell((*prices.warnings, *figures.left_out))
+    if args.json:
+        print_json(figures.to_json())
+    else:
+        from ctxmode.render.token_table import show  # noqa: PLC0415 - rich
+
+        show(figures)

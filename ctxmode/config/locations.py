@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +14,9 @@ import platformdirs
 
 from ctxmode.config.project import find_project
 from ctxmode.errors import ContextModeError, UsageError, why
+
+_ENDING = re.compile(r"(?:\.usage|\.sessions)?\.sqlite3$")
+_STEM = re.compile(r"(.+)-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,19 @@ def load_config(
     private = environ.get("CONTEXT_MODE_FETCH_PRIVATE") == "1"
     data_dir = _data_dir(environ)
     return Config(root, home, data_dir, project_is_given=bool(given), fetch_private=private)
+
+
+def name_projects(files: Iterable[Path]) -> dict[Path, str]:
+    """Name the projects by their files; of namesakes the digest stays. One without a project has
+    the empty name."""
+    stems = {file: _ENDING.sub("", file.name) for file in files}
+    plain = {
+        file: found[1] if (found := _STEM.fullmatch(stem)) else "" for file, stem in stems.items()
+    }
+    times = Counter(plain.values())
+    return {
+        file: name if times[name] == 1 else (name and stems[file]) for file, name in plain.items()
+    }
 
 
 def prepare_storage(config: Config) -> None:

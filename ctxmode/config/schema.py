@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ctxmode.config.prices import NEEDED, PRICE_MAX, PRICED
 from ctxmode.config.settings import SETTINGS, Setting
 from executor.engine.tiers import FLOORS
 from executor.profile import ProjectAccess
@@ -35,6 +36,19 @@ SOURCE: dict[str, Any] = {
     },
 }
 
+_AMOUNT = {"type": "number", "minimum": 0, "maximum": PRICE_MAX}
+PRICES: dict[str, Any] = {
+    "type": "object",
+    "description": "prices per million tokens by the beginning of a model's name; yours alone",
+    "propertyNames": {"minLength": 1},
+    "additionalProperties": {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(NEEDED),
+        "properties": dict.fromkeys(PRICED, _AMOUNT),
+    },
+}
+
 
 def build_schema() -> dict[str, Any]:
     """Describe what `ctxmode/config.toml` and `.ctxmode/config.toml` may hold."""
@@ -52,6 +66,7 @@ def build_schema() -> dict[str, Any]:
             table, {"type": "object", "additionalProperties": False, "properties": {}}
         )
         entry["properties"][name] = _describe(setting)
+    tables["transcripts"]["properties"]["prices"] = PRICES
     tables["transcripts"]["properties"]["sources"] = {
         "type": "object",
         "description": "hosts' transcripts: whether, where and which are read",

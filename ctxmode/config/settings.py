@@ -157,7 +157,7 @@ SETTINGS: tuple[Setting, ...] = (
 )
 BY_KEY = {setting.key: setting for setting in SETTINGS}
 OF_OTHERS = ("profiles", "names")  # tables that others read
-SUBTABLES = {"transcripts": ("sources",)}  # tables in tables, that others read
+SUBTABLES = {"transcripts": ("sources", "prices")}  # tables in tables, that others read
 TABLES = (*OF_OTHERS, *dict.fromkeys(setting.path[0] for setting in SETTINGS))
 
 

@@ -12,11 +12,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a passage lies, of a search of all projects: an empty project is the user's own store,
+    `path` is the file that it was read from."""
+
+    project: str
+    path: str | None
+    indexed_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """All queries' answers, in the order asked."""
+    """All queries' answers, in the order asked. `places` tells by a passage's number where it lies,
+    where that is not the one project."""
 
     queries: tuple[QueryResult, ...]
     notes: tuple[str, ...] = ()
+    places: Mapping[int, Place] | None = None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

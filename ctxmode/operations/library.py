@@ -75,6 +75,14 @@ class Library:
         with translate_errors():
             return searching.search(self.store, request)
 
+    def search_everywhere(self, request: SearchRequest) -> SearchAnswer:
+        """Search all of the user's projects, and what is kept without one."""
+        from ctxmode.operations.searching_everywhere import search_everywhere  # noqa: PLC0415
+
+        self._index_turns()
+        with translate_errors():
+            return search_everywhere(self.config, request)
+
     def _index_turns(self) -> None:
         """Index for a moment what is new in sessions; a server does the rest."""
         if not self.config.sessions_file.exists() or self.store.access.read_only:

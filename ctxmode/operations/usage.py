@@ -1,34 +1,27 @@
-"""What agents' calls produced, and how much of it went into their context: measured, in bytes.
+"""Recording what agents' calls produced, and how much of it went into their context, in bytes.
 
 produced  what a call's work brought forth: what programs printed, the text of fetched pages
 returned  the text of the answer, as it was sent
-kept      produced - returned: what stayed out of the context, and can be searched
 
-So a search, which returns what was kept before, counts against what was kept; and indexing alone
-saves nothing. A total is the sum of its parts. The counts of a project are those of all servers
-that ever served it, in one small database beside its store.
+The counts of a project are those of all servers that ever served it, in one small database beside
+its store. What is computed of them is in `figures`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import operator
 import os
 import sqlite3
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import trio
 
-from base.sqlite_files import connect
-from kb.tokens import BYTES_PER_TOKEN
+from base.sqlite_files import connect, connect_read_only
 
-ESTIMATOR = f"UTF-8 bytes / {BYTES_PER_TOKEN}"
-FORMULA = "kept = produced - returned"
 BUSY_TIMEOUT_S = 5.0
 DAY_S = 86_400
 SHARE_OF_PATIENT_ONES = 256
@@ -49,57 +42,6 @@ _ADD = """
     ON CONFLICT (day, tool) DO UPDATE SET
         calls = calls + 1, errors = errors + excluded.errors,
         produced = produced + excluded.produced, returned = returned + excluded.returned"""
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Calls, those of them that failed, and bytes."""
-
-    calls: int = 0
-    errors: int = 0
-    produced: int = 0
-    returned: int = 0
-
-    @property
-    def kept(self) -> int:
-        """Bytes that stayed out of the context; below zero where answers were longer than what the
-        calls produced."""
-        return self.produced - self.returned
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(*map(operator.add, astuple(self), astuple(other)))
-
-    def to_json(self) -> dict[str, int]:
-        return asdict(self) | {"kept": self.kept}
-
-
-@dataclass(frozen=True, slots=True)
-class ToolUsage:
-    """The counts per tool and per day, in seconds since the epoch at which the day began (UTC)."""
-
-    tools: Mapping[str, Counts]
-    days: Mapping[int, Counts]
-
-    @property
-    def total(self) -> Counts:
-        return sum(self.tools.values(), Counts())
-
-    def to_json(self) -> dict[str, Any]:
-        """Build what `context-mode stats --json` and `ctx_stats` show."""
-        return {
-            "tools": {tool: counts.to_json() for tool, counts in self.tools.items()},
-            "total": self.total.to_json(),
-            "tokens_kept": tokens(self.total.kept),
-            "token_estimator": ESTIMATOR,
-            "formula": FORMULA,
-            "days": {_date(day): counts.to_json() for day, counts in self.days.items()},
-        }
-
-
-def tokens(count: int) -> int:
-    """Estimate how many tokens so many bytes cost; below zero for bytes below zero."""
-    estimate = -(-abs(count) // BYTES_PER_TOKEN)
-    return -estimate if count < 0 else estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,24 +118,26 @@ def _add(db: sqlite3.Connection, call: CallRecord) -> None:
     db.execute(_ADD, (day, call.tool, int(call.failed), call.produced, call.returned))
 
 
-def read(path: Path) -> ToolUsage:
-    """Read all counts, none where nothing was ever recorded; sqlite3.Error if the file cannot be
-    read."""
+class UsageRow(NamedTuple):
+    """The calls of one tool on one day, in seconds since the epoch at which it began (UTC)."""
+
+    day: int
+    tool: str
+    calls: int
+    errors: int
+    produced: int
+    returned: int
+
+
+def read_rows(path: Path) -> list[UsageRow]:
+    """Read all counts, none where nothing was ever recorded, and change nothing; sqlite3.Error if
+    the file cannot be read."""
     if not path.exists():
-        return ToolUsage({}, {})
-    with contextlib.closing(connect(path, wait_s=BUSY_TIMEOUT_S)) as db:
-        db.execute(_CREATE)
+        return []
+    with contextlib.closing(connect_read_only(path, wait_s=BUSY_TIMEOUT_S)) as db:
+        if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'usage'").fetchone() is None:
+            return []
         rows = db.execute(
             "SELECT day, tool, calls, errors, produced, returned FROM usage ORDER BY day, tool"
-        ).fetchall()
-    by_tool: dict[str, Counts] = {}
-    by_day: dict[int, Counts] = {}
-    for day, tool, *numbers in rows:
-        counts = Counts(*numbers)
-        by_tool[tool] = by_tool.get(tool, Counts()) + counts
-        by_day[day] = by_day.get(day, Counts()) + counts
-    return ToolUsage(dict(sorted(by_tool.items())), by_day)
-
-
-def _date(day: int) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(day))
+        )
+        return [UsageRow(*row) for row in rows]

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 from ctxmode.render import highlight
 
 if TYPE_CHECKING:
-    from ctxmode.operations.answers import SearchAnswer
+    from collections.abc import Mapping
+
+    from ctxmode.operations.answers import Place, SearchAnswer
     from kb.model import Hit, QueryResult
+
+NO_PROJECT = "no project"
 
 # By the values of `kb.SearchState`, which a run does not load.
 NOTHING_FOUND = {
@@ -20,22 +24,26 @@ NOTHING_FOUND = {
 
 def search_text(answer: SearchAnswer) -> str:
     """Write all queries' passages, each under its query and its source."""
-    return "\n\n".join([*map(query_text, answer.queries), *answer.notes])
+    queries = (query_text(result, places=answer.places) for result in answer.queries)
+    return "\n\n".join([*queries, *answer.notes])
 
 
-def query_text(result: QueryResult, *, coloured: bool = False) -> str:
+def query_text(
+    result: QueryResult, *, coloured: bool = False, places: Mapping[int, Place] | None = None
+) -> str:
     """Write one query's passages, exactly as their sources have them; `coloured` is for a
-    terminal."""
+    terminal, `places` name the project of each."""
     lines = [f"## {result.query}"]
     if result.corrections:
         used = ", ".join(f"{c.typed} as {c.used}" for c in result.corrections)
         lines.append(f"[also read {used}]")
     for hit in result.hits:
         text = hit.text.strip("\n")
+        heading = hit_heading(hit, places[hit.chunk_id] if places else None)
         if coloured:
-            lines += [highlight.heading(hit_heading(hit)), highlight.colour(text, hit.language)]
+            lines += [highlight.heading(heading), highlight.colour(text, hit.language)]
         else:
-            lines += [hit_heading(hit), text]
+            lines += [heading, text]
     if nothing := NOTHING_FOUND.get(result.state):
         lines.append(nothing)
     if result.omitted:
@@ -45,9 +53,11 @@ def query_text(result: QueryResult, *, coloured: bool = False) -> str:
     return "\n".join(lines)
 
 
-def hit_heading(hit: Hit) -> str:
-    """Say where a passage stands: source, title and lines."""
+def hit_heading(hit: Hit, place: Place | None = None) -> str:
+    """Say where a passage stands: the project where it is not the one, source, title and lines."""
     title = f" | {highlight.one_line(hit.title)}" if hit.title else ""
     older = ", superseded" if hit.superseded else ""
     source = highlight.one_line(hit.source)
+    if place is not None:
+        source = f"{highlight.one_line(place.project) or NO_PROJECT}: {source}"
     return f"--- {source}{title} | lines {hit.start_line}-{hit.end_line}{older} ---"

@@ -11,7 +11,7 @@ from rich.text import Text
 from ctxmode.render import terminal
 from ctxmode.render.amounts import age
 from ctxmode.render.highlight import one_line
-from memory.sessions.model import Session
+from memory.sessions.model import CompactionPoint, Session
 
 NOT_RECORDED = "not recorded"
 TITLE_CHARS = 60
@@ -43,13 +43,7 @@ def show_session(data: Mapping[str, Any], *, with_head: bool) -> None:
         for line in _head(data):
             out.print(Text(line))
     if data.get("tools"):
-        table = terminal.build_table("tool", "calls", "errors", "average output tokens",
-            right=("calls", "errors", "average output tokens"))  # fmt: skip
-        for one in data["tools"]:
-            mean = one["average_output_tokens"]
-            shown = NOT_RECORDED if mean is None else f"{mean:.0f}"
-            table.add_row(Text(one_line(one["tool"])), str(one["calls"]), str(one["errors"]), shown)
-        out.print(table)
+        show_tool_uses(data["tools"])
     for point in data.get("compactions", ()):
         before = point["tokens_before"]
         tokens = NOT_RECORDED if before is None else before
@@ -60,6 +54,31 @@ def show_session(data: Mapping[str, Any], *, with_head: bool) -> None:
         out.print(Text(one_line(f"{number}. {turn}")))
     for message in data.get("messages", ()):
         out.print(Text(one_line(_message(message))))
+
+
+def show_tool_uses(uses: Sequence[Mapping[str, Any]]) -> None:
+    """Show a row a tool."""
+    numbers = ("calls", "errors", "average output tokens")
+    table = terminal.build_table("tool", *numbers, right=numbers)
+    for one in uses:
+        mean = one["average_output_tokens"]
+        shown = NOT_RECORDED if mean is None else f"{mean:.0f}"
+        table.add_row(Text(one_line(one["tool"])), str(one["calls"]), str(one["errors"]), shown)
+    terminal.console().print(table)
+
+
+def show_compactions(points: Sequence[CompactionPoint]) -> None:
+    """Show a row a compaction, of whichever session."""
+    fixed = ("session", "message", "when", "tokens before", "tokens after")
+    table = terminal.build_table(*fixed, "title", fixed=fixed, right=fixed[1:2] + fixed[3:])
+    for one in points:
+        when = NOT_RECORDED if one.at is None else _time(one.at)
+        figures = (one.tokens_before, one.tokens_after)
+        cells = (NOT_RECORDED if count is None else str(count) for count in figures)
+        title = Text(one_line(one.title)[:TITLE_CHARS])
+        session = Text(one_line(one.session_id))
+        table.add_row(session, str(one.sequence), when, *cells, title)
+    terminal.console().print(table)
 
 
 def _head(data: Mapping[str, Any]) -> list[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Status = Literal["active", "paused", "completed", "archived"]
 STATUSES: tuple[Status, ...] = ("active", "paused", "completed", "archived")
 
+TOKENS_BY = ("model", "day", "agent", "session")
 PAUSED_AFTER_S = 30 * 60.0
 COMPLETED_AFTER_S = 24 * 3600.0
 
@@ -93,10 +94,50 @@ class ToolUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
-    """Tokens of some responses; None where none of them records it."""
+class ToolCount:
+    """The calls of one tool in one session. `responses` have such calls and record their output
+    tokens, which together are `output_tokens`."""
 
-    key: str
+    session_id: str
+    tool: str
+    calls: int
+    errors: int
+    responses: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPoint:
+    """Where a session was compacted, seen among all sessions; `summary` is what the host kept."""
+
+    session_id: str
+    agent: str
+    title: str
+    sequence: int
+    at: float | None
+    trigger: str | None
+    tokens_before: int | None
+    tokens_after: int | None
+    summary: str | None
+
+
+class SessionState(NamedTuple):
+    """What kind of session it is, and how it stands."""
+
+    session_id: str
+    agent: str
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """Tokens of the responses of one session, model and day (UTC); None where none of them records
+    it. An unknown model or day is empty."""
+
+    session_id: str
+    agent: str
+    model: str
+    day: str
     responses: int
     input: int | None
     output: int | None

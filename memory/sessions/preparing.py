@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memory.sessions import events
 from memory.sessions.events import Deed, Event, ParseCall
 from memory.sessions.gate import Gate
 from memory.sessions.records import (
+    TOKEN_KINDS,
     CompactionRecord,
     CutRecord,
     MessageRecord,
@@ -30,6 +31,8 @@ VALUE_CHARS_MAX = 4096
 NAME_CHARS_MAX = 200
 METADATA_CHARS_MAX = 4096
 KEY_BYTES = 16
+TOKENS_MAX = 1 << 40
+"""No response has more: such a count is none, and the sum of all others stays a number."""
 
 
 class Switches(NamedTuple):
@@ -83,7 +86,8 @@ class Preparer:
                 )
             )
         if isinstance(record, UsageRecord):
-            return Prepared(record._replace(model=clean(record.model)))
+            counts: dict[str, Any] = {kind: _bound(getattr(record, kind)) for kind in TOKEN_KINDS}
+            return Prepared(record._replace(model=clean(record.model), **counts))
         if isinstance(record, CompactionRecord):
             summary = self._gate.clean_head(record.summary, CONTENT_CHARS_MAX)
             return Prepared(record._replace(trigger=clean(record.trigger), summary=summary))
@@ -189,3 +193,7 @@ def digest(*parts: str) -> bytes:
     """Return the short digest by which something is known that is not kept itself."""
     data = "\0".join(parts).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(data, digest_size=KEY_BYTES).digest()
+
+
+def _bound(tokens: int | None) -> int | None:
+    return tokens if tokens is None or 0 <= tokens < TOKENS_MAX else None

@@ -5,18 +5,29 @@
 from __future__ import annotations
 
 import json
+import operator
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from memory.sessions.errors import UnknownSessionError
 from memory.sessions.events import Event
-from memory.sessions.model import Message, Session, SourceStatus, Tokens, ToolUse, compute_status
+from memory.sessions.model import (
+    CompactionPoint,
+    Message,
+    Session,
+    SessionState,
+    SourceStatus,
+    TokenCount,
+    ToolCount,
+    ToolUse,
+    compute_status,
+)
 from memory.sessions.sources import UNDECIDED
 from memory.sessions.texts import unpack
 
 CANDIDATES_NAMED = 5
-TOKENS_BY = ("model", "day", "agent", "session")
 
 _SESSION = """
 SELECT id, agent, host_id, owner, parent_id, relation, title, agent_version, source_path,
@@ -135,53 +146,92 @@ def read_events(db: sqlite3.Connection, session_id: str) -> list[Event]:
     return [Event(*row) for row in rows]
 
 
+def read_all_compactions(db: sqlite3.Connection, *, agent: str = "") -> list[CompactionPoint]:
+    """Read where any session was compacted, or those of an agent, the latest first."""
+    rows = _rows(
+        db,
+        "SELECT s.id AS session_id, s.agent, s.title, m.sequence, m.at,"
+        " m.compaction_trigger AS trigger, m.tokens_before, m.tokens_after,"
+        " m.compaction_summary AS summary FROM message m JOIN session s ON s.id = m.session_id"
+        " WHERE m.is_compaction AND ?1 IN ('', s.agent) ORDER BY m.at DESC, s.id, m.sequence DESC",
+        agent,
+    )
+    return [CompactionPoint(**dict(row) | {"summary": unpack(row["summary"])}) for row in rows]
+
+
+def read_states(db: sqlite3.Connection, *, now: float | None = None) -> list[SessionState]:
+    """Read the agent and the status of all sessions."""
+    rows = db.execute(
+        "SELECT id, agent, status, summary <> '', last_at, ended_at FROM session ORDER BY id"
+    )
+    now = time.time() if now is None else now
+    return [
+        SessionState(
+            session_id,
+            agent,
+            compute_status(
+                by_hand, has_summary=bool(summed), last_at=last_at, ended_at=ended_at, now=now
+            ),
+        )
+        for session_id, agent, by_hand, summed, last_at, ended_at in rows
+    ]
+
+
+def read_tool_counts(
+    db: sqlite3.Connection, *, session_id: str = "", agent: str = ""
+) -> list[ToolCount]:
+    """Count the calls of each tool in each session, or in one, or in those of an agent."""
+    where = "?1 IN ('', m.session_id) AND ?2 IN ('', s.agent)"
+    of_session = "FROM message m JOIN session s ON s.id = m.session_id"
+    tokens = {
+        (session, tool): (responses, output)
+        for session, tool, responses, output in db.execute(
+            "SELECT session_id, tool_name, COUNT(*), SUM(output) FROM (SELECT DISTINCT"
+            f" m.session_id, m.tool_name, m.group_key, u.output {of_session} JOIN usage u"
+            f" ON u.session_id = m.session_id AND u.group_key = m.group_key WHERE {where}"
+            " AND m.role = 'tool_call' AND u.output IS NOT NULL) GROUP BY 1, 2",
+            (session_id, agent),
+        )
+    }
+    rows = db.execute(
+        "SELECT m.session_id, m.tool_name, SUM(m.role = 'tool_call'),"
+        f" SUM(m.role = 'tool_result' AND m.is_error) {of_session} WHERE {where}"
+        " AND m.tool_name IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2",
+        (session_id, agent),
+    )
+    return [
+        ToolCount(session, tool, calls, errors, *tokens.get((session, tool), (0, 0)))
+        for session, tool, calls, errors in rows
+    ]
+
+
 def read_tool_uses(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[ToolUse]:
     """Count the calls of each tool over some sessions, the most used first."""
-    marks = ",".join("?" * len(session_ids))
+    counts = (read_tool_counts(db, session_id=one) for one in session_ids)
+    return sum_tool_counts(chain.from_iterable(counts))
+
+
+def sum_tool_counts(counts: Iterable[ToolCount]) -> list[ToolUse]:
+    """Add up the calls of each tool, the most used first."""
+    sums: dict[str, list[int]] = {}
+    for one in counts:
+        numbers = (one.calls, one.errors, one.responses, one.output_tokens)
+        sums[one.tool] = list(map(operator.add, sums.get(one.tool, [0] * 4), numbers))
+    uses = [
+        ToolUse(tool, calls, errors, output / responses if responses else None)
+        for tool, (calls, errors, responses, output) in sums.items()
+    ]
+    return sorted(uses, key=lambda use: (-use.calls, use.tool))
+
+
+def read_token_counts(db: sqlite3.Connection) -> list[TokenCount]:
+    """Sum the tokens of each session by model and day."""
     rows = db.execute(
-        "SELECT tool_name, SUM(role = 'tool_call'), SUM(role = 'tool_result' AND is_error)"
-        f" FROM message WHERE session_id IN ({marks}) AND tool_name IS NOT NULL"
-        " GROUP BY tool_name ORDER BY 2 DESC, tool_name",
-        tuple(session_ids),
+        "SELECT u.session_id, s.agent, u.model, COALESCE(date(u.at, 'unixepoch'), ''), COUNT(*),"
+        " SUM(u.input), SUM(u.output), SUM(u.cache_read), SUM(u.cache_write), SUM(u.reasoning)"
+        " FROM usage u JOIN session s ON s.id = u.session_id GROUP BY 1, 3, 4 ORDER BY 1, 3, 4"
     )
-    averages = _average_tokens(db, session_ids)
-    return [ToolUse(tool, calls, errors or 0, averages.get(tool)) for tool, calls, errors in rows]
-
-
-def _average_tokens(db: sqlite3.Connection, session_ids: Sequence[str]) -> dict[str, float]:
-    """Average the output tokens of the responses with a call of each tool."""
-    marks = ",".join("?" * len(session_ids))
-    rows = db.execute(
-        "SELECT tool_name, AVG(output) FROM (SELECT DISTINCT m.tool_name, m.session_id,"
-        " m.group_key, u.output FROM message m JOIN usage u ON u.session_id = m.session_id"
-        f" AND u.group_key = m.group_key WHERE m.session_id IN ({marks}) AND m.role = 'tool_call'"
-        " AND u.output IS NOT NULL) GROUP BY tool_name",
-        tuple(session_ids),
-    )
-    return {str(tool): float(average) for tool, average in rows}
-
-
-def read_tokens(
-    db: sqlite3.Connection, by: str = "", session_ids: Sequence[str] | None = None
-) -> list[Tokens]:
-    """Sum tokens by model, day (UTC), agent or session, or of all; None is not recorded."""
-    key = {
-        "": "''",
-        "model": "model",
-        "day": "COALESCE(date(at, 'unixepoch'), '')",
-        "agent": "agent",
-        "session": "session_id",
-    }[by]
-    where = "1"
-    if session_ids is not None:
-        where = f"session_id IN ({','.join('?' * len(session_ids))})"
-    rows = db.execute(
-        f"SELECT {key}, COUNT(*), SUM(input), SUM(output), SUM(cache_read), SUM(cache_write),"
-        " SUM(reasoning) FROM (SELECT u.*, s.agent FROM usage u"
-        f" JOIN session s ON s.id = u.session_id) WHERE {where} GROUP BY 1 ORDER BY 1",
-        tuple(session_ids or ()),
-    )
-    return [Tokens(*row) for row in rows]
+    return [TokenCount(*row) for row in rows]
 
 
 def read_sources(db: sqlite3.Connection) -> list[SourceStatus]:

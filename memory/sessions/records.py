@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 Role = Literal["user", "assistant", "system", "tool_call", "tool_result"]
 Relation = Literal["", "subagent", "fork", "continued"]
 FileAction = Literal["", "created", "modified", "deleted"]
+TOKEN_KINDS = ("input", "output", "cache_read", "cache_write", "reasoning")
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 

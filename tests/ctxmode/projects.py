@@ -45,21 +45,10 @@ class User:
     def track(self, name: str, session: str, *steps) -> Path:
         """Write a session's transcript and read it. Each step is given a maker of records, and
         yields one or several."""
-        project = self.project(name)
-        maker = Maker(session, prefix=f"{session}-")
-        records = []
-        for step in steps:
-            made = step(maker)
-            records += made if isinstance(made, list) else [made]
         self._tracked += 1
-        begun = time.time() - 600 + 10 * self._tracked  # each later than the one before
-        for number, record in enumerate(records):
-            record["cwd"] = str(project)
-            record["timestamp"] = datetime.fromtimestamp(begun + number / 10, UTC).isoformat()
-        folder = re.sub(r"[^A-Za-z0-9]", "-", str(project))
-        path = self.home / ".claude" / "projects" / folder / f"{session}.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+        path = make_transcript(
+            self.home, self.project(name), session, *steps, ago_s=600 - 10 * self._tracked
+        )  # each later than the one before
         self.ask(name, "sessions", "track")
         return path
 
@@ -70,6 +59,23 @@ class User:
         shown = self._capsys.readouterr()
         self.said = shown.err
         return json.loads(shown.out) if "--json" in words and not code else shown.out + shown.err
+
+
+def make_transcript(home: Path, project: Path, session: str, *steps, ago_s: float = 60) -> Path:
+    """Write a session's transcript as Claude Code does."""
+    maker = Maker(session, prefix=f"{session}-")
+    records = []
+    for step in steps:
+        made = step(maker)
+        records += made if isinstance(made, list) else [made]
+    for number, record in enumerate(records):
+        at = time.time() - ago_s + number / 10
+        record |= {"cwd": str(project), "timestamp": datetime.fromtimestamp(at, UTC).isoformat()}
+    folder = re.sub(r"[^A-Za-z0-9]", "-", str(project))
+    path = home / ".claude" / "projects" / folder / f"{session}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
 
 
 def prompt(text: str):

@@ -124,6 +124,7 @@ def test_only_one_process_is_at_it(tmp_path: Path) -> None:
 def test_what_is_no_store_is_left_alone(tmp_path: Path) -> None:
     filled(tmp_path, {"one": [1]})
     (tmp_path / "one.usage.sqlite3").write_bytes(b"x")
+    (tmp_path / "one.sessions.sqlite3").write_bytes(b"x")
     (tmp_path / "link.sqlite3").symlink_to(tmp_path / "one.sqlite3")
     os.mkfifo(tmp_path / "fifo.sqlite3")
     (tmp_path / "folder.sqlite3").mkdir()

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from ctxmode.doctor.diagnosis import list_prewarmed
 from ctxmode.mcp.arguments import NoArguments
 from ctxmode.mcp.output_schemas import OBJECT, object_schema
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.tool import READS, CallContext, Tool
+from ctxmode.operations.figures import build_stats_json, read_tool_figures
 from ctxmode.operations.quotas import read_holdings
 from ctxmode.render import health
-from ctxmode.render.usage_table import read_usage, usage_text
+from ctxmode.render.usage_table import usage_text
 
 
 async def _call(call: CallContext, given: NoArguments) -> Reply:
     del given
     config = call.app.config
-    usage, holdings = await call.app.read(lambda _: (read_usage(config), read_holdings(config)))
-    data = usage.to_json()
-    del data["days"]
+    usage, holdings = await call.app.read(
+        lambda _: (read_tool_figures(config), read_holdings(config))
+    )
     ready = await list_prewarmed(config)
-    data["prewarmed"] = [asdict(one) for one in ready]
-    data["on_disk"] = holdings.to_json()
+    data = build_stats_json(usage, holdings, ready, with_days=False)
     lines = [*health.holdings_lines(holdings), *health.describe_prewarmed(ready)]
     return Reply("\n".join([usage_text(usage), *lines]), data)
 

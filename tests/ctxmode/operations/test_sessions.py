@@ -8,7 +8,9 @@ import pytest
 
 from ctxmode.errors import UsageError
 from ctxmode.operations import sessions
+from ctxmode.operations.quotas import read_holdings
 from ctxmode.operations.session_store import USER_STORE, open_session_store
+from kb.all_stores import keep_to_quota
 from memory.sessions.errors import ReadOnlyError
 from memory.sessions.keeping import Summary
 from memory.sessions.records import MessageRecord, SessionRecord
@@ -119,6 +121,12 @@ def test_stores_of_others_are_left_as_they_are(two, user):
         pytest.raises(ReadOnlyError),
     ):
         store.save_summary(session.id, Summary("x"))
+
+
+def test_the_quota_of_all_projects_passes_stores_of_sessions_over(two):
+    assert list(keep_to_quota(two.sessions_file.parent, quota=1)) == []
+    assert read_holdings(two).projects == 0
+    assert sessions.list_everywhere(two).left_out == ()
 
 
 def test_what_is_not_reached_in_time_is_said(two):

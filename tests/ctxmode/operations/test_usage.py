@@ -1,4 +1,4 @@
-"""Measured bytes: produced, returned, kept; parts make the whole; counts outlive their server."""
+"""Calls are counted: by many servers at once, none lost, and outliving their server."""
 
 import sqlite3
 import threading
@@ -6,11 +6,9 @@ from contextlib import closing
 
 import pytest
 
-from ctxmode.config.locations import load_config
-from ctxmode.errors import ContextModeError
 from ctxmode.operations import usage
-from ctxmode.operations.usage import CallRecord, Counts, Recorder, ToolUsage, read, record, tokens
-from ctxmode.render.usage_table import bar, read_usage, usage_text
+from ctxmode.operations.figures import Counts, ToolFigures, sum_rows
+from ctxmode.operations.usage import CallRecord, Recorder, read_rows, record
 
 
 @pytest.fixture
@@ -18,32 +16,13 @@ def file(tmp_path):
     return tmp_path / "usage.sqlite3"
 
 
+def read(file) -> ToolFigures:
+    return sum_rows({"": read_rows(file)})
+
+
 def test_nothing_is_counted_yet(file):
-    assert read(file) == ToolUsage({}, {})
+    assert read_rows(file) == []
     assert not file.exists()
-
-
-def test_parts_make_the_whole(file):
-    record(file, CallRecord("ctx_execute", False, 100_000, 4_000))
-    record(file, CallRecord("ctx_execute", True, 10, 90))
-    record(file, CallRecord("ctx_search", False, 0, 3_000))
-    found = read(file)
-    assert found.tools == {
-        "ctx_execute": Counts(2, 1, 100_010, 4_090),
-        "ctx_search": Counts(1, 0, 0, 3_000),
-    }
-    data = found.to_json()
-    for name in ("calls", "errors", "produced", "returned", "kept"):
-        assert data["total"][name] == sum(tool[name] for tool in data["tools"].values())
-        assert data["total"][name] == sum(day[name] for day in data["days"].values())
-    for counts in (data["total"], *data["tools"].values()):
-        assert counts["kept"] == counts["produced"] - counts["returned"]
-    assert data["tokens_kept"] == tokens(92_920) == 23_230
-
-
-def test_indexing_alone_saves_nothing(file):
-    record(file, CallRecord("ctx_index", False, 0, 80))
-    assert read(file).total.kept == -80
 
 
 def test_many_servers_count_into_one_file_and_none_is_lost(file):
@@ -105,34 +84,17 @@ def test_a_file_that_was_removed_begins_anew(file):
         assert list(read(file).tools) == ["ctx_search"]
 
 
-def test_a_damaged_file_is_told_with_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setenv("CONTEXT_MODE_DIR", str(tmp_path / "data"))
-    config = load_config(str(tmp_path))
-    config.usage_file.parent.mkdir(parents=True)
-    config.usage_file.write_bytes(b"not a database " * 100)
-    with pytest.raises(ContextModeError, match="usage"):
-        read_usage(config)
+def test_a_damaged_file_is_an_error(file):
+    file.write_bytes(b"not a database " * 100)
     with pytest.raises(sqlite3.Error):
-        record(config.usage_file, CallRecord("x"))
-    with closing(Recorder(config.usage_file)) as recorder, pytest.raises(sqlite3.Error):
+        record(file, CallRecord("x"))
+    with closing(Recorder(file)) as recorder, pytest.raises(sqlite3.Error):
         recorder.add(CallRecord("x"))
+    with pytest.raises(sqlite3.Error):
+        read_rows(file)
 
 
-def test_the_text_names_the_formula_and_the_estimator():
-    text = usage_text(ToolUsage({"ctx_execute": Counts(2, 1, 2048, 1024)}, {}))
-    assert "2 calls (1 failed), produced 2.0 KB, returned 1.0 KB, kept 1.0 KB" in text
-    assert "about 256 tokens (UTF-8 bytes / 4)" in text
-    assert "kept = produced - returned" in text
-
-
-@pytest.mark.parametrize(
-    ("counts", "shown"),
-    [
-        (Counts(1, 0, 100, 50), "█" * 15 + "·" * 15 + " 50%"),
-        (Counts(1, 0, 100, 0), "·" * 30 + " 0%"),
-        (Counts(1, 0, 100, 300), "█" * 30 + " 300%"),
-        (Counts(1, 0, 0, 10), ""),
-    ],
-)
-def test_a_bar_is_the_share_that_was_returned(counts, shown):
-    assert bar(counts) == shown
+def test_reading_makes_no_table(file):
+    file.write_bytes(b"")
+    assert read_rows(file) == []
+    assert file.read_bytes() == b""

@@ -1,0 +1,97 @@
+"""What tokens cost, as the user's own file says: `[transcripts.prices]`, never a project's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+
+from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read
+
+PRICED = ("input", "output", "cache_read", "cache_write")
+NEEDED = ("input", "output")
+KEY = ("transcripts", "prices")
+PRICE_MAX = 1_000_000
+HINT = 'Write for example: "some-model" = { input = 3, output = 15, cache_read = 0.3 }'
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Prices per million tokens, in whatever money the user thinks in; None has none."""
+
+    input: Decimal
+    output: Decimal
+    cache_read: Decimal | None = None
+    cache_write: Decimal | None = None
+
+    def of(self, kind: str) -> Decimal | None:
+        """Return the price of one kind of tokens."""
+        found: Decimal | None = getattr(self, kind)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices by the beginning of a model's name; `warnings` names a project's file that has
+    some."""
+
+    by_model: Mapping[str, Price] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def find(self, model: str) -> Price | None:
+        """Return the price with the longest name that the model's begins with."""
+        names = (name for name in self.by_model if model.startswith(name))
+        return self.by_model.get(max(names, key=len, default=""))
+
+
+def load_prices(project: Path, config_home: Path) -> Prices:
+    """Load the user's prices.
+
+    Raises:
+        UsageError: a file cannot be read, or says something that is no price.
+    """
+    user = read(config_home / USER_FILE)
+    by_model = {model: _read_price(user, model, given) for model, given in _table(user).items()}
+    of_project = read(project / PROJECT_FILE, project)
+    warnings: tuple[str, ...] = ()
+    if _given(of_project) is not None:
+        where = of_project.at(*KEY)
+        warnings = (f"{where}: prices are not for a project to set; put them into {user.path}",)
+    return Prices(by_model, warnings)
+
+
+def _given(file: ConfigFile) -> object:
+    transcripts = file.data.get(KEY[0])
+    return transcripts.get(KEY[1]) if isinstance(transcripts, Mapping) else None
+
+
+def _table(file: ConfigFile) -> Mapping[str, object]:
+    given = _given(file)
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise file.error(KEY, "transcripts.prices is a table", HINT)
+    if "" in given:
+        raise file.error(KEY, "a model without a name has no price", HINT)
+    return given
+
+
+def _read_price(file: ConfigFile, model: str, given: object) -> Price:
+    key = (*KEY, model)
+    if not isinstance(given, Mapping):
+        raise file.error(key, f"the price of {model!r} is a table", HINT)
+    for name in given:
+        if name not in PRICED:
+            raise file.unknown((*key, name), PRICED)
+    if missing := [name for name in NEEDED if name not in given]:
+        raise file.error(key, f"{model!r} has no price of {' and '.join(missing)}", HINT)
+    return Price(**{name: _read_amount(file, (*key, name), it) for name, it in given.items()})
+
+
+def _read_amount(file: ConfigFile, key: tuple[str, ...], given: object) -> Decimal:
+    is_switch = isinstance(given, bool)
+    if isinstance(given, int | float) and not is_switch and 0 <= given <= PRICE_MAX:
+        return Decimal(str(given))
+    problem = f"{given!r} is no price per million tokens"
+    raise file.error(key, problem, f"Give a number from 0 to {PRICE_MAX}.")

@@ -1,0 +1,366 @@
+"""All figures that are shown of tools and of sessions, each computed here alone.
+
+Of our tools, measured in bytes:
+  kept       produced - returned: what stayed out of the context, and can be searched
+  reduction  kept / produced; None where nothing was produced
+So a search, which returns what was kept before, counts against what was kept; and indexing alone
+saves nothing. Of sessions, tokens that hosts report; None is not recorded. The two are never mixed.
+A total is the sum of its parts.
+"""
+
+from __future__ import annotations
+
+import operator
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field
+from decimal import Decimal
+from functools import reduce
+from pathlib import Path
+from time import gmtime, strftime
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from ctxmode.config.locations import Config, name_projects
+from ctxmode.config.prices import PRICED, Prices
+from ctxmode.errors import ContextModeError
+from ctxmode.operations.quotas import Holdings
+from ctxmode.operations.sessions import gather
+from ctxmode.operations.usage import UsageRow, read_rows
+from kb.tokens import BYTES_PER_TOKEN
+from memory.sessions import reading
+from memory.sessions.model import (
+    STATUSES,
+    CompactionPoint,
+    SessionState,
+    TokenCount,
+    ToolCount,
+    ToolUse,
+)
+from memory.sessions.records import TOKEN_KINDS
+
+if TYPE_CHECKING:
+    from executor.instance.control import PrewarmReport
+
+
+class OfSession(Protocol):
+    """Something that is of one session."""
+
+    @property
+    def session_id(self) -> str: ...
+
+
+S = TypeVar("S", bound=OfSession)
+ESTIMATOR = f"UTF-8 bytes / {BYTES_PER_TOKEN}"
+FORMULA = "kept = produced - returned, reduction = kept / produced"
+KINDS = TOKEN_KINDS
+USAGE_SUFFIX = ".usage.sqlite3"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Calls, those of them that failed, and bytes."""
+
+    calls: int = 0
+    errors: int = 0
+    produced: int = 0
+    returned: int = 0
+
+    @property
+    def kept(self) -> int:
+        """Bytes that stayed out of the context; below zero where answers were longer than what the
+        calls produced."""
+        return self.produced - self.returned
+
+    @property
+    def reduction(self) -> float | None:
+        """The share of what was produced that was kept; None where nothing was."""
+        return self.kept / self.produced if self.produced else None
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(*map(operator.add, astuple(self), astuple(other)))
+
+    def to_json(self) -> dict[str, int | float | None]:
+        return asdict(self) | {"kept": self.kept, "reduction": self.reduction}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFigures:
+    """The counts per tool, per day (in seconds since the epoch at which it began, UTC) and per
+    project. `left_out` says of which projects there are none, and why."""
+
+    tools: Mapping[str, Counts]
+    days: Mapping[int, Counts]
+    projects: Mapping[str, Counts] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> Counts:
+        return sum(self.tools.values(), Counts())
+
+    @property
+    def tokens_kept(self) -> int:
+        return estimate_tokens(self.total.kept)
+
+    def to_json(self, *, with_days: bool = True) -> dict[str, Any]:
+        """Build what `context-mode stats --json` and `ctx_stats` show."""
+        data: dict[str, Any] = {
+            "tools": {tool: counts.to_json() for tool, counts in self.tools.items()},
+            "total": self.total.to_json(),
+            "tokens_kept": self.tokens_kept,
+            "token_estimator": ESTIMATOR,
+            "formula": FORMULA,
+        }
+        if with_days:
+            data["days"] = {format_day(day): one.to_json() for day, one in self.days.items()}
+        if self.projects:
+            data["projects"] = {name: one.to_json() for name, one in self.projects.items()}
+        return data
+
+
+def estimate_tokens(count: int) -> int:
+    """Estimate how many tokens so many bytes cost; below zero for bytes below zero."""
+    estimate = -(-abs(count) // BYTES_PER_TOKEN)
+    return -estimate if count < 0 else estimate
+
+
+def format_day(day: int) -> str:
+    """Write the date of a day that began so many seconds after the epoch."""
+    return strftime("%Y-%m-%d", gmtime(day))
+
+
+def read_tool_figures(config: Config, *, everywhere: bool = False) -> ToolFigures:
+    """Read what the project's calls produced and returned, or those of all projects.
+
+    Raises:
+        ContextModeError: the project's own counts cannot be read.
+    """
+    if not everywhere:
+        try:
+            return sum_rows({"": read_rows(config.usage_file)})
+        except sqlite3.Error as error:
+            raise ContextModeError(
+                f"{config.usage_file}: {error}", "Remove that file to start counting anew."
+            ) from error
+    files = sorted(config.usage_file.parent.glob(f"*{USAGE_SUFFIX}"))
+    found: dict[Path, list[UsageRow]] = {}
+    left_out = []
+    for path in (one for one in files if one.is_file() and not one.is_symlink()):
+        try:
+            found[path] = read_rows(path)
+        except sqlite3.Error as error:
+            left_out.append(f"{path}: {error}")
+    names = name_projects(found)
+    return sum_rows({names[path]: rows for path, rows in found.items()}, left_out)
+
+
+def sum_rows(rows: Mapping[str, Iterable[UsageRow]], left_out: Sequence[str] = ()) -> ToolFigures:
+    """Add up the calls of projects by tool, by day and by project, where they have names."""
+    tools: dict[str, Counts] = {}
+    days: dict[int, Counts] = {}
+    projects: dict[str, Counts] = {}
+    for project, of_project in rows.items():
+        for day, tool, *numbers in of_project:
+            counts = Counts(*numbers)
+            tools[tool] = tools.get(tool, Counts()) + counts
+            days[day] = days.get(day, Counts()) + counts
+            if project:
+                projects[project] = projects.get(project, Counts()) + counts
+    return ToolFigures(
+        dict(sorted(tools.items())), dict(sorted(days.items())), projects, tuple(left_out)
+    )
+
+
+def build_stats_json(
+    tools: ToolFigures,
+    holdings: Holdings,
+    prewarmed: Iterable[PrewarmReport],
+    *,
+    with_days: bool = True,
+) -> dict[str, Any]:
+    """Build the data of `context-mode stats` and of `ctx_stats`."""
+    return tools.to_json(with_days=with_days) | {
+        "prewarmed": [asdict(one) for one in prewarmed],
+        "on_disk": holdings.to_json(),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSum:
+    """Tokens of some responses, each kind None where none of them records it. `cost` is that of
+    what has a price; `no_price` names the models of the rest, with the kinds that lack one."""
+
+    key: str = ""
+    responses: int = 0
+    input: int | None = None
+    output: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    reasoning: int | None = None
+    cost: Decimal | None = None
+    no_price: frozenset[tuple[str, str]] = frozenset()
+
+    def plus(self, other: TokenSum) -> TokenSum:
+        """Add up both, under this one's key."""
+        kinds = {kind: add_known(getattr(self, kind), getattr(other, kind)) for kind in KINDS}
+        return TokenSum(
+            self.key,
+            self.responses + other.responses,
+            **kinds,
+            cost=add_known(self.cost, other.cost),
+            no_price=self.no_price | other.no_price,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Build its data, named as the fields of a session are."""
+        tokens = {f"{kind}_tokens": getattr(self, kind) for kind in KINDS}
+        return {"responses": self.responses, **tokens}
+
+
+def add_known(a: Any, b: Any) -> Any:  # noqa: ANN401 - two of one type of number
+    """Add two numbers of which one or both may not be recorded."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFigures:
+    """What hosts report of sessions: tokens by one key, their total, how the sessions stand.
+    `cache_read_share` is of all input whose host records what came from a cache."""
+
+    by: str
+    rows: tuple[TokenSum, ...]
+    cache_read_share: float | None
+    statuses: Mapping[str, int]
+    agents: Mapping[str, int]
+    has_prices: bool = False
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> TokenSum:
+        return reduce(TokenSum.plus, self.rows, TokenSum())
+
+    def to_json(self) -> dict[str, Any]:
+        """Build what `context-mode stats --tokens --json` shows."""
+        data: dict[str, Any] = {
+            "by": self.by,
+            "rows": [{self.by: row.key or None} | self._build_row(row) for row in self.rows],
+            "total": self._build_row(self.total),
+            "cache_read_share": self.cache_read_share,
+            "sessions": {"by_status": dict(self.statuses), "by_agent": dict(self.agents)},
+        }
+        if self.has_prices:
+            data["no_price"] = [
+                {"model": model or None, "kinds": kinds} for model, kinds in list_unpriced(self)
+            ]
+        return data
+
+    def _build_row(self, row: TokenSum) -> dict[str, Any]:
+        cost = {"cost": None if row.cost is None else float(row.cost)} if self.has_prices else {}
+        return row.to_json() | cost
+
+
+def list_unpriced(figures: TokenFigures) -> list[tuple[str, list[str]]]:
+    """List the models whose tokens no cost holds, each with the kinds that lack a price."""
+    kinds: dict[str, list[str]] = {}
+    for model, kind in sorted(figures.total.no_price):
+        kinds.setdefault(model, []).append(kind)
+    return list(kinds.items())
+
+
+def read_token_figures(
+    config: Config, prices: Prices, *, by: str = "model", everywhere: bool = False
+) -> TokenFigures:
+    """Read the tokens of the project's sessions and the user's own, or of those of all projects."""
+
+    def look(db: sqlite3.Connection) -> tuple[list[TokenCount], list[SessionState]]:
+        return reading.read_token_counts(db), reading.read_states(db)
+
+    gathered = gather(config, look, everywhere=everywhere)
+    counts = _once([found[0] for found in gathered.found.values()])
+    states = _once([found[1] for found in gathered.found.values()])
+    statuses = Counter(state.status for state in states)
+    return TokenFigures(
+        by,
+        sum_tokens(counts, by, prices),
+        compute_cache_share(counts),
+        {status: statuses[status] for status in STATUSES},
+        dict(sorted(Counter(state.agent for state in states).items())),
+        bool(prices.by_model),
+        gathered.left_out,
+    )
+
+
+def sum_tokens(counts: Iterable[TokenCount], by: str, prices: Prices) -> tuple[TokenSum, ...]:
+    """Add up tokens by one of `TOKENS_BY`: days in order, others by how much they used."""
+    sums: dict[str, TokenSum] = {}
+    for count in counts:
+        key = count.session_id if by == "session" else str(getattr(count, by))
+        sums[key] = sums.get(key, TokenSum(key)).plus(_price(count, prices))
+    if by == "day":
+        return tuple(sorted(sums.values(), key=lambda row: (row.key == "", row.key)))
+    return tuple(sorted(sums.values(), key=lambda row: (-_count_all(row), row.key)))
+
+
+def _count_all(row: TokenSum) -> int:
+    return sum(getattr(row, kind) or 0 for kind in KINDS if kind != "reasoning")  # within output
+
+
+def _price(count: TokenCount, prices: Prices) -> TokenSum:
+    """Add the cost of tokens of one model; it has none where any kind of them has no price."""
+    kinds = {kind: getattr(count, kind) for kind in KINDS}
+    used = {kind: kinds[kind] for kind in PRICED if kinds[kind]}
+    price = prices.find(count.model)
+    missing = {kind for kind in used if price is None or price.of(kind) is None}
+    cost = None
+    if price is not None and not missing and any(kinds[kind] is not None for kind in PRICED):
+        cost = sum((tokens * (price.of(kind) or 0) for kind, tokens in used.items()), Decimal())
+        cost /= 1_000_000
+    unpriced = frozenset((count.model, kind) for kind in missing if prices.by_model)
+    return TokenSum(responses=count.responses, **kinds, cost=cost, no_price=unpriced)
+
+
+def compute_cache_share(counts: Iterable[TokenCount]) -> float | None:
+    """Compute the share of input that was read from a cache; None where no host records that."""
+    recorded = [one for one in counts if one.cache_read is not None]
+    read = sum(one.cache_read or 0 for one in recorded)
+    whole = read + sum((one.input or 0) + (one.cache_write or 0) for one in recorded)
+    return read / whole if whole else None
+
+
+def read_tool_uses(
+    config: Config, *, agent: str = "", everywhere: bool = False
+) -> tuple[list[ToolUse], tuple[str, ...]]:
+    """Count the calls of each tool over all sessions, or those of an agent; and say what could not
+    be read."""
+
+    def look(db: sqlite3.Connection) -> list[ToolCount]:
+        return reading.read_tool_counts(db, agent=agent)
+
+    gathered = gather(config, look, everywhere=everywhere)
+    return reading.sum_tool_counts(_once(gathered.found.values())), gathered.left_out
+
+
+def read_compactions(
+    config: Config, *, agent: str = "", limit: int | None = 20, everywhere: bool = False
+) -> tuple[list[CompactionPoint], tuple[str, ...]]:
+    """Read where sessions were compacted, the latest first; and say what could not be read."""
+
+    def look(db: sqlite3.Connection) -> list[CompactionPoint]:
+        return reading.read_all_compactions(db, agent=agent)
+
+    gathered = gather(config, look, everywhere=everywhere)
+    found = _once(gathered.found.values())
+    found.sort(key=lambda point: point.at or 0.0, reverse=True)
+    return found[:limit], gathered.left_out
+
+
+def _once(lists: Iterable[Sequence[S]]) -> list[S]:
+    """Join what several stores hold; a session that two of them hold counts as of the first."""
+    joined: list[S] = []
+    seen: set[str] = set()
+    for of_store in lists:
+        joined += (one for one in of_store if one.session_id not in seen)
+        seen.update(one.session_id for one in of_store)
+    return joined

@@ -1,0 +1,130 @@
+"""One ranking over what several stores found for one query.
+
+Scores of two stores don't compare: a word that is rare in one may be common in the other. So what
+was found is scored anew, as if it lay in one store. Each word of the query counts the more, the
+fewer of all hits have it, and in each hit by how well that fits it. The order that a store itself
+gave its hits stays: of each store the next one competes.
+"""
+
+# ruff: noqa: S608 - only names fixed in this package are put into statements
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from math import log
+from typing import NamedTuple
+
+from kb.filters import Filters, inline
+from kb.model import Correction, Hit, QueryResult, SearchState
+from kb.query import Query, expression, parse
+from kb.ranking import WEIGHTS
+from kb.schema import TOKENIZER
+from kb.snippets import within_budget
+from kb.words import index_terms
+
+COLUMNS = "leaf, crumb, body, ident, label"
+
+
+class Placed(NamedTuple):
+    """A hit, and the number of the store that has it."""
+
+    store: int
+    hit: Hit
+
+
+class Merged(NamedTuple):
+    """The answer to one query; `places` has the store of each of its hits, in their order."""
+
+    result: QueryResult
+    places: tuple[int, ...]
+
+
+def merge(results: Sequence[QueryResult], *, limit: int, budget_bytes: int | None) -> Merged:
+    """Join what several stores found for one query to one answer of at most `limit` hits, whose
+    texts take at most `budget_bytes` together."""
+    text = results[0].query if results else ""
+    query = parse(inline(text, Filters())[0])
+    lists = [result.hits for result in results]
+    given = dict.fromkeys(one for result in results for one in result.corrections)
+    with closing(_index([hit for hits in lists for hit in hits])) as db:
+        # What one store has as it was typed is no slip of the pen in another.
+        corrections = tuple(one for one in given if not _match(db, expression(one.typed)))
+        ranked = _rank(db, lists, query, corrections)[:limit]
+    terms = (*query.terms, *(correction.used for correction in corrections))
+    shown = within_budget([placed.hit for placed in ranked], terms, budget_bytes)
+    states = {result.state for result in results}
+    result = QueryResult(
+        text,
+        next((one for one in _BEST_FIRST if one in states), SearchState.NOTHING_INDEXED),
+        tuple(shown),
+        corrections,
+        omitted=len(ranked) - len(shown),
+        incomplete_sources=sum(one.incomplete_sources for one in results),
+    )
+    return Merged(result, tuple(placed.store for placed in ranked[: len(shown)]))
+
+
+_BEST_FIRST = (SearchState.MATCH, SearchState.NO_MATCH)
+
+
+def _rank(
+    db: sqlite3.Connection,
+    lists: Sequence[Sequence[Hit]],
+    query: Query,
+    corrections: Sequence[Correction],
+) -> list[Placed]:
+    """Rank the hits of several stores, each list best first, with scores that compare. Those that
+    were found for a correction alone go where others have the word itself."""
+    scores = _score(db, query, corrections, sum(map(len, lists)))
+    has_any = any(scores)
+    ranked: list[tuple[float, int, int, Hit]] = []
+    begin = 0
+    for store, hits in enumerate(lists):
+        own = scores[begin : begin + len(hits)]
+        begin += len(hits)
+        for at, hit in enumerate(hits):
+            if own[at] or not has_any or not hit.corrections:
+                # A hit is no worse than those that its store puts behind it.
+                ranked.append((-max(own[at:]), at, store, hit))
+    ranked.sort(key=lambda entry: entry[:3])
+    return [Placed(store, replace(hit, score=-score)) for score, _, store, hit in ranked]
+
+
+def _score(
+    db: sqlite3.Connection, query: Query, corrections: Sequence[Correction], count: int
+) -> list[float]:
+    meant: dict[str, list[str]] = {}
+    for correction in corrections:
+        meant.setdefault(correction.typed, []).append(correction.used)
+    scores = [0.0] * count
+    for group in query.groups(meant):
+        found = _match(db, group)
+        rarity = log(1 + (count - len(found) + 0.5) / (len(found) + 0.5))
+        best = max(found.values(), default=0.0)
+        for at, score in found.items():
+            scores[at] += rarity * score / best
+    return scores
+
+
+def _index(hits: Sequence[Hit]) -> sqlite3.Connection:
+    db = sqlite3.connect(":memory:")
+    db.execute(f"CREATE VIRTUAL TABLE hit USING fts5({COLUMNS}, tokenize='{TOKENIZER}')")
+    db.executemany(
+        f"INSERT INTO hit (rowid, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
+        ((at, *_columns(hit)) for at, hit in enumerate(hits)),
+    )
+    return db
+
+
+def _match(db: sqlite3.Connection, expressed: str) -> dict[int, float]:
+    """Find how well an expression fits the hits that it matches, by their numbers."""
+    sql = f"SELECT rowid, -bm25(hit, {WEIGHTS}) FROM hit WHERE hit MATCH ?"
+    return dict(db.execute(sql, (expressed,)).fetchall())
+
+
+def _columns(hit: Hit) -> tuple[str, str, str, str, str]:
+    crumb, _, leaf = hit.title.rpartition(" > ")
+    return leaf, crumb, hit.text, index_terms(hit.text), hit.source
