@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import platformdirs
 
+from ctxmode.config.file_names import SESSIONS_SUFFIX, STORES_FOLDER, name_stores
 from ctxmode.config.project import find_project
 from ctxmode.errors import ContextModeError, UsageError, why
 
@@ -38,11 +37,9 @@ class Config:
 
     @property
     def database(self) -> Path:
-        """One file a project; the readable part is for people, the hash tells namesakes apart."""
-        name = re.sub(r"[^A-Za-z0-9._-]+", "-", self.project.name)[:40].strip("-.") or "root"
-        digest = hashlib.sha256(os.fsencode(self.project)).hexdigest()[:12]
-        folder = self.database_dir or self.data_dir / "projects"
-        return folder / f"{name}-{digest}.sqlite3"
+        """What is kept of the project's outputs, files and pages."""
+        folder = self.database_dir or self.data_dir / STORES_FOLDER
+        return folder / f"{name_stores(str(self.project))}.sqlite3"
 
     @property
     def usage_file(self) -> Path:
@@ -52,7 +49,7 @@ class Config:
     @property
     def sessions_file(self) -> Path:
         """The agents' sessions in the project, beside its store."""
-        return self.database.with_suffix(".sessions.sqlite3")
+        return self.database.with_suffix(SESSIONS_SUFFIX)
 
     @property
     def state_dir(self) -> Path:

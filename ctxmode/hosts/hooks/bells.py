@@ -11,9 +11,10 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ctxmode.config.file_names import SESSIONS_SUFFIX, STORES_FOLDER, name_stores
 from ctxmode.hosts.hooks.calls import Purpose
 
 if TYPE_CHECKING:
@@ -104,11 +105,8 @@ def answer_bell(bell: Bell) -> str:
 
 def sessions_path(bell: Bell) -> str:
     """Return the path of the project's store of sessions."""
-    from pathlib import Path  # noqa: PLC0415
-
-    from ctxmode.config.locations import Config  # noqa: PLC0415
-
-    return str(Config(Path(bell.project), Path(bell.home), Path(bell.data_dir)).sessions_file)
+    name = name_stores(bell.project) + SESSIONS_SUFFIX
+    return os.path.join(bell.data_dir, STORES_FOLDER, name)
 
 
 def _ring(bell: Bell, agent: str, store_path: str, ends_at: float) -> str:
@@ -117,6 +115,8 @@ def _ring(bell: Bell, agent: str, store_path: str, ends_at: float) -> str:
     recording = load_recording(bell.project, _config_home(bell), bell.environ)
     if not recording.events:
         return ""
+    if bell.purpose == "open" and not _is_after_compaction(bell):
+        return _tell_opening(bell, agent, store_path)
     from pathlib import Path  # noqa: PLC0415
 
     from ctxmode.operations.session_store import open_session_store  # noqa: PLC0415
@@ -154,17 +154,24 @@ def _compact(
     return ""
 
 
-def _open(bell: Bell, store: SessionStore, importer: Importer, found: Found, ends_at: float) -> str:
-    """Say what the beginning calls for: after a compaction the snapshot."""
+def _is_after_compaction(bell: Bell) -> bool:
+    """Tell whether a conversation begins because it was, or will be, compacted."""
     source = bell.text("source", "trigger")
-    if source == "compact" or (source == "resume" and bell.host in COMPACTING_WHEN_RESUMED):
-        return _deliver(bell, store, importer, found, ends_at)
+    return source == "compact" or (source == "resume" and bell.host in COMPACTING_WHEN_RESUMED)
+
+
+def _tell_opening(bell: Bell, agent: str, store_path: str) -> str:
+    """Say what another beginning calls for. It only reads, so nothing of importing is loaded."""
+    from pathlib import Path  # noqa: PLC0415
+
+    from base.sqlite_files import connect_read_only  # noqa: PLC0415
     from memory.sessions import opening  # noqa: PLC0415
 
-    session_id = f"{importer.agent}:{bell.session}"
     now = time.time()
-    with store.database.reading() as db:
-        if source == "resume":
+    with closing(connect_read_only(Path(store_path), wait_s=STORE_WAIT_S)) as db:
+        db.execute("BEGIN")
+        if bell.text("source", "trigger") == "resume":
+            session_id = f"{agent}:{bell.session}"
             return opening.tell_changed_files(db, session_id, RESUMED_BYTES_MAX)
         tasks = opening.tell_open_tasks(
             db, _read_branch(bell.project), now - RECENT_S, STARTUP_BYTES_MAX
@@ -216,7 +223,7 @@ def _end(bell: Bell, store: SessionStore, importer: Importer, found: Found, ends
 
 _DOING: Mapping[Purpose, Callable[..., str]] = {
     "compact": _compact,
-    "open": _open,
+    "open": _deliver,
     "prompt": _offer,
     "end": _end,
 }
