@@ -14,6 +14,9 @@ BUSY_TIMEOUT_S = 30.0
 
 NO_SETTINGS: Mapping[str, str | int] = MappingProxyType({})
 
+_NOT_SHARED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
+"""What SQLite reports where the files that readers share cannot be made."""
+
 _SIDE_FILES = ("", "-wal", "-shm")
 
 Step = Callable[[sqlite3.Connection], None]
@@ -61,10 +64,22 @@ def connect_read_only(path: Path, *, wait_s: float = BUSY_TIMEOUT_S) -> sqlite3.
     db = _open(f"{uri}?mode=ro", wait_s)
     try:
         db.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
+    except sqlite3.Error as error:
         db.close()
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NOT_SHARED:
+            raise
         return _open(f"{uri}?immutable=1", wait_s)
     return db
+
+
+def require_current(db: sqlite3.Connection, steps: Sequence[Step]) -> None:
+    """Make sure that a file which is only read has these steps behind it.
+
+    Raises:
+        SchemaError: it has more or fewer of them.
+    """
+    if _version(db, steps) < len(steps):
+        raise SchemaError("it is of an earlier release: using its project brings it up to date")
 
 
 def migrate(db: sqlite3.Connection, steps: Sequence[Step]) -> None:

@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing.add_argument("--all", action="store_true", help="not only the latest 20")
     listing.add_argument("--everywhere", action="store_true", help="of all projects")
     show = add("show", "what is known of one session", sessions="1")
+    show.add_argument("--everywhere", action="store_true", help="of any project")
     for name, about in looking.PARTS.items():
         show.add_argument(f"--{name}", dest="part", action="store_const", const=name, help=about)
     add("snapshot", "what an agent gets back after a compaction", sessions="?")

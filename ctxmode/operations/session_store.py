@@ -25,9 +25,11 @@ def open_session_store(  # noqa: PLR0913
     *,
     keep_messages: bool = False,
     create: bool = True,
+    read_only: bool = False,
     wait_s: float = 30.0,
 ) -> SessionStore:
-    """Open the store of a project, a real path; an empty project takes the sessions of all.
+    """Open the store of a project, a real path; an empty project takes the sessions of all. With
+    `read_only` it is neither made nor migrated.
 
     Raises:
         SessionsError: it cannot be opened, or is missing and not to be made.
@@ -43,6 +45,7 @@ def open_session_store(  # noqa: PLR0913
         home=home,
         owner=str(os.getuid()),
         create=create,
+        read_only=read_only,
         wait_s=wait_s,
     )
 

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import sqlite3
+import stat
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
 
 from ctxmode.config.locations import Config
 from ctxmode.config.transcripts import Recording, load_recording
@@ -16,6 +23,16 @@ from memory.sessions.errors import SessionsError, UnknownSessionError
 from memory.sessions.importers.importer import Ground
 from memory.sessions.model import Session
 from memory.sessions.store import SessionStore
+
+T = TypeVar("T")
+EVERYWHERE_S = 20.0
+"""How long looking into the stores of all projects may take."""
+
+OTHERS_WAIT_S = 1.0
+"""How long another project's store is waited for that others keep locked."""
+
+STEPS_AT_ONCE = 10_000
+"""After how many of its steps SQLite is asked whether it is late."""
 
 
 @contextmanager
@@ -56,41 +73,171 @@ def open_sessions(config: Config, *, create: bool = False) -> Iterator[SessionSt
 
 
 def list_stores(config: Config, *, everywhere: bool = False) -> list[Path]:
-    """List the stores that exist: the project's and the user's own, or those of all projects."""
+    """List the stores that exist: the project's and the user's own, or those of all projects, too;
+    of these the latest used first."""
     folder = config.sessions_file.parent
-    if everywhere:
-        return sorted(path for path in folder.glob("*.sessions.sqlite3") if path.is_file())
-    return [path for path in (config.sessions_file, folder / USER_STORE) if path.is_file()]
+    first = [path for path in (config.sessions_file, folder / USER_STORE) if _is_plain(path)]
+    if not everywhere:
+        return first
+    others = [path for path in folder.glob("*.sessions.sqlite3") if _is_plain(path)]
+    return first + sorted((one for one in others if one not in first), key=_age_key)
+
+
+def _is_plain(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def _age_key(path: Path) -> tuple[float, str]:
+    try:
+        return (-path.stat().st_mtime, path.name)
+    except OSError:  # it went meanwhile
+        return (0.0, path.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered(Generic[T]):
+    """What several stores answer, by their files; `left_out` says which could not, and why."""
+
+    found: Mapping[Path, T]
+    left_out: tuple[str, ...] = ()
+
+
+def gather(
+    config: Config,
+    look: Callable[[sqlite3.Connection], T],
+    *,
+    everywhere: bool = False,
+    wait_s: float = EVERYWHERE_S,
+) -> Gathered[T]:
+    """Look something up in the project's store and the user's own, or in those of all projects.
+
+    Each is only read. One that cannot be, or is not reached within `wait_s`, is left out.
+
+    Raises:
+        ContextModeError: without `everywhere`, the project's own cannot be read.
+    """
+    deadline = time.monotonic() + wait_s
+    found: dict[Path, T] = {}
+    left_out: list[str] = []
+    for path in list_stores(config, everywhere=everywhere):
+        if time.monotonic() >= deadline:
+            left_out.append(f"{path}: not reached within {wait_s:.0f} s")
+            continue
+        try:
+            with _open_to_read(config, path) as store, store.database.reading() as db:
+                if everywhere:
+                    db.set_progress_handler(lambda: time.monotonic() >= deadline, STEPS_AT_ONCE)
+                found[path] = look(db)
+        except (ContextModeError, ValueError, zlib.error) as error:
+            if path == config.sessions_file and not everywhere:
+                raise
+            is_late = everywhere and time.monotonic() >= deadline
+            why_not = f"not read within {wait_s:.0f} s" if is_late else str(error).splitlines()[0]
+            left_out.append(why_not if str(path) in why_not else f"{path}: {why_not}")
+    return Gathered(found, tuple(left_out))
+
+
+class Listed(NamedTuple):
+    """Sessions of several stores; `left_out` says which could not be read, and why."""
+
+    sessions: list[Session]
+    left_out: tuple[str, ...] = ()
 
 
 def list_sessions(
+    config: Config, *, agent: str = "", status: str = "", limit: int | None = 20
+) -> list[Session]:
+    """List the sessions of the project and the user's own, the latest activity first."""
+    return list_everywhere(
+        config, agent=agent, status=status, limit=limit, everywhere=False
+    ).sessions
+
+
+def list_everywhere(
     config: Config,
     *,
     agent: str = "",
     status: str = "",
     limit: int | None = 20,
-    everywhere: bool = False,
-) -> list[Session]:
-    """List sessions over all the stores that are meant, the latest activity first."""
-    found: list[Session] = []
-    for path in list_stores(config, everywhere=everywhere):
-        with (
-            translate_session_errors(),
-            _open_other(config, path) as store,
-            store.database.reading() as db,
-        ):
-            found += reading.list_sessions(db, agent=agent, status=status, limit=limit)
-    found.sort(key=lambda session: session.last_at or 0.0, reverse=True)
-    return found if limit is None else found[:limit]
+    everywhere: bool = True,
+) -> Listed:
+    """List sessions over all the stores that are meant, each once, the latest activity first."""
+
+    def look(db: sqlite3.Connection) -> list[Session]:
+        return reading.list_sessions(db, agent=agent, status=status, limit=limit)
+
+    gathered = gather(config, look, everywhere=everywhere)
+    return Listed(_merge(gathered.found.values())[:limit], gathered.left_out)
+
+
+def _merge(lists: Iterable[Sequence[Session]]) -> list[Session]:
+    """Join lists of several stores, the latest activity first. A session that two of them hold, as
+    after a project was moved, is the one of the first."""
+    by_id: dict[str, Session] = {}
+    for session in chain.from_iterable(lists):
+        by_id.setdefault(session.id, session)
+    return sorted(by_id.values(), key=lambda one: one.last_at or 0.0, reverse=True)
+
+
+def find_holding_store(
+    config: Config, wanted: str, *, everywhere: bool = False
+) -> tuple[Path, Session]:
+    """Find the session that an id or the beginning of one means, and the store that holds it: the
+    project's or the user's own, or that of any project. Of an empty id it is the latest.
+
+    Raises:
+        UsageError: there is none, or several, which the message names.
+    """
+
+    def look(db: sqlite3.Connection) -> tuple[tuple[Session, ...], list[Session]]:
+        latest = reading.list_sessions(db, limit=reading.CANDIDATES_NAMED)
+        return (reading.find_likely(db, wanted) if wanted else tuple(latest[:1])), latest
+
+    gathered = gather(config, look, everywhere=everywhere)
+    if not gathered.found and not gathered.left_out:
+        raise UsageError("no sessions are kept yet", "Read them with: context-mode sessions track")
+    likely = _merge(likely for likely, _ in gathered.found.values())
+    latest = _merge(latest for _, latest in gathered.found.values())
+    with translate_session_errors():
+        try:
+            session = reading.choose_session(wanted, likely if wanted else likely[:1], latest)
+        except UnknownSessionError as error:
+            error.remedy = "\n".join((error.remedy, *map("Not read: {}".format, gathered.left_out)))
+            raise
+    holding = (path for path, (found, _) in gathered.found.items() if session in found)
+    return next(holding), session
 
 
 @contextmanager
-def _open_other(config: Config, path: Path) -> Iterator[SessionStore]:
+def open_holding_store(
+    config: Config, wanted: str, *, everywhere: bool = False
+) -> Iterator[tuple[SessionStore, Session]]:
+    """Open the store that holds a session, as `find_holding_store` finds it, to read it.
+
+    Raises:
+        UsageError: there is none, or several, which the message names.
+    """
+    path, session = find_holding_store(config, wanted, everywhere=everywhere)
+    with _open_to_read(config, path) as store:
+        yield store, session
+
+
+@contextmanager
+def _open_to_read(config: Config, path: Path) -> Iterator[SessionStore]:
+    """Open the project's own store, kept within its bounds; another's is left as it is."""
     if path == config.sessions_file:
         with open_sessions(config) as store:
             yield store
     else:
-        with open_session_store(path, "", str(config.home), create=False) as store:
+        with (
+            translate_session_errors(),
+            open_session_store(
+                path, "", str(config.home), read_only=True, wait_s=OTHERS_WAIT_S
+            ) as store,
+        ):
             yield store
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from base import sqlite_files
-from base.sqlite_files import SchemaError, migrate, set_aside
+from base.sqlite_files import SchemaError, migrate, require_current, set_aside
 from memory.sessions.errors import ReadOnlyError, StoreUnavailableError
 from memory.sessions.schema import STEPS
 
@@ -35,18 +35,28 @@ _RETRY_S = 0.01
 class Database:
     """The open file, for one thread at a time."""
 
-    def __init__(self, path: Path, *, create: bool = True, wait_s: float = WAIT_S) -> None:
-        """Open the file, made and migrated where needed.
+    def __init__(
+        self,
+        path: Path,
+        *,
+        create: bool = True,
+        read_only: bool = False,
+        wait_s: float = WAIT_S,
+    ) -> None:
+        """Open the file, made and migrated where needed. With `read_only` nothing of that is done.
 
         Raises:
             StoreUnavailableError: it is missing and not to be made, or cannot be opened.
         """
         self.path = path
         self.notices: tuple[str, ...] = ()
-        self.is_read_only = path.exists() and not _is_writable(path)
-        if not create and not path.exists():
+        self.is_read_only = read_only or (path.exists() and not _is_writable(path))
+        if (read_only or not create) and not path.exists():
             raise StoreUnavailableError(f"{path}: no sessions are kept yet")
         with _translated(path):
+            if read_only:
+                self._db = _connect_to_read(path, wait_s)
+                return
             if self.is_read_only:
                 self._db = sqlite_files.connect_read_only(path, wait_s=wait_s)
                 self.notices = (f"{path} is read-only: sessions are shown, none is recorded",)
@@ -105,6 +115,16 @@ class Database:
             raise ReadOnlyError(f"{self.path} is read-only", "Make it writable.")
         with _translated(self.path):
             yield self._db
+
+
+def _connect_to_read(path: Path, wait_s: float) -> sqlite3.Connection:
+    db = sqlite_files.connect_read_only(path, wait_s=wait_s)
+    try:
+        require_current(db, STEPS)
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
 def _connect(path: Path, wait_s: float) -> sqlite3.Connection:

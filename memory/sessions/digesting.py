@@ -38,9 +38,7 @@ def build_digest(
             e.text for e in events if e.category in ("constraint", "decision", "rejected")
         ),
         "Summaries of compactions": (
-            cut_bytes(m.compaction_summary, SHARES["Summaries of compactions"] - 16)
-            for m in reversed(compactions)
-            if m.compaction_summary
+            m.compaction_summary for m in reversed(compactions) if m.compaction_summary
         ),
         "Files": files,
         "Commands": (f"{e.text} ({e.state})" if e.state else e.text
@@ -57,9 +55,10 @@ def build_digest(
 def _part(title: str, lines: Sequence[str]) -> str:
     left, shown = SHARES[title] - 64, list[str]()
     for line in reversed(lines):
-        left -= len(line.encode()) + 3
+        cut = cut_bytes(line, left - 3) if not shown else line  # of the latest at least a part
+        left -= len(cut.encode()) + 3
         if left < 0:
             shown.append(f"[… {len(lines) - len(shown)} earlier left out …]")
             break
-        shown.append(f"- {line}")
+        shown.append(f"- {cut}")
     return "\n".join((f"{title}:", *reversed(shown))) if shown else ""

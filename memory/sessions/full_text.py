@@ -19,6 +19,7 @@ from base.plain_files import open_plain
 from memory.sessions.importers.importer import Importer, State
 from memory.sessions.importing import EXPECTED_ERRORS, Importing
 from memory.sessions.model import Message, Session
+from memory.sessions.preparing import Preparer
 from memory.sessions.reading import read_messages
 from memory.sessions.records import Record, SessionRecord
 from memory.sessions.schema import create_tables
@@ -90,7 +91,8 @@ def _read_texts(importing: Importing, importer: Importer, session: Session) -> d
             home=importing.home,
             keys_are_global=importer.keys_are_global,
         )
-        writer.write(map(preparer.prepare, _read_records(importer, session)))
+        records = _read_records(importer, session, preparer)
+        writer.write(map(preparer.prepare, records))
         writer.finish()
         rows = db.execute("SELECT source_key, content, is_cut, tool_params FROM message").fetchall()
     return {
@@ -99,8 +101,17 @@ def _read_texts(importing: Importing, importer: Importer, session: Session) -> d
     }
 
 
-def _read_records(importer: Importer, session: Session) -> Iterator[Record]:
+def _read_records(importer: Importer, session: Session, preparer: Preparer) -> Iterator[Record]:
     path, state = Path(session.source_path), State()
+    if importer.read_sessions is not None:
+
+        def is_wanted(record: SessionRecord) -> bool:
+            cleaned = preparer.prepare(record).record
+            return isinstance(cleaned, SessionRecord) and cleaned.id == session.host_id
+
+        read = importer.read_sessions(str(path), state, is_wanted)
+        yield from (record for record in read if record is not None)
+        return
     if importer.read_file is not None:
         if path.stat().st_size <= TRANSCRIPT_BYTES_MAX:
             yield from importer.read_file(str(path), state)

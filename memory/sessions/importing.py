@@ -12,25 +12,20 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from itertools import chain
-from typing import Any, BinaryIO, NamedTuple
+from contextlib import closing, suppress
+from typing import BinaryIO, NamedTuple
 
 from base.plain_files import open_plain
 from memory.sessions.database import Database
-from memory.sessions.events import Event
 from memory.sessions.gate import CONTEXT_CHARS, Gate
 from memory.sessions.importers.importer import Found, Importer, State
 from memory.sessions.preparing import Prepared, Preparer, digest
-from memory.sessions.reading import read_events
 from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
-from memory.sessions.schema import create_tables
-from memory.sessions.sources import Source, load_source, note_drift
+from memory.sessions.sources import Source, clean_state, load_source, measure, note_drift
 from memory.sessions.tail import (
     HeldError,
     Line,
     Place,
-    find_line_start,
     find_place,
     open_transcript,
     read_lines,
@@ -39,7 +34,6 @@ from memory.sessions.writing import Writer
 
 BATCH_BYTES = 8 << 20
 BATCH_S = 0.25
-TAIL_HEAD_BYTES = 65_536
 EXCERPT_BYTES = 120
 _ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})")
 EXPECTED_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError)
@@ -78,57 +72,22 @@ def import_source(
     """Read what is new in a transcript until all is read, or the clock passes `deadline` (as
     `time.monotonic` counts).
 
-    A transcript that cannot be opened, or is of another project, is noted and yields nothing.
+    A transcript that cannot be opened, or is of another project, is noted and yields nothing. Of a
+    database of many sessions only those of the project are read.
 
     Raises:
         SessionsError: the store cannot be written.
     """
     try:
-        with open_transcript(found.path) as file:
+        # A database's host must not find it locked; read twice at once, its rows stay the same.
+        is_database = importer.read_sessions is not None
+        opening = open_plain(found.path, follow=False) if is_database else None
+        with opening or open_transcript(found.path) as file:
             return _Reading(importing, importer, found, file).run(deadline)
     except HeldError:
         return Imported(is_held=True)
     except OSError as error:
         return Imported(problem=error.strerror or "it cannot be opened")
-
-
-def read_tail_events(
-    importing: Importing, importer: Importer, found: Found, tail_bytes: int, session_id: str
-) -> list[Event]:
-    """Read the events of a transcript's last bytes, by way of a store in memory. Its beginning is
-    parsed, too, since some hosts say only there whose it is."""
-    preparer, state = importing.make_preparer(), State()
-    prepared: list[Prepared] = []
-    if importer.parse_line is None:
-        return []
-    with open_plain(found.path, follow=False) as file:
-        size = os.fstat(file.fileno()).st_size
-        head = min(TAIL_HEAD_BYTES, max(size - tail_bytes, 0))
-        lines = chain(
-            read_lines(file, 0, head) if head else (),
-            read_lines(file, find_line_start(file, max(size - tail_bytes, 0)), size),
-        )
-        if found.session_id:
-            prepared.append(preparer.prepare(SessionRecord(found.session_id)))
-        for line in lines:
-            with suppress(*EXPECTED_ERRORS, RecursionError):
-                value = json.loads(line.data or b"")
-                prepared += map(preparer.prepare, importer.parse_line(value, state))
-    db = sqlite3.connect(":memory:", isolation_level=None)
-    try:
-        create_tables(db)
-        writer = Writer(
-            db,
-            importer.agent,
-            now=0.0,
-            home=importing.home,
-            keys_are_global=importer.keys_are_global,
-        )
-        writer.write(prepared)
-        writer.finish()
-        return read_events(db, session_id)
-    finally:
-        db.close()
 
 
 class _Reading:
@@ -142,17 +101,21 @@ class _Reading:
         self._found = found
         self._file = file
         self._preparer = importing.make_preparer()
-        self._status = os.fstat(file.fileno())
+        self._status = measure(found, os.fstat(file.fileno()))
         with importing.database.reading() as db:
             known = load_source(db, found.path)
         self._known = known or Source(0, Place(), 0, 0, 0, False, {})
         self._summary = ""
+        self._session = ""  # of the records that are read, in a database of many
+        self._problem = ""
         self._elsewhere = False
         self._judged: set[str] = set()
         self._bad: list[tuple[Line, str]] = []
 
     def run(self, deadline: float) -> Imported:
         """Read to the end, a batch a transaction."""
+        if self._importer.read_sessions is not None:
+            return self._read_database(deadline)
         place = find_place(self._file, self._known.place)
         is_new = place.offset == 0
         state = {} if is_new else self._known.state
@@ -163,16 +126,17 @@ class _Reading:
         total = Imported()
         while True:
             part, offset, state = self._read_batch(place.offset, state)
-            done = self._store(part, place._replace(offset=offset), state, is_new=is_new)
+            at = place._replace(offset=offset)
+            done = self._store(part, at, state, is_new=is_new, goes_on=not is_new)
             total = done._replace(
                 messages=total.messages + done.messages,
                 bytes_read=total.bytes_read + offset - place.offset,
                 bad_lines=total.bad_lines + done.bad_lines,
             )
-            is_at_end = offset == place.offset or offset >= self._status.st_size
-            place, is_new = place._replace(offset=offset), False
+            is_at_end = offset == place.offset or offset >= self._status.size
+            place, is_new = at, False
             if is_at_end or self._elsewhere or time.monotonic() >= deadline:
-                behind = max(self._status.st_size - offset, 0)
+                behind = max(self._status.size - offset, 0)
                 return total._replace(behind=behind, summary=self._summary)
 
     def _read_batch(self, offset: int, state: State) -> tuple[list[Prepared], int, State]:
@@ -184,7 +148,7 @@ class _Reading:
         prepared: list[Prepared] = []
         if offset == 0 and self._found.session_id:
             prepared += self._prepare([SessionRecord(self._found.session_id)])
-        limit = min(offset + BATCH_BYTES, self._status.st_size)
+        limit = min(offset + BATCH_BYTES, self._status.size)
         ends_at = time.monotonic() + BATCH_S
         for line in read_lines(self._file, offset, limit):
             offset = line.end
@@ -216,9 +180,16 @@ class _Reading:
             if isinstance(record, SessionRecord) and self._is_foreign(record):
                 self._elsewhere = True
                 return
+            if isinstance(record, SessionRecord):
+                self._session = record.id
             if isinstance(record, CompactionRecord) and record.summary:
-                self._summary = record.summary
+                self._note_summary(record.summary)
             yield self._preparer.prepare(record)
+
+    def _note_summary(self, summary: str) -> None:
+        is_asked_for = self._found.session_id in ("", self._session)
+        if self._importer.read_sessions is None or is_asked_for:
+            self._summary = summary
 
     def _is_foreign(self, record: SessionRecord) -> bool:
         """Tell whether a session is of another project: by the folder that it began in."""
@@ -230,48 +201,96 @@ class _Reading:
         own, parent = (f"{self._importer.agent}:{one}" for one in (cleaned.id, cleaned.parent_id))
         if own in self._judged or parent in self._judged:
             return False
-        self._judged.add(own)
         with self._importing.database.reading() as db:
             known = db.execute(
                 "SELECT 1 FROM session WHERE (id = ? AND working_directory <> '') OR id = ?",
                 (own, parent),
             ).fetchone()
-        if known is not None:
-            return False
         try:
-            return not (os.path.isabs(folder) and belongs(folder))
+            is_own = known is not None or (os.path.isabs(folder) and belongs(folder))
         except (ValueError, OSError):  # no path can have a NUL
+            is_own = False
+        if is_own:
+            self._judged.add(own)
+        return not is_own
+
+    def _read_database(self, deadline: float) -> Imported:
+        """Read what is new in a database of many sessions. It is known by its inode: its beginning
+        changes with each checkpoint."""
+        read_sessions, status = self._importer.read_sessions, self._status
+        assert read_sessions is not None
+        known = self._known.place
+        is_new = (known.device, known.inode) != (status.device, status.inode)
+        state = {} if is_new else dict(self._known.state)
+        only = self._found.session_id
+        with closing(read_sessions(self._found.path, state, self._is_wanted, only)) as records:
+            place = Place(status.device, status.inode)
+            return self._read_records(records, place, state, deadline, is_new=is_new)
+
+    def _is_wanted(self, record: SessionRecord) -> bool:
+        if self._importing.belongs is None:
             return True
+        return bool(record.working_directory) and not self._is_foreign(record)
 
     def _read_whole(self, place: Place, state: State) -> Imported:
-        """Read a file that is no list of lines, in batches of its records."""
+        """Read a file that is no list of lines."""
         read_file = self._importer.read_file
         assert read_file is not None
-        state, batch, messages, problem = dict(state), list[Prepared](), 0, ""
-        done = Imported()
+        state = dict(state)
         records = read_file(self._found.path, state)
+        return self._read_records(records, place, state, float("inf"), is_new=True)
+
+    def _read_records(
+        self,
+        records: Iterator[Record | None],
+        place: Place,
+        state: State,
+        deadline: float,
+        *,
+        is_new: bool,
+    ) -> Imported:
+        """Store records in batches until they end, fail, or the clock passes the deadline."""
+        is_database = self._importer.read_sessions is not None
+        messages, is_first = 0, True
         while True:
-            ends_at = time.monotonic() + BATCH_S
-            batch.clear()
-            is_over = True
-            try:
-                for record in records:
-                    batch += self._prepare([record])
-                    if self._elsewhere or time.monotonic() >= ends_at:
-                        is_over = self._elsewhere
-                        break
-            except (*EXPECTED_ERRORS, RecursionError, OSError, sqlite3.Error) as error:
-                problem = f"its form is unknown ({type(error).__name__})"
-            size = self._status.st_size if is_over else 0
-            done = self._store(batch, place._replace(offset=size), state, is_new=True)
-            messages += done.messages
-            if is_over:
-                break
-        return done._replace(messages=messages, problem=problem, summary=self._summary)
+            batch, is_over = self._take(records)
+            is_read = is_over and not (is_database and (self._problem or self._found.session_id))
+            place = place._replace(offset=self._status.size if is_read else 0)
+            done = self._store(batch, place, state, is_new=is_new, goes_on=not is_first)
+            messages, is_first, is_new = messages + done.messages, False, False
+            if is_over or time.monotonic() >= deadline:
+                return done._replace(
+                    messages=messages,
+                    behind=0 if is_over else max(self._status.size, 1),
+                    problem=self._problem,
+                    summary=self._summary,
+                )
+
+    def _take(self, records: Iterator[Record | None]) -> tuple[list[Prepared], bool]:
+        """Take the records of one batch; tell whether there are no more."""
+        batch: list[Prepared] = []
+        ends_at = time.monotonic() + BATCH_S
+        try:
+            for record in records:
+                if record is not None:
+                    with suppress(*EXPECTED_ERRORS, RecursionError):
+                        batch += self._prepare([record])
+                if self._elsewhere or time.monotonic() >= ends_at:
+                    return batch, self._elsewhere
+        except (*EXPECTED_ERRORS, RecursionError, OSError, sqlite3.Error) as error:
+            self._problem = _name_problem(error)
+        return batch, True
 
     def _store(
-        self, prepared: list[Prepared], place: Place, state: State, *, is_new: bool
+        self,
+        prepared: list[Prepared],
+        place: Place,
+        state: State,
+        *,
+        is_new: bool,
+        goes_on: bool,
     ) -> Imported:
+        """Write a batch. One that goes on is of the session that the last one ended with."""
         importing, found = self._importing, self._found
         clean = importing.gate.clean_head
         now = time.time()
@@ -281,13 +300,13 @@ class _Reading:
             writer = Writer(
                 db,
                 self._importer.agent,
-                now=self._status.st_mtime,
+                now=self._status.mtime_ns / 1e9,
                 home=importing.home,
                 owner=importing.owner,
                 source_path=clean(found.path, 4096),
                 keys_are_global=self._importer.keys_are_global,
             )
-            if not is_new:
+            if goes_on:
                 writer.resume(str(state.get("session", "")))
             writer.write(prepared)
             state["session"] = writer.finish()
@@ -312,7 +331,11 @@ class _Reading:
                 " (SELECT COUNT(*) FROM import_error WHERE source_id = source.id) WHERE id = ?",
                 (is_new, seen, source_id),
             )
-            problem = note_drift(db, source_id, place.offset)
+            if self._importer.read_sessions is None:
+                problem = note_drift(db, source_id, place.offset)
+            else:
+                problem = self._problem
+                db.execute("UPDATE source SET problem = ? WHERE id = ?", (problem, source_id))
         return Imported(
             str(state["session"]),
             writer.messages,
@@ -320,18 +343,6 @@ class _Reading:
             elsewhere=self._elsewhere,
             problem=problem,
         )
-
-    def _clean_state(self, value: Any) -> Any:  # noqa: ANN401 - JSON
-        """Return what a parser keeps for later as it may be stored: of a text that the gate would
-        change its digest, as of a session's id, so that it is known again."""
-        if isinstance(value, str):
-            is_clean = self._importing.gate.clean(value) == value
-            return value if is_clean else digest(value).hex()
-        if isinstance(value, dict):
-            return {key: self._clean_state(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [self._clean_state(item) for item in value]
-        return value
 
     def _save(self, db: sqlite3.Connection, place: Place, state: State, now: float) -> int:
         """Note how far the source is read; return the number of its row."""
@@ -353,11 +364,11 @@ class _Reading:
                 place.inode,
                 place.head_bytes,
                 place.head_sha256,
-                self._status.st_size,
-                self._status.st_mtime_ns,
+                self._status.size,
+                self._status.mtime_ns,
                 place.offset,
                 self._elsewhere,
-                json.dumps(self._clean_state(state)),
+                json.dumps(clean_state(state, self._importing.gate)),
                 now,
             ),
         ).fetchone()
@@ -369,3 +380,9 @@ def _read_excerpt(data: bytes) -> str:
     with what is escaped in it as it is meant."""
     text = data[: EXCERPT_BYTES + CONTEXT_CHARS].decode(errors="replace")
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def _name_problem(error: Exception) -> str:
+    if isinstance(error, sqlite3.OperationalError):
+        return "it is locked by its host, or cannot be read"
+    return f"its form is unknown ({type(error).__name__})"

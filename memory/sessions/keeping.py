@@ -42,6 +42,16 @@ def set_summary(db: sqlite3.Connection, session_id: str, summary: Summary) -> No
     )
 
 
+def read_summary(db: sqlite3.Connection, session_id: str) -> Summary | None:
+    """Read what was found by whoever summarised a session; None where nobody did."""
+    row = db.execute("SELECT summary, metadata FROM session WHERE id = ?", (session_id,)).fetchone()
+    if row is None or not row[0]:
+        return None
+    found = json.loads(row[1]).get("findings", {})
+    lists = (found.get(name, ()) for name in ("decisions", "contacts", "learnings", "action_items"))
+    return Summary(row[0], found.get("details", ""), *map(tuple, lists))
+
+
 def set_status(db: sqlite3.Connection, session_id: str, status: str) -> None:
     """Set the status that a person gave; the empty one is by the times again."""
     db.execute("UPDATE session SET status = ? WHERE id = ?", (status, session_id))

@@ -59,24 +59,34 @@ def find_session(db: sqlite3.Connection, wanted: str, *, now: float | None = Non
     Raises:
         UnknownSessionError: there is none, or several, which the message names.
     """
+    latest = list_sessions(db, limit=CANDIDATES_NAMED, now=now)
+    return choose_session(wanted, find_likely(db, wanted, now=now), latest)
+
+
+def find_likely(
+    db: sqlite3.Connection, wanted: str, *, now: float | None = None
+) -> tuple[Session, ...]:
+    """Find the sessions that an id may mean, the latest activity first; of an empty one none."""
     now = time.time() if now is None else now
-    exact = list(_rows(db, f"{_SESSION} WHERE id = ? OR host_id = ?", wanted, wanted))
-    if len(exact) == 1:
-        return _session(db, exact[0], now)
-    likely = exact or list(
-        _rows(
-            db,
-            f"{_SESSION} WHERE (instr(id, ?) = 1 OR instr(host_id, ?) = 1) AND ? <> ''"
-            " ORDER BY last_at DESC",
-            wanted,
-            wanted,
-            wanted,
-        )
-    )
+    wanted = wanted.encode(errors="replace").decode()  # of a command line it may be no text
+    for condition in ("id = ?1 OR host_id = ?1", "instr(id, ?1) = 1 OR instr(host_id, ?1) = 1"):
+        sql = f"{_SESSION} WHERE ({condition}) AND ?1 <> '' ORDER BY last_at DESC"
+        if found := [_session(db, row, now) for row in _rows(db, sql, wanted)]:
+            return tuple(found)
+    return ()
+
+
+def choose_session(wanted: str, likely: Sequence[Session], latest: Sequence[Session]) -> Session:
+    """Return the one session that is meant, of those that an id may mean.
+
+    Raises:
+        UnknownSessionError: there is none, and the message names the latest; or there are several,
+            and it names them.
+    """
+    likely = [one for one in likely if wanted in (one.id, one.host_id)] or likely
     if len(likely) == 1:
-        return _session(db, likely[0], now)
-    named = likely or list(_rows(db, f"{_SESSION} ORDER BY last_at DESC LIMIT {CANDIDATES_NAMED}"))
-    names = ", ".join(str(row["id"]) for row in named[:CANDIDATES_NAMED])
+        return likely[0]
+    names = ", ".join(one.id for one in (likely or latest)[:CANDIDATES_NAMED])
     if likely:
         raise UnknownSessionError(f"{wanted!r} may be any of {names}", "Give more of the id.")
     there = f"The latest are {names}." if names else "None is kept yet."

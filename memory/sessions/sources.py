@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from typing import NamedTuple
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from memory.sessions.database import Database
+from memory.sessions.gate import Gate
 from memory.sessions.importers.importer import Found, State
 from memory.sessions.preparing import digest
 from memory.sessions.tail import Place
@@ -42,10 +44,34 @@ def load_source(db: sqlite3.Connection, path: str) -> Source | None:
     return Source(id_, Place(*place), size, mtime_ns, messages, bool(elsewhere), json.loads(state))
 
 
+class Measure(NamedTuple):
+    """What tells whether a transcript changed; of a database its log counts, too."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+
+def measure(found: Found, status: os.stat_result | None = None) -> Measure:
+    """Measure a transcript, whose status may be known already.
+
+    Raises:
+        OSError: it is not there.
+    """
+    status = status or os.stat(found.path, follow_symlinks=False)
+    size, mtime_ns = status.st_size, status.st_mtime_ns
+    if found.log:
+        with suppress(OSError):
+            log = os.stat(found.log, follow_symlinks=False)
+            size, mtime_ns = size + log.st_size, max(mtime_ns, log.st_mtime_ns)
+    return Measure(status.st_dev, status.st_ino, size, mtime_ns)
+
+
 def needs_reading(database: Database, found: Found) -> bool:
     """Tell by a file's status alone whether there may be something new in it."""
     try:
-        status = os.stat(found.path, follow_symlinks=False)
+        now = measure(found)
     except OSError:
         return False
     with database.reading() as db:
@@ -53,24 +79,40 @@ def needs_reading(database: Database, found: Found) -> bool:
     if source is None:
         return True
     place = source.place
-    if (place.device, place.inode) != (status.st_dev, status.st_ino):
+    if (place.device, place.inode) != (now.device, now.inode):
         return True
-    if source.elsewhere and status.st_size >= source.size:
+    if source.elsewhere and now.size >= source.size:
         return False
     if place.offset < source.size:
         return True  # a deadline came before its end, or its last line is not complete
-    return (source.size, source.mtime_ns) != (status.st_size, status.st_mtime_ns)
+    return (source.size, source.mtime_ns) != (now.size, now.mtime_ns)
 
 
 def count_unread(database: Database, found: Found) -> int:
-    """Return how many bytes of a transcript are not read yet; 0 where it is gone."""
+    """Return how many bytes of a transcript are not read yet; 0 where it is gone. Of a database
+    that changed it is at least 1: its size tells little."""
     try:
-        size = os.stat(found.path, follow_symlinks=False).st_size
+        now = measure(found)
     except OSError:
         return 0
     with database.reading() as db:
         source = load_source(db, found.path)
-    return max(size - (source.place.offset if source else 0), 0)
+    more = now.size - (source.place.offset if source else 0)
+    is_changed = source is None or (source.size, source.mtime_ns) != (now.size, now.mtime_ns)
+    return max(more, 1 if found.log and is_changed else 0)
+
+
+def clean_state(value: Any, gate: Gate) -> Any:  # noqa: ANN401 - JSON
+    """Return what a parser keeps for later as it may be stored: of a text that the gate would
+    change its digest, as of a session's id, so that it is known again."""
+    if isinstance(value, str):
+        is_clean = gate.clean(value) == value
+        return value if is_clean else digest(value).hex()
+    if isinstance(value, dict):
+        return {key: clean_state(item, gate) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean_state(item, gate) for item in value]
+    return value
 
 
 def note_drift(db: sqlite3.Connection, source_id: int, offset: int) -> str:

@@ -15,12 +15,7 @@ from memory.sessions.events import ParseCall
 from memory.sessions.full_text import read_full_messages
 from memory.sessions.gate import FindSecrets, Gate
 from memory.sessions.importers.importer import Found, Ground, Importer
-from memory.sessions.importing import (
-    Imported,
-    Importing,
-    import_source,
-    read_tail_events,
-)
+from memory.sessions.importing import Imported, Importing, import_source
 from memory.sessions.keeping import Summary, set_summary
 from memory.sessions.model import Message, Session
 from memory.sessions.preparing import Preparer, Switches
@@ -28,6 +23,7 @@ from memory.sessions.reading import read_events
 from memory.sessions.records import Record
 from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, Subject, build_snapshot
 from memory.sessions.sources import count_unread, needs_reading
+from memory.sessions.tail_events import read_tail_events
 from memory.sessions.writing import Writer
 
 NO_DEADLINE = float("inf")
@@ -51,18 +47,20 @@ class SessionStore:
         home: str = "",
         owner: str = "",
         create: bool = True,
+        read_only: bool = False,
         wait_s: float = WAIT_S,
     ) -> None:
         """Open the file, made where it is missing.
 
         `find_secrets` finds what must not be stored, `parse_call` reads tool calls. `belongs` tells
         whether a working directory is of this project; None takes all. Texts of messages are kept
-        only with `keep_messages`. `wait_s` is how long other writers are waited for.
+        only with `keep_messages`. A `read_only` one is left as it is, even a damaged one.
+        `wait_s` is how long other writers are waited for.
 
         Raises:
             StoreUnavailableError: it is missing and not to be made, or cannot be opened.
         """
-        self.database = Database(path, create=create, wait_s=wait_s)
+        self.database = Database(path, create=create, read_only=read_only, wait_s=wait_s)
         self._gate = Gate(find_secrets)
         self._parse_call = parse_call
         self._switches = Switches(keep_messages)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import hashlib
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,13 +85,15 @@ def read_lines(
     file: BinaryIO, offset: int, end: int, line_bytes_max: int = LINE_BYTES_MAX
 ) -> Iterator[Line]:
     """Yield the whole lines from an offset on, up to the one that crosses `end`, without their
-    ends. A torn last line is left for the next reading."""
+    ends. A torn last line is left for the next reading; one that lacks its end alone is whole."""
     start = at = offset  # of the line, and of what is still to be split
     rest = b""
     is_too_long = False
     while True:
         block = os.pread(file.fileno(), BLOCK_BYTES, at + len(rest))
         if not block:
+            if _is_object(rest):
+                yield Line(start, at + len(rest), rest)
             return
         *lines, rest = (rest + block).split(b"\n")
         for data in lines:
@@ -102,6 +105,16 @@ def read_lines(
         if len(rest) > line_bytes_max:
             at += len(rest)
             rest, is_too_long = b"", True
+
+
+def _is_object(data: bytes) -> bool:
+    """Tell whether a line is a whole object, which nothing that follows could change."""
+    if not data.rstrip().endswith(b"}"):
+        return False
+    try:
+        return isinstance(json.loads(data), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def find_line_start(file: BinaryIO, offset: int) -> int:

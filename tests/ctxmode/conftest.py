@@ -9,6 +9,7 @@ import pytest
 
 from ctxmode.config.locations import Config
 from kb import Store
+from tests.ctxmode.projects import User
 
 
 @pytest.fixture
@@ -41,6 +42,12 @@ def started(tmp_path) -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return start
+
+
+@pytest.fixture
+def user(tmp_path, monkeypatch, capsys):
+    """A user with several projects."""
+    return User(tmp_path, monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.e2e import docs_session
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES = {
     "access.log": "".join(
@@ -46,6 +48,7 @@ def make(place: Path) -> tuple[Path, dict[str, str]]:
     command = programs / "context-mode"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m ctxmode "$@"\n')
     command.chmod(0o755)
+    docs_session.write(home, project)
     environ = _environ(home, programs)
     history = (
         "git init -q -b main && git add -A && git commit -qm 'Start' && "

@@ -89,4 +89,5 @@ COMPACTING = (
         0,
         ("--yolo", "--model", "gemini-2.5-flash", "--resume", "latest", "--prompt", PROMPT),
     ),
+    Compacting(_with("opencode", "anchored summary"), 199_000),
 )

@@ -23,6 +23,9 @@ AGENTS: Mapping[str, str] = {
     "claude-code": "claude_code",
     "codex": "codex",
     "gemini-cli": "gemini",
+    "qwen-code": "qwen_code",
+    "opencode": "opencode",
+    "copilot-cli": "copilot_cli",
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
-from ctxmode.launch import print_answer, print_json
+from ctxmode.launch import print_answer, print_json, tell
 from ctxmode.operations import sessions as operations
 from ctxmode.render import highlight
 from memory.sessions import reading
@@ -40,13 +40,14 @@ RESUME_LINES = {
 
 
 def list_sessions(args: argparse.Namespace) -> int:
-    found = operations.list_sessions(
+    found, left_out = operations.list_everywhere(
         load_config(args.project),
         agent=args.agent,
         status=args.status,
         limit=None if args.all else 20,
         everywhere=args.everywhere,
     )
+    tell(left_out)
     if args.json:
         print_json({"sessions": [asdict(session) for session in found]})
     elif not found:
@@ -60,8 +61,11 @@ def list_sessions(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    with operations.open_sessions(load_config(args.project)) as store:
-        session = operations.find_session(store, args.id)
+    config = load_config(args.project)
+    with operations.open_holding_store(config, args.id, everywhere=args.everywhere) as (
+        store,
+        session,
+    ):
         parts = {args.part} if args.part else {"tools", "compactions"}
         data: dict[str, Any] = {"session": asdict(session), "resume_line": resume_line(session)}
         data |= _read_parts(store, session, set(PARTS) if args.json else parts)
@@ -121,8 +125,7 @@ def message_json(message: Message) -> dict[str, Any]:
 
 
 def snapshot(args: argparse.Namespace) -> int:
-    with operations.open_sessions(load_config(args.project)) as store:
-        session = operations.find_session(store, args.id)
+    with operations.open_holding_store(load_config(args.project), args.id) as (store, session):
         text = store.build_snapshot(session.id)
     data = {"id": session.id, "text": text, "bytes": len(text.encode())}
     print_answer(args, data, highlight.harmless(text) or "Nothing happened in it yet.")
@@ -130,8 +133,7 @@ def snapshot(args: argparse.Namespace) -> int:
 
 
 def resume(args: argparse.Namespace) -> int:
-    with operations.open_sessions(load_config(args.project)) as store:
-        session = operations.find_session(store, args.id)
+    with operations.open_holding_store(load_config(args.project), args.id) as (store, session):
         with store.database.reading() as db:
             points = reading.read_compactions(db, session.id)
         if args.compaction > len(points):

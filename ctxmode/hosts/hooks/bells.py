@@ -237,8 +237,9 @@ def _find_transcript(bell: Bell, importer: Importer) -> Found | None:
         return Found(told, bell.session if importer.agent == "claude_code" else "")
     ground = Ground(bell.home, bell.environ, bell.project)
     wanted = bell.session
-    holds_many = importer.read_file is not None  # as a database does
-    return next((one for one in importer.find(ground) if holds_many or wanted in one.path), None)
+    if importer.read_sessions is not None:
+        return next((one._replace(session_id=wanted) for one in importer.find(ground)), None)
+    return next((one for one in importer.find(ground) if wanted in one.path), None)
 
 
 def _waiting_mark(store_path: str, session: str) -> str:

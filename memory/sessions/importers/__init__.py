@@ -13,6 +13,7 @@ MODULES: Mapping[str, str] = {
     "gemini": "gemini_cli",
     "qwen_code": "qwen_code",
     "copilot_cli": "copilot_cli",
+    "opencode": "opencode",
 }
 """The module of each agent; it has the agent's row, `IMPORTER`."""
 

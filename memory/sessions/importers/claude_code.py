@@ -7,6 +7,9 @@ A `user` record is a prompt only where a person typed it: results of tools, what
 itself, summaries and command envelopes are none. Records of one `message.id` are one response, and
 each has its tokens so far: the largest count. A response without a request's id is known by its
 message's id alone, as gateways send it.
+
+Who takes a conversation back to before a prompt types another one with the same parent: the earlier
+prompt and all after it are gone then. A `summary` may be of another session, unless it says whose.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from typing import Any
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.records import (
     CompactionRecord,
+    CutRecord,
     MessageRecord,
     Record,
     Role,
@@ -45,6 +49,8 @@ _DENIED = re.compile(
     r"(?:The user doesn't want to (?:proceed|take this action)|Permission to use|"
     r"\w+:\w+ hook error|.{0,200}hook (?:blocking )?error|Claude requested permissions)"
 )
+_ID_CHARS_MAX = 100
+_PROMPTS_KNOWN = 1000  # further back nobody goes
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
 
 
@@ -143,7 +149,8 @@ def _begin(
 def _title(value: Mapping[str, Any], state: State) -> Iterator[Record]:
     names = ("customTitle", "aiTitle", "summary", "title")
     title = next((text for name in names if (text := _text(value.get(name)))), "")
-    session = _text(value.get("sessionId")) or _text(state.get("of"))
+    of = "" if value.get("type") == "summary" else _text(state.get("of"))
+    session = _text(value.get("sessionId")) or of
     if title and session and value.get("type") != "agent-name":
         state.pop("known", None)  # the next record says anew whose it is
         yield SessionRecord(session, title=title)
@@ -261,9 +268,24 @@ def _user(value: Mapping[str, Any], at: float | None, state: State) -> Iterator[
         and value.get("isVisibleInTranscriptOnly") is not True
         and value.get("isSidechain") is not True  # a subagent is asked by its parent
     )
+    if is_prompt:
+        yield from _rewind(value, uuid, state)
     role: Role = "user" if is_prompt else "system"
     said = typed if is_prompt else text
     yield MessageRecord(uuid, uuid, role, said, at, is_prompt, images=images)
+
+
+def _rewind(value: Mapping[str, Any], uuid: str, state: State) -> Iterator[Record]:
+    """Take back the prompt that had the same parent, where there is one."""
+    parent = _text(value.get("parentUuid"))
+    if not parent or len(uuid) > _ID_CHARS_MAX:
+        return
+    prompts = state.setdefault("prompts", {})
+    if (earlier := prompts.pop(of := _digest(parent), "")) and earlier != uuid:
+        yield CutRecord(earlier)
+    prompts[of] = uuid
+    if len(prompts) > _PROMPTS_KNOWN:
+        del prompts[next(iter(prompts))]
 
 
 def _typed(texts: list[str]) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
 
-from memory.sessions.records import Record
+from memory.sessions.records import Record, SessionRecord
 
 State = dict[str, Any]
 """What a parser has to know of the lines before; it is kept as JSON between two readings, so it
@@ -26,11 +26,25 @@ class Ground(NamedTuple):
 
 
 class Found(NamedTuple):
-    """One transcript. `session_id` and `folder` are what its place says; empty: its records do."""
+    """One transcript. `session_id` and `folder` are what its place says; empty: its records do.
+    Of a database of many sessions `session_id` is the only one to be read, and `log` is the path of
+    the file in which its newest rows are."""
 
     path: str
     session_id: str = ""
     folder: str = ""
+    log: str = ""
+
+
+class ReadSessions(Protocol):
+    """Reads what is new in a database of many sessions, of any project: those that `wants` takes,
+    or the only one. `state` has how far the last reading came, and goes on with each record: what
+    was yielded last counts as read with the next. None is yielded between, so that a clock is
+    looked at."""
+
+    def __call__(
+        self, path: str, state: State, wants: Callable[[SessionRecord], bool], only: str = ""
+    ) -> Generator[Record | None, None, None]: ...
 
 
 class Importer(NamedTuple):
@@ -39,7 +53,8 @@ class Importer(NamedTuple):
     `agent` names the host in what is kept. `find` lists the transcripts that may be of the ground's
     project; whether they are, the sessions' working directories say. A file of lines has
     `parse_line`. Others are read as a whole when they changed: `read_file` gets the path and the
-    state of the last reading, in which it may keep how far it came.
+    state of the last reading, in which it may keep how far it came. A database of the sessions of
+    many projects has `read_sessions`.
     `roots` are the folders that `find` looks in, to be watched. Where `keys_are_global`, a key or a
     response that another session has is a copy of it, as a fork's beginning is.
     """
@@ -51,3 +66,4 @@ class Importer(NamedTuple):
     parse_line: ParseLine | None = None
     read_file: Callable[[str, State], Iterator[Record]] | None = None
     keys_are_global: bool = False
+    read_sessions: ReadSessions | None = None

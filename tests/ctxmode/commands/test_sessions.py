@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ctxmode import cli
+from tests.ctxmode.projects import prompt
 
 ID = "5e1f0000-0000-4000-8000-000000000001"
 OTHER = "5e1f0000-0000-4000-8000-000000000002"
@@ -231,3 +232,16 @@ def test_nothing_is_recorded_where_it_is_turned_off(place, ask, monkeypatch):
     write(place)
     assert "CONTEXT_MODE_TRANSCRIPTS_EVENTS" in ask("track")
     assert ask("list", "--json") == {"sessions": []}
+
+
+def test_sessions_of_other_projects_are_shown_only_everywhere(user):
+    user.track("here", ID, prompt("Mend the parser."))
+    user.track("there", OTHER, prompt("Paint the shed."))
+    shown = user.ask("here", "sessions", "show", OTHER, code=2)
+    assert "no session" in shown
+    assert "Paint" not in shown
+    session = user.ask("here", "sessions", "show", OTHER, "--everywhere", "--json")
+    assert session["turns"] == ["Paint the shed."]
+    assert session["messages"][0]["content"] == "Paint the shed."
+    listed = user.ask("here", "sessions", "list", "--everywhere", "--json")["sessions"]
+    assert [one["project_name"] for one in listed] == ["there", "here"]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.sessions import importing, keeping, tail
+from memory.sessions import importing, keeping, tail, tail_events
 from memory.sessions.errors import SessionsError
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Found
@@ -175,7 +175,25 @@ def test_another_file_under_the_name_is_read_from_its_beginning(change, tmp_path
         assert problems_of(store) == []
 
 
-@pytest.mark.parametrize("cut", [1, 40, -1, -2])
+@pytest.mark.parametrize("ending", [b"", b"\n", b"\r\n"])
+def test_a_whole_last_line_needs_no_end(ending, tmp_path):
+    make = Maker()
+    path = write(tmp_path / "t.jsonl", [make.prompt("Do it")])
+    with path.open("ab") as file:
+        file.write(json.dumps(make.prompt("Never do it again")).encode())
+    with open_store(tmp_path / "s.sqlite3") as store:
+        done = bring_in(store, path)
+        assert (done.messages, done.bad_lines, done.behind) == (2, 0, 0)
+        assert not needs_reading(store.database, Found(str(path), SESSION))
+        with path.open("ab") as file:
+            file.write(
+                ending + json.dumps(make.prompt("Go on")).encode() + b"\n" if ending else b""
+            )
+        assert bring_in(store, path).messages == bool(ending)
+        assert problems_of(store) == []
+
+
+@pytest.mark.parametrize("cut", [1, 40, -2, -3])
 def test_a_torn_last_line_waits_until_it_is_complete(cut, tmp_path):
     make = Maker()
     path = write(tmp_path / "t.jsonl", [make.prompt("Do it")])
@@ -553,7 +571,7 @@ def test_the_events_of_a_tail_are_the_last_ones(tail_bytes, tmp_path):
     path = write(tmp_path / "t.jsonl", long_session())
     found = Found(str(path), SESSION)
     with open_store(tmp_path / "s.sqlite3") as store:
-        events = importing.read_tail_events(
+        events = tail_events.read_tail_events(
             store._importing, IMPORTER, found, tail_bytes, f"claude_code:{SESSION}"
         )
         bring_in(store, path)
@@ -561,3 +579,49 @@ def test_the_events_of_a_tail_are_the_last_ones(tail_bytes, tmp_path):
     texts = [event.text for event in whole if event.category == "constraint"]
     seen = [event.text for event in events if event.category == "constraint"]
     assert seen == texts if tail_bytes > path.stat().st_size else seen[-1] == texts[-1]
+
+
+@pytest.mark.parametrize("parted", [False, True])
+def test_a_prompt_that_was_taken_back_is_gone_with_all_after_it(parted, tmp_path):
+    make = Maker()
+    records = [
+        make.prompt("Start"),
+        make.answer("Yes"),
+        (wrong := make.prompt("Always use tabs.", parentUuid="u2")),
+        *make.run(1, "make tabs"),
+        make.prompt("More tabs", parentUuid="u5"),
+    ]
+    after = [make.prompt("Always use spaces.", parentUuid="u2"), *make.run(2, "make spaces")]
+    with open_store(tmp_path / "s.sqlite3") as store:
+        path = write(tmp_path / "t.jsonl", records if parted else records + after)
+        bring_in(store, path)
+        if parted:
+            assert "Always use tabs." in [event.text for event in events_of(store)]
+            write(path, after, "a")
+            bring_in(store, path)
+        texts = [event.text for event in events_of(store)]
+        assert "Always use spaces." in texts
+        assert "make spaces" in texts
+        assert "Always use tabs." not in texts
+        assert "make tabs" not in texts
+        assert wrong["uuid"] == "u3"
+        assert rows(store, "SELECT messages, tool_calls, turn FROM session") == [(4, 1, 2)]
+        assert problems_of(store) == []
+
+
+def test_prompts_that_follow_each_other_all_stay(tmp_path):
+    make = Maker()
+    records = [make.prompt("One", parentUuid=None), make.prompt("Two", parentUuid=None)]
+    records += [make.prompt("Three", parentUuid="u2"), make.prompt("Four", parentUuid="u3")]
+    with open_store(tmp_path / "s.sqlite3") as store:
+        bring_in(store, write(tmp_path / "t.jsonl", records))
+        prompts = [event.text for event in events_of(store) if event.category == "prompt"]
+        assert prompts == ["One", "Two", "Three", "Four"]
+
+
+@pytest.mark.parametrize(("own", "title"), [({}, "Say hello"), ({"sessionId": SESSION}, "Theirs")])
+def test_a_title_counts_where_it_says_whose_it_is(own, title, tmp_path):
+    records = [Maker().prompt("Say hello"), {"type": "summary", "summary": "Theirs", **own}]
+    with open_store(tmp_path / "s.sqlite3") as store:
+        bring_in(store, write(tmp_path / "t.jsonl", records))
+        assert rows(store, "SELECT title FROM session") == [(title,)]

@@ -1,0 +1,322 @@
+"""OpenCode: one SQLite database of all projects, `$XDG_DATA_HOME/opencode/opencode.db`.
+
+Seen with 1.18.33; releases that kept JSON files below `storage/` are not read, and a later one
+moves those into its database. A message has parts: what was typed or said, calls with their
+results, files. Its `summary` is a compaction's, for which the message before it asks. A task's
+agent has a session of its own, with a `parent_id`. Going back deletes messages at the next prompt.
+
+The list of things to do is in the calls that write it; the table `todo` has the same.
+
+Tokens: what was cached is beside the input. Reasoning is beside the output too, in older releases
+within it; the record's own total tells which.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
+from typing import Any, NamedTuple
+
+from memory.sessions.importers.host_database import HostDatabase
+from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.importers.opencode_rows import (
+    TABLES,
+    MessageRow,
+    Rows,
+    SessionRow,
+    is_damage,
+)
+from memory.sessions.importers.stranger import (
+    code,
+    count,
+    fields,
+    first_text,
+    is_file,
+    listed,
+    objects,
+    one_line,
+    scan,
+    seconds,
+    size,
+    text,
+)
+from memory.sessions.importers.whole_json import load_json
+from memory.sessions.records import (
+    CompactionRecord,
+    CutRecord,
+    FileAction,
+    MessageRecord,
+    Record,
+    SessionRecord,
+    UsageRecord,
+)
+
+_NAME = re.compile(r"opencode(?:-[\w.-]+)?\.db")
+_NO_TITLE = re.compile(r"(?:New|Child) session - \d{4}-\d\d-\d\dT")
+_DENIED = ("The user rejected permission", "The user has specified a rule which prevents")
+_ACTIONS: Mapping[str, FileAction] = {"add": "created", "delete": "deleted"}
+MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
+
+
+class _Part(NamedTuple):
+    id: str
+    value: Mapping[str, Any]
+
+    @property
+    def kind(self) -> str:
+        return text(self.value.get("type"))
+
+
+def data_folder(ground: Ground) -> str:
+    """Return the folder that holds the database."""
+    base = ground.environ.get("XDG_DATA_HOME") or os.path.join(ground.home, ".local", "share")
+    return os.path.join(base, "opencode")
+
+
+def find_databases(ground: Ground) -> Iterator[Found]:
+    """Yield the database that a person named, or those of each release channel."""
+    folder = data_folder(ground)
+    named = ground.environ.get("OPENCODE_DB")
+    if named:
+        paths = [os.path.join(folder, named)]
+    else:
+        entries = scan(folder)
+        paths = [one.path for one in entries if _NAME.fullmatch(one.name) and is_file(one)]
+    for path in sorted(paths, key=lambda path: (len(path), path)):
+        if os.path.isfile(path):
+            yield Found(path, log=f"{path}-wal")
+
+
+def read_sessions(
+    path: str, state: State, wants: Callable[[SessionRecord], bool], only: str = ""
+) -> Generator[Record | None, None, None]:
+    """Read what is new in the sessions that are wanted, or in the only one."""
+    damage: sqlite3.DatabaseError | None = None
+    with closing(HostDatabase(path)) as db:
+        db.require(TABLES)
+        rows = Rows(db, state)
+        for session in rows.find_session(only) if only else rows.list_sessions():
+            record = SessionRecord(
+                session.id,
+                session.parent_id,
+                "subagent" if session.parent_id else "",
+                "" if _NO_TITLE.match(session.title) else one_line(session.title),
+                session.version,
+                session.directory,
+                started_at=seconds(session.created),
+            )
+            if not wants(record):
+                yield None
+                continue
+            yield record
+            try:
+                yield from _read_session(rows, session)
+            except sqlite3.DatabaseError as error:
+                if not is_damage(error):
+                    raise
+                damage = error
+    if damage is not None:
+        raise damage
+
+
+def _read_session(rows: Rows, session: SessionRow) -> Iterator[Record | None]:
+    mark = rows.mark(session)
+    if removed := rows.find_removed(session, mark):
+        yield CutRecord(removed)
+        at = mark["prompts"].index(removed)
+        mark["prompts"] = mark["prompts"][:at]
+    for message, data, parts in rows.read_session(session, mark):
+        yield None
+        try:
+            records = list(_read_message(rows, session, message, data, parts))
+        except MALFORMED:
+            continue
+        yield from records
+        if any(isinstance(one, MessageRecord) and one.is_prompt for one in records):
+            rows.note_prompt(mark, message.id)
+
+
+def _read_message(
+    rows: Rows,
+    session: SessionRow,
+    message: MessageRow,
+    data: object,
+    listed_parts: list[tuple[str, object]],
+) -> Iterator[Record]:
+    info = fields(load_json(text(data)))
+    parts = [_Part(id_, value) for id_, raw in listed_parts if (value := _load(raw))]
+    at = seconds(fields(info.get("time")).get("created")) or seconds(message.created)
+    if info.get("role") == "user":
+        yield from _user(message.id, parts, at, is_person=not session.parent_id)
+    elif info.get("role") == "assistant":
+        yield from _assistant(message.id, info, parts, at)
+        yield from _usage(message.id, info, parts, at)
+        if info.get("summary") is True and info.get("finish") and not info.get("error"):
+            asking = first_text(info, "parentID") or message.id
+            asked = [_Part(id_, _load(raw)) for id_, raw in rows.read_parts(asking)]
+            yield _compaction(asking, info, parts, asked)
+
+
+def _load(raw: object) -> Mapping[str, Any]:
+    """Read a part's JSON; one that is none has nothing."""
+    try:
+        return fields(load_json(text(raw)))
+    except ValueError:
+        return {}
+
+
+def _user(group: str, parts: list[_Part], at: float | None, *, is_person: bool) -> Iterator[Record]:
+    texts = [one for one in parts if one.kind == "text" and text(one.value.get("text"))]
+    typed = [
+        one.value["text"]
+        for one in texts
+        if one.value.get("synthetic") is not True and one.value.get("ignored") is not True
+    ]
+    images = sum(
+        one.kind == "file" and text(one.value.get("mime")).startswith("image/") for one in parts
+    )
+    if typed or images:
+        said = "\n".join(typed)
+        yield MessageRecord(group, group, "user", said, at, is_person, images=images, replaces=True)
+    for one in texts:
+        if one.value.get("synthetic") is True or one.value.get("ignored") is True:
+            yield MessageRecord(one.id, group, "system", one.value["text"], at)
+    for one in parts:
+        if one.kind == "subtask" and (said := text(one.value.get("prompt"))):
+            yield MessageRecord(one.id, group, "user", said, at)
+
+
+def _assistant(
+    group: str, info: Mapping[str, Any], parts: list[_Part], at: float | None
+) -> Iterator[Record]:
+    model = text(info.get("modelID"))
+    calls = [one for one in parts if one.kind == "tool"]
+    for one in parts:
+        said = text(one.value.get("text"))
+        if one.kind == "text" and said and info.get("summary") is not True:
+            yield MessageRecord(one.id, group, "assistant", said, at, model=model, replaces=True)
+        elif one.kind == "reasoning" and said and fields(one.value.get("time")).get("end"):
+            yield MessageRecord(
+                one.id, group, "assistant", at=at, model=model, thinking_bytes=size(said)
+            )
+        elif one.kind == "tool":
+            yield from _call(group, one, at, model)
+    changed = [
+        path
+        for one in parts
+        if one.kind == "patch"
+        for path in listed(one.value.get("files"))
+        if text(path)
+    ]
+    for one in calls:
+        yield from _result(one, changed if len(calls) == 1 else [], at)
+
+
+def _call(group: str, part: _Part, at: float | None, model: str) -> Iterator[Record]:
+    state, tool = fields(part.value.get("state")), text(part.value.get("tool"))
+    if state.get("status") not in ("running", "completed", "error"):
+        return  # its arguments are not there yet
+    given = state.get("input")
+    yield MessageRecord(
+        part.id,
+        group,
+        "tool_call",
+        at=seconds(fields(state.get("time")).get("start")) or at,
+        tool=tool,
+        params=given,
+        call_id=text(part.value.get("callID")) or part.id,
+        subagent=first_text(fields(given), "subagent_type") if tool == "task" else "",
+        skill=first_text(fields(given), "name") if tool == "skill" else "",
+        model=model,
+    )
+
+
+def _result(part: _Part, changed: list[str], at: float | None) -> Iterator[Record]:
+    state, tool = fields(part.value.get("state")), text(part.value.get("tool"))
+    status = state.get("status")
+    if status not in ("completed", "error"):
+        return
+    metadata = fields(state.get("metadata"))
+    has_failed = status == "error"
+    said = text(state.get("error" if has_failed else "output"))
+    is_denied = has_failed and said.startswith(_DENIED)
+    ended = None if has_failed else code(metadata.get("exit"))
+    key = f"{part.id}:result"
+    mimes = (text(one.get("mime")) for one in objects(state.get("attachments")))
+    yield MessageRecord(
+        key,
+        key,
+        "tool_result",
+        said,
+        seconds(fields(state.get("time")).get("end")) or at,
+        tool=tool,
+        call_id=text(part.value.get("callID")) or part.id,
+        failed=(has_failed or bool(ended)) and not is_denied,
+        exit_code=ended,
+        is_denied=is_denied,
+        files=() if has_failed else tuple(_changed_files(tool, metadata, changed)),
+        images=sum(one.startswith("image/") for one in mimes),
+    )
+
+
+def _changed_files(
+    tool: str, metadata: Mapping[str, Any], changed: list[str]
+) -> Iterator[tuple[str, FileAction]]:
+    """Yield what a call changed, as its own record says, or else the host's look at the files."""
+    if tool == "write" and (path := text(metadata.get("filepath"))):
+        yield path, "created" if metadata.get("exists") is False else "modified"
+    elif tool == "edit" and (path := text(fields(metadata.get("filediff")).get("file"))):
+        yield path, "modified"
+    elif tool == "apply_patch" and (files := list(objects(metadata.get("files")))):
+        for one in files:
+            if path := first_text(one, "movePath", "filePath"):
+                yield path, _ACTIONS.get(text(one.get("type")), "modified")
+    else:
+        for path in changed:
+            yield path, "modified"
+
+
+def _usage(
+    group: str, info: Mapping[str, Any], parts: list[_Part], at: float | None
+) -> Iterator[Record]:
+    """Each step is a response; of one that did not end, or of whose tokens the host was told
+    nothing, it writes zeros."""
+    steps = [fields(one.value.get("tokens")) for one in parts if one.kind == "step-finish"]
+    for number, tokens in enumerate(steps or [fields(info.get("tokens"))]):
+        cache = fields(tokens.get("cache"))
+        given, said, thoughts = (count(tokens.get(n)) for n in ("input", "output", "reasoning"))
+        read, written = count(cache.get("read")), count(cache.get("write"))
+        if not any((given, said, thoughts, read, written)):
+            continue
+        parted = sum(one or 0 for one in (given, said, thoughts, read, written))
+        total = count(tokens.get("total"))
+        if said is not None and thoughts and total is not None and total >= parted:
+            said += thoughts
+        response = group if number == 0 else f"{group}:{number}"
+        model = text(info.get("modelID"))
+        yield UsageRecord(response, model, at, given, said, read, written, thoughts, group)
+
+
+def _compaction(
+    key: str, info: Mapping[str, Any], parts: list[_Part], asked: list[_Part]
+) -> CompactionRecord:
+    said = [text(one.value.get("text")).strip() for one in parts if one.kind == "text"]
+    wished = next((one.value.get("auto") for one in asked if one.kind == "compaction"), None)
+    return CompactionRecord(
+        key,
+        seconds(fields(info.get("time")).get("completed")),
+        {True: "auto", False: "manual"}.get(wished, "") if isinstance(wished, bool) else "",
+        "\n\n".join(filter(None, said)),
+    )
+
+
+IMPORTER = Importer(
+    "opencode",
+    "OpenCode",
+    lambda ground: iter([data_folder(ground)]),
+    find_databases,
+    read_sessions=read_sessions,
+)

@@ -1,0 +1,221 @@
+"""Which rows of OpenCode's database are new: its sessions, and of each the messages that changed.
+
+No column of times has an index, and the database may have gigabytes. So the few rows of `session`
+tell what was touched, the numbers of new rows tell of the rest, and within a session its index
+does. What was read is kept as a mark of each of the last sessions; one without is read again,
+which changes nothing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from memory.sessions.importers.host_database import VALUE_BYTES_MAX, HostDatabase
+from memory.sessions.importers.importer import State
+from memory.sessions.importers.stranger import count, text
+
+OVERLAP_MS = 10_000
+"""Rows are committed a little later than the times in them say."""
+
+MARKS_MAX = 50
+PROMPTS_MAX = 20
+TABLES = {
+    "session": ("id", "parent_id", "directory", "title", "version", "time_created", "time_updated"),
+    "message": ("id", "session_id", "time_created", "time_updated", "data"),
+    "part": ("id", "message_id", "session_id", "time_updated", "data"),
+}
+_DATA = f"CASE WHEN length(CAST(data AS BLOB)) <= {VALUE_BYTES_MAX} THEN data END"
+
+
+class SessionRow(NamedTuple):
+    """A session, as far as its columns have the right types."""
+
+    row: int
+    id: str
+    parent_id: str
+    directory: str
+    title: str
+    version: str
+    created: int | None
+
+
+class MessageRow(NamedTuple):
+    """A message: the number of its row, its id, and when it was made."""
+
+    row: int
+    id: str
+    created: int | None
+
+
+class Rows:
+    """The new rows of one database; `state` is how far the last reading came."""
+
+    def __init__(self, db: HostDatabase, state: State) -> None:
+        self._db = db
+        self._state = state
+        self._now = int(time.time() * 1000)
+
+    def find_session(self, session_id: str) -> Iterator[SessionRow]:
+        """Yield the session of an id, if there is one."""
+        for (row,) in self._db.rows("SELECT rowid FROM session WHERE id = ?", session_id):
+            yield from self._session(row)
+
+    def list_sessions(self) -> Iterator[SessionRow]:
+        """Yield the sessions in which there may be something new. What was asked for last counts as
+        read with the next; after the last one all is."""
+        state = self._state
+        newest = self._newest_time()
+        if newest < state.get("since", 0):  # another database is in the place of the one before
+            state.clear()
+        since, rows = state.get("since", 0), state.get("rows", [0, 0])
+        going = state.setdefault("pass", {})
+        if not going:
+            going["until"] = newest
+            going["rows"] = [self._newest_row("message"), self._newest_row("part")]
+        for row in self._touched(since, rows):
+            if row > going.get("after", -1):
+                yield from self._session(row)
+                going["after"] = row
+        state.update(since=going["until"], rows=going["rows"])
+        del state["pass"]
+
+    def _newest_time(self) -> int:
+        found = self._db.rows(
+            "SELECT MAX(time_updated) FROM session"
+            " WHERE typeof(time_updated) = 'integer' AND time_updated <= ?",
+            self._now,
+        )
+        return count(found[0][0]) or 0
+
+    def _newest_row(self, table: str) -> int:
+        found = self._db.rows(
+            f"SELECT rowid FROM {table} ORDER BY rowid DESC LIMIT 1"  # noqa: S608 - fixed
+        )
+        return found[0][0] if found else 0
+
+    def _touched(self, since: int, rows: list[int]) -> list[int]:
+        found = self._db.rows("SELECT rowid FROM session WHERE time_updated >= ?", _from(since))
+        if since:
+            for table, row in zip(("message", "part"), rows, strict=True):
+                found += self._db.rows(
+                    "SELECT rowid FROM session WHERE id IN"  # noqa: S608 - fixed
+                    f" (SELECT session_id FROM {table} WHERE rowid > ?)",
+                    row,
+                )
+        return sorted({row for (row,) in found})
+
+    def _session(self, row: int) -> Iterator[SessionRow]:
+        for id_, parent_id, directory, title, version, created in self._db.rows(
+            "SELECT id, parent_id, directory, title, version, time_created FROM session"
+            " WHERE rowid = ?",
+            row,
+        ):
+            if text(id_):
+                yield SessionRow(
+                    row,
+                    id_,
+                    text(parent_id),
+                    text(directory),
+                    text(title),
+                    text(version),
+                    count(created),
+                )
+
+    def mark(self, session: SessionRow) -> dict[str, Any]:
+        """Return what is kept of a session from one reading to the next."""
+        marks: dict[str, Any] = self._state.setdefault("marks", {})
+        mark: dict[str, Any] = marks.pop(str(session.row), None) or {}
+        marks[str(session.row)] = mark
+        while len(marks) > MARKS_MAX:
+            del marks[next(iter(marks))]
+        return mark
+
+    def read_session(
+        self, session: SessionRow, mark: dict[str, Any]
+    ) -> Iterator[tuple[MessageRow, object, list[tuple[str, object]]]]:
+        """Yield the messages that changed since the mark, each with its data and its parts'. What
+        was yielded last counts as read with the next."""
+        listed = self._list_messages(session)
+        changed = self._find_changed(session, listed, mark)
+        if "until" not in mark:
+            mark["until"] = max((at for _, at in listed), default=0)
+        for message in changed:
+            data = self._db.rows(
+                f"SELECT {_DATA} FROM message WHERE rowid = ?",  # noqa: S608 - fixed
+                message.row,
+            )
+            if data:
+                yield message, data[0][0], self.read_parts(message.id)
+            mark["at"] = message.row
+        mark.pop("at", None)
+        mark["time"] = mark.pop("until")
+
+    def read_parts(self, message_id: str) -> list[tuple[str, object]]:
+        """Return the ids and the data of a message's parts, in order."""
+        parts = self._db.rows(
+            f"SELECT id, {_DATA} FROM part WHERE message_id = ? ORDER BY id",  # noqa: S608 - fixed
+            message_id,
+        )
+        return [(id_, value) for id_, value in parts if text(id_)]
+
+    def _list_messages(self, session: SessionRow) -> list[tuple[MessageRow, int]]:
+        listed = self._db.rows(
+            "SELECT rowid, id, time_created, time_updated FROM message WHERE session_id = ?"
+            " ORDER BY time_created, id",
+            session.id,
+        )
+        return [
+            (MessageRow(row, id_, count(created)), min(count(updated) or self._now, self._now))
+            for row, id_, created, updated in listed
+            if text(id_)
+        ]
+
+    def _find_changed(
+        self, session: SessionRow, listed: list[tuple[MessageRow, int]], mark: dict[str, Any]
+    ) -> list[MessageRow]:
+        """List the messages that changed, without those that a reading that did not end had."""
+        since = _from(count(mark.get("time")) or 0)
+        if since > 0:
+            parts = self._db.rows(
+                "SELECT DISTINCT message_id FROM part WHERE session_id = ? AND time_updated >= ?",
+                session.id,
+                since,
+            )
+            ids = {id_ for (id_,) in parts}
+            changed = [one for one, at in listed if at >= since or one.id in ids]
+        else:
+            changed = [one for one, _ in listed]
+        reached = next((n for n, one in enumerate(changed) if one.row == mark.get("at")), -1)
+        return changed[reached + 1 :]
+
+    def find_removed(self, session: SessionRow, mark: dict[str, Any]) -> str:
+        """Return the first of the last prompts that are gone, as a person's going back leaves them;
+        empty where none are. One that went from between others was deleted alone."""
+        known = mark.get("prompts", [])
+        there = {
+            id_
+            for id_ in known
+            if self._db.rows(
+                "SELECT 1 FROM message WHERE id = ? AND session_id = ?", id_, session.id
+            )
+        }
+        last = max((n for n, id_ in enumerate(known) if id_ in there), default=-1)
+        return known[last + 1] if last + 1 < len(known) else ""
+
+    def note_prompt(self, mark: dict[str, Any], message_id: str) -> None:
+        """Keep the id of a prompt, so that its removal is seen."""
+        known = mark.get("prompts", [])
+        if message_id not in known:
+            mark["prompts"] = [*known, message_id][-PROMPTS_MAX:]
+
+
+def _from(since: int) -> int:
+    return max(since - OVERLAP_MS, 0)
+
+
+def is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Tell damage of some rows, behind which others may be whole, from a lock or a time limit."""
+    return not isinstance(error, sqlite3.OperationalError)

@@ -1,0 +1,82 @@
+"""A session as bounded turns (R17), and what whoever summarised it found (R18)."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.sessions.capture import Capture, capture_json, capture_turns
+from memory.sessions.importers.claude_code import IMPORTER
+from memory.sessions.keeping import Summary, read_summary
+from memory.sessions.reading import find_session
+from tests.memory.sessions.claude_records import Maker, bring_in, open_store, write
+from tests.policy.secret_corpus import made
+
+OWN = "claude_code:11111111-2222-3333-4444-555555555555"
+
+
+def captured(tmp_path, records) -> Capture:
+    """The turns of a session with these records, whose texts are kept."""
+    path = write(tmp_path / "t.jsonl", records)
+    with open_store(tmp_path / "s.sqlite3", keep_messages=True) as store:
+        bring_in(store, path)
+        with store.database.reading() as db:
+            session = find_session(db, OWN)
+        return capture_turns(store.read_full_messages(IMPORTER, session))
+
+
+def test_a_turn_has_its_prompt_its_answers_and_its_tools_once(tmp_path):
+    make = Maker()
+    records = [
+        make.prompt("First?"),
+        make.answer("Looking."),
+        *make.run(1, "ls"),
+        *make.run(2, "ls -a"),
+        make.answer("Done."),
+        make.prompt("Second?"),
+    ]
+    first, second = capture_json(captured(tmp_path, records))
+    assert first.pop("ts").endswith("Z")
+    assert first == {"turn": 1, "user": "First?", "assistant": "Looking.\nDone.", "tools": ["Bash"]}
+    assert set(second) == {"ts", "turn", "user"}
+
+
+@pytest.mark.parametrize("letter", ["a", "ä", "語", "🎉"])
+def test_texts_are_cut_between_characters_with_the_mark_within_the_bound(tmp_path, letter):
+    make = Maker()
+    (turn,) = captured(tmp_path, [make.prompt(letter * 5000), make.answer(letter * 5000)]).turns
+    for text, bound in ((turn.user, 2048), (turn.answer, 4096)):
+        assert bound - 8 <= len(text.encode()) <= bound
+        assert text == letter * (len(text) - 1) + "…"
+
+
+@pytest.mark.parametrize(
+    ("asked", "dropped"), [(499, 0), (500, 0), (501, 100), (600, 100), (601, 200), (1000, 500)]
+)
+def test_of_too_many_turns_the_oldest_hundred_go_and_their_number_adds_up(tmp_path, asked, dropped):
+    make = Maker()
+    capture = captured(tmp_path, [make.prompt(f"Question {n}") for n in range(1, asked + 1)])
+    assert capture.dropped == dropped
+    assert [turn.number for turn in capture.turns] == list(range(dropped + 1, asked + 1))
+    mark = {"truncated": {"dropped": dropped, "reason": "buffer_cap"}}
+    assert (capture_json(capture)[0] == mark) is bool(dropped)
+
+
+def test_secrets_of_a_turn_are_not_in_it(tmp_path):
+    make = Maker()
+    token = "ghp_" + made(36)
+    (turn,) = captured(tmp_path, [make.prompt(f"Use {token} now"), make.answer("It is set")]).turns
+    assert token not in turn.user
+    assert turn.user.startswith("Use [REDACTED")
+    assert turn.answer == "It is set"
+
+
+def test_a_summary_is_read_as_it_was_given(tmp_path):
+    path = write(tmp_path / "t.jsonl", [Maker().prompt("Go on")])
+    given = Summary("Short.", "Long.", ("One",), ("Ann",), ("Two", "Three"), ())
+    with open_store(tmp_path / "s.sqlite3") as store:
+        bring_in(store, path)
+        with store.database.reading() as db:
+            assert read_summary(db, OWN) is None
+        store.save_summary(OWN, given)
+        with store.database.reading() as db:
+            assert read_summary(db, OWN) == given
