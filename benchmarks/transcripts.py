@@ -15,7 +15,7 @@ from typing import Any
 _WORDS = """
 the parser reads each token and returns a value for its caller when the table of rules says so
 which def class import from self None return yield with open path as file if not else
-""".split()
+"""
 
 
 def write_transcript(path: Path, bytes_min: int, *, session: str, cwd: str, seed: int = 0) -> None:
@@ -98,5 +98,5 @@ def _call(chance: random.Random, record: Any, cwd: str) -> Iterator[dict[str, An
 
 
 def _text(chance: random.Random, chars: int) -> str:
-    words = chance.choices(_WORDS, k=chars // 5 + 1)
+    words = chance.choices(_WORDS.split(), k=chars // 5 + 1)
     return "\n".join(" ".join(words[at : at + 12]) for at in range(0, len(words), 12))[:chars]

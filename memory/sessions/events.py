@@ -147,6 +147,15 @@ _GIT_LOOKING = frozenset(
 )
 _ENVIRONMENT = ("export", "source", ".", "unset", "nvm", "pyenv", "conda", "direnv")
 _TASK_LISTS = ("todos", "plan", "todoList", "items", "tasks")
+PARAMS_READ = frozenset(
+    [
+        *_TASK_LISTS,
+        *("plan", "summary", "description", "subagent_type", "name", "prompt", "message"),
+        *("skill", "command", "pattern", "query", "regex", "glob"),
+    ]
+)
+"""Of a call's arguments those that an event may be made of, besides what its deed names."""
+
 _TASK_TOOLS = frozenset(
     ["todowrite", "update_plan", "write_todos", "todo_write", "updateplan", "todo"]
 )

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Sequence
 
 from memory.sessions.errors import UnknownSessionError
-from memory.sessions.events import Event
 from memory.sessions.model import Message, Session, SourceStatus, Tokens, ToolUse, compute_status
 from memory.sessions.texts import unpack
 
@@ -111,15 +110,6 @@ def read_compactions(db: sqlite3.Connection, session_id: str) -> list[Message]:
     """Read the points at which a session was compacted, the latest first."""
     rows = _rows(db, f"{_MESSAGE} AND is_compaction ORDER BY sequence DESC", session_id)
     return [_message(row) for row in rows]
-
-
-def read_events(db: sqlite3.Connection, session_id: str) -> list[Event]:
-    """Read a session's events in order."""
-    rows = db.execute(
-        "SELECT category, text, target, state FROM event WHERE session_id = ? ORDER BY id",
-        (session_id,),
-    )
-    return [Event(*row) for row in rows]
 
 
 def read_tool_uses(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[ToolUse]:
