@@ -12,10 +12,12 @@ import argparse
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,6 +80,15 @@ class Place:
         }
         words = [*find_program(), "hook", host, event]
         return cpu_seconds(words, self.environment, self.project, json.dumps(told).encode())
+
+    def has_snapshot(self) -> bool:
+        """Tell whether a snapshot is kept."""
+        for path in (self.data / "projects").glob("*.sessions.sqlite3"):
+            with closing(sqlite3.connect(path)) as db:
+                return bool(
+                    db.execute("SELECT COUNT(*) FROM snapshot WHERE bytes > 0").fetchone()[0]
+                )
+        return False
 
     def read_all(self) -> None:
         """Read what is new, before what is measured."""
@@ -188,14 +199,18 @@ def measure(rounds: int, wanted: str = "") -> Report:
                 place.grow(KEPT_BEFORE, 10_000 + number)
                 place.read_all()
             samples = []
+            kept = 0
             for seed in range(rounds + 1):  # in the first one modules are compiled
                 case.before(place, seed)
                 other = cpu_seconds(NOTHING, place.environment, place.project)
                 samples.append((case.ring(place), other))
+                kept += place.has_snapshot()
             mine, others = zip(*samples[1:], strict=True)
         row = Row(case.name, summary(mine), summary(others), bar_ms=case.bar_ms)
         missed += bool(case.bar_ms and (row.added_ms or 0.0) > case.bar_ms)
         report.add(row)
+        if "behind" in case.name:
+            report.figures["percent_of_snapshots_made_in_time"] = 100 * kept / len(samples)
     report.figures["bars_missed"] = missed
     bars = ", ".join(f"{case.name} {case.bar_ms:g}" for case in CASES if case.bar_ms)
     report.notes = (

@@ -33,7 +33,9 @@ from memory.sessions.tail import (
 from memory.sessions.writing import Writer
 
 BATCH_BYTES = 8 << 20
-BATCH_S = 0.25
+BATCH_S = 0.1
+"""So long a transaction is prepared; writing it, which others wait for, takes a third of that."""
+
 EXCERPT_BYTES = 120
 _ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})")
 EXPECTED_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError)
@@ -125,7 +127,7 @@ class _Reading:
             return self._read_whole(place, state)
         total = Imported()
         while True:
-            part, offset, state = self._read_batch(place.offset, state)
+            part, offset, state = self._read_batch(place.offset, state, deadline)
             at = place._replace(offset=offset)
             done = self._store(part, at, state, is_new=is_new, goes_on=not is_new)
             total = done._replace(
@@ -139,7 +141,9 @@ class _Reading:
                 behind = max(self._status.size - offset, 0)
                 return total._replace(behind=behind, summary=self._summary)
 
-    def _read_batch(self, offset: int, state: State) -> tuple[list[Prepared], int, State]:
+    def _read_batch(
+        self, offset: int, state: State, deadline: float
+    ) -> tuple[list[Prepared], int, State]:
         """Parse and prepare some lines, before any transaction."""
         parse_line = self._importer.parse_line
         assert parse_line is not None
@@ -149,7 +153,7 @@ class _Reading:
         if offset == 0 and self._found.session_id:
             prepared += self._prepare([SessionRecord(self._found.session_id)])
         limit = min(offset + BATCH_BYTES, self._status.size)
-        ends_at = time.monotonic() + BATCH_S
+        ends_at = min(time.monotonic() + BATCH_S, deadline)
         for line in read_lines(self._file, offset, limit):
             offset = line.end
             try:

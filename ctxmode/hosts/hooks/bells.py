@@ -44,10 +44,19 @@ DEADLINES_S: Mapping[Purpose, float] = {"open": 0.4, "compact": 1.0, "end": 0.3,
 SNAPSHOT_S = 0.15
 """What of a deadline is left for the snapshot once importing stops."""
 
-FAR_BEHIND_BYTES = 8 << 20
-"""When more than this is unread, the snapshot is made of so much of the end before anything."""
+FAR_BEHIND_BYTES = 4 << 20
+"""When more than this is unread, the snapshot is made of the end before the rest is read."""
+
+TAIL_BYTES = 2 << 20
+"""So much of the end: some 120 calls, as many as halve an event's weight."""
+
+BEGINNING_S = 0.05
+"""How long the beginning of such a transcript is read before, so that its session is known."""
 
 LOG_BYTES_MAX = 256 * 1024
+"""Of the log and the one before it together."""
+
+LOG_LINE_CHARS = 500
 LOG_FILE = "bells.log"
 STORE_WAIT_S = 0.25
 RECENT_S = 24 * 3600.0
@@ -145,7 +154,8 @@ def _compact(
         pass
     text = ""
     if store.count_unread(found) > FAR_BEHIND_BYTES:
-        text = store.build_tail_snapshot(importer, found, FAR_BEHIND_BYTES, session_id)
+        store.import_transcript(importer, found, deadline=time.monotonic() + BEGINNING_S)
+        text = store.build_tail_snapshot(importer, found, TAIL_BYTES, session_id)
         store.save_snapshot(session_id, text, trigger=bell.text("trigger"))
     imported = store.import_transcript(importer, found, deadline=ends_at - SNAPSHOT_S)
     if not text or not imported.behind:
@@ -290,9 +300,9 @@ def _log(bell: Bell, what: str) -> None:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = os.path.join(folder, LOG_FILE)
         with suppress(FileNotFoundError):
-            if os.stat(path).st_size > LOG_BYTES_MAX:
+            if os.stat(path).st_size > LOG_BYTES_MAX // 2 - 4 * LOG_LINE_CHARS:
                 os.replace(path, f"{path}.1")
-        line = " ".join(f"{bell.host} {bell.purpose}: {what}".split())[:500]
+        line = " ".join(f"{bell.host} {bell.purpose}: {what}".split())[: LOG_LINE_CHARS - 30]
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         with open(descriptor, "w", encoding="utf-8", errors="replace") as log:
             log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n")
