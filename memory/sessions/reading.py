@@ -19,7 +19,8 @@ TOKENS_BY = ("model", "day", "agent", "session")
 _SESSION = """
 SELECT id, agent, host_id, owner, parent_id, relation, title, agent_version, source_path,
     working_directory, project_name, git_branch, status, messages, tool_calls, input_tokens,
-    output_tokens, compactions, summary, metadata, started_at, last_at, ended_at, end_reason,
+    output_tokens, compactions, summary, metadata,
+    COALESCE(started_at, created_at) AS started_at, last_at, ended_at, end_reason,
     pinned, turn,
     (SELECT SUM(cache_read) FROM usage WHERE session_id = session.id) AS cache_read_tokens,
     (SELECT SUM(cache_write) FROM usage WHERE session_id = session.id) AS cache_write_tokens,
