@@ -22,11 +22,11 @@ from pathlib import Path
 
 from benchmarks.report import Report, Row, argument_parser, show, summary
 from ctxmode.operations.session_store import parse_call
+from memory.sessions.event_reading import read_events
 from memory.sessions.events import COMMANDS
 from memory.sessions.gate import Gate
 from memory.sessions.importers.claude_code import parse_line
 from memory.sessions.preparing import Prepared, Preparer, Switches
-from memory.sessions.reading import read_events
 from memory.sessions.records import (
     CompactionRecord,
     MessageRecord,

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ctxmode import __version__, exit_codes, garbage
-from ctxmode.commands.table import VERBS, Verb
 from ctxmode.errors import ContextModeError, UsageError, unwrap
 from ctxmode.render import streams
 
 if TYPE_CHECKING:
     import argparse
+
+    from ctxmode.commands.table import Verb
 
 EPILOG = """\
 examples:
@@ -79,6 +80,8 @@ def _dispatch(arguments: list[str]) -> int:
         from ctxmode.commands import hook  # noqa: PLC0415 - before what takes time to load
 
         return hook.main(rest)
+    from ctxmode.commands.table import VERBS  # noqa: PLC0415 - a hook does without
+
     if verb not in VERBS:
         raise _unknown(verb)
     return _run_verb(VERBS[verb], rest)
@@ -91,6 +94,7 @@ def _unknown(verb: str) -> UsageError:
             "Options come behind it, for example: context-mode doctor --json",
         )
     from ctxmode import suggestions  # noqa: PLC0415 - only a mistake pays for it
+    from ctxmode.commands.table import VERBS  # noqa: PLC0415
 
     return UsageError(f"unknown verb {verb!r}", suggestions.or_all(verb, VERBS, "Verbs"))
 
@@ -107,6 +111,8 @@ def _run_verb(verb: Verb, rest: list[str]) -> int:
 
 def _overview() -> argparse.ArgumentParser:
     import argparse  # noqa: PLC0415
+
+    from ctxmode.commands.table import VERBS  # noqa: PLC0415
 
     width = max(map(len, VERBS))
     verbs = "\n".join(f"  {verb.name:<{width}}  {verb.summary}" for verb in VERBS.values())

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ctxmode.config import file_names
 from ctxmode.errors import UsageError, why
 from ctxmode.suggestions import or_all
 
 BYTES_MAX = 1024 * 1024
-USER_FILE = Path("ctxmode") / "config.toml"  # below the user's configuration folder
-PROJECT_FILE = Path(".ctxmode") / "config.toml"
+USER_FILE = Path(file_names.USER_FILE)
+PROJECT_FILE = Path(file_names.PROJECT_FILE)
 _HEADER = re.compile(r"\s*+\[\[?([^\]\[=,{}]++)\]\]?\s*+(?:#.*)?$")
 _KEY = re.compile(r"""\s*((?>(?:"[^"]*"|'[^']*'|[A-Za-z0-9_.-]++)+))\s*=""")
 _PART = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^.]+))""")

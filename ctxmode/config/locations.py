@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections import Counter
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import platformdirs
 
+from ctxmode.config.file_names import SESSIONS_SUFFIX, STORES_FOLDER, name_stores
 from ctxmode.config.project import find_project
 from ctxmode.errors import ContextModeError, UsageError, why
 
@@ -42,11 +42,9 @@ class Config:
 
     @property
     def database(self) -> Path:
-        """One file a project; the readable part is for people, the hash tells namesakes apart."""
-        name = re.sub(r"[^A-Za-z0-9._-]+", "-", self.project.name)[:40].strip("-.") or "root"
-        digest = hashlib.sha256(os.fsencode(self.project)).hexdigest()[:12]
-        folder = self.database_dir or self.data_dir / "projects"
-        return folder / f"{name}-{digest}.sqlite3"
+        """What is kept of the project's outputs, files and pages."""
+        folder = self.database_dir or self.data_dir / STORES_FOLDER
+        return folder / f"{name_stores(str(self.project))}.sqlite3"
 
     @property
     def usage_file(self) -> Path:
@@ -56,7 +54,7 @@ class Config:
     @property
     def sessions_file(self) -> Path:
         """The agents' sessions in the project, beside its store."""
-        return self.database.with_suffix(".sessions.sqlite3")
+        return self.database.with_suffix(SESSIONS_SUFFIX)
 
     @property
     def state_dir(self) -> Path:

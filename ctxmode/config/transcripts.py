@@ -12,6 +12,8 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from ctxmode.config.file_names import PROJECT_FILE, USER_FILE
+
 if TYPE_CHECKING:
     from ctxmode.config.files import ConfigFile
 
@@ -58,26 +60,21 @@ def load_recording(project: str, config_home: str, environ: Mapping[str, str]) -
     Raises:
         UsageError: a file cannot be read.
     """
-    from pathlib import Path  # noqa: PLC0415 - not where nothing is new
-
-    from ctxmode.config.files import PROJECT_FILE, USER_FILE, read  # noqa: PLC0415
-
     values = dict(DEFAULTS)
     by: dict[str, str] = {}
     sources: dict[str, SourceChoice] = {}
-    user = Path(config_home) / USER_FILE
     for path, root, may_turn_on in (
-        (user, Path("/"), True),
-        (Path(project) / PROJECT_FILE, Path(project), False),
+        (os.path.join(config_home, USER_FILE), "/", True),
+        (os.path.join(project, PROJECT_FILE), project, False),
     ):
-        file = read(path, root)
-        table = file.data.get("transcripts")
+        file = _read_file(path, root)
+        table = file.data.get("transcripts") if file is not None else None
         for name in DEFAULTS:
             wanted = table.get(name) if isinstance(table, Mapping) else None
             if wanted is False or (wanted is True and may_turn_on):
                 values[name] = wanted
-                by[name] = str(path)
-        if isinstance(table, Mapping) and "sources" in table:
+                by[name] = path
+        if file is not None and isinstance(table, Mapping) and "sources" in table:
             for agent, choice in read_choices(file):
                 before = sources.get(agent, SourceChoice())
                 sources[agent] = choice if may_turn_on else _tighten(before, choice)
@@ -144,3 +141,18 @@ def _tighten(before: SourceChoice, wanted: SourceChoice) -> SourceChoice:
     if wanted.enabled or not before.enabled:
         return before
     return before._replace(enabled=False, off_by=wanted.off_by)
+
+
+def _read_file(path: str, root: str) -> ConfigFile | None:
+    """Read a file; None where there is none, as mostly."""
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        pass  # reading says what is wrong
+    from pathlib import Path  # noqa: PLC0415 - a hook has no time for it where there is no file
+
+    from ctxmode.config.files import read  # noqa: PLC0415
+
+    return read(Path(path), Path(root))

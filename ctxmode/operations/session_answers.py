@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 from ctxmode.errors import UsageError
 from memory.sessions import reading
-from memory.sessions.cues import cut_bytes
 from memory.sessions.digesting import build_digest
+from memory.sessions.event_reading import read_events
 from memory.sessions.importers import find_importer
 from memory.sessions.keeping import Summary
 from memory.sessions.model import Message, Session
 from memory.sessions.resuming import RESUME_BYTES, build_resume, choose_start, describe_message
 from memory.sessions.store import SessionStore
+from memory.sessions.texts import cut_bytes
 
 SUMMARY_BYTES_MAX = 1 << 20
 _LISTS = ("decisions", "contacts", "learnings", "action_items")
@@ -56,7 +57,7 @@ def read_resume(
 def read_digest(store: SessionStore, session: Session) -> str:
     """Build what whoever summarises a session reads of it."""
     with store.database.reading() as db:
-        events = reading.read_events(db, session.id)
+        events = read_events(db, session.id)
         compactions = reading.read_compactions(db, session.id)
     return build_digest(session, events, compactions, read_texts(store, session))
 

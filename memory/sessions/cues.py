@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from memory.sessions.texts import cut_bytes
+
 Binding = Literal["constraint", "decision", "rejected"]
 SENTENCE_BYTES_MAX = 150
 """A longer sentence is cut at this many bytes, between words."""
@@ -108,14 +110,3 @@ def _split(prompt: str) -> Iterator[str]:
                 words = sentence.strip()
                 if len(words) > 3:
                     yield words
-
-
-def cut_bytes(text: str, bytes_max: int) -> str:
-    """Return the text, or what of it takes at most so many bytes: whole words if there are any, an
-    ellipsis at the end."""
-    data = text.encode()
-    if len(data) <= bytes_max:
-        return text
-    cut = data[: max(bytes_max - 3, 0)].decode(errors="ignore")
-    words = cut.rsplit(None, 1)[0] if " " in cut[len(cut) // 2 :] else cut
-    return (words.rstrip() + "…") if bytes_max >= 3 else ""

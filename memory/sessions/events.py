@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from memory.sessions.cues import cut_bytes, find_bindings
+from memory.sessions.cues import find_bindings
 from memory.sessions.records import FileAction, MessageRecord
+from memory.sessions.texts import cut_bytes
 
 PRIORITIES: Mapping[str, int] = {
     **dict.fromkeys(("prompt", "constraint", "decision", "rejected", "task", "error"), 1),
@@ -147,6 +148,15 @@ _GIT_LOOKING = frozenset(
 )
 _ENVIRONMENT = ("export", "source", ".", "unset", "nvm", "pyenv", "conda", "direnv")
 _TASK_LISTS = ("todos", "plan", "todoList", "items", "tasks")
+PARAMS_READ = frozenset(
+    [
+        *_TASK_LISTS,
+        *("plan", "summary", "description", "subagent_type", "name", "prompt", "message"),
+        *("skill", "command", "pattern", "query", "regex", "glob"),
+    ]
+)
+"""Of a call's arguments those that an event may be made of, besides what its deed names."""
+
 _TASK_TOOLS = frozenset(
     ["todowrite", "update_plan", "write_todos", "todo_write", "updateplan", "todo"]
 )

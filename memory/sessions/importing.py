@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -17,17 +16,18 @@ from typing import BinaryIO, NamedTuple
 
 from base.plain_files import open_plain
 from memory.sessions.database import Database
-from memory.sessions.gate import CONTEXT_CHARS, Gate
+from memory.sessions.gate import Gate
 from memory.sessions.importers.importer import Found, Importer, State
-from memory.sessions.preparing import Prepared, Preparer, digest
+from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
 from memory.sessions.sources import (
     UNDECIDED,
     Source,
-    clean_state,
     load_source,
     measure,
+    note_bad_lines,
     note_drift,
+    save_source,
 )
 from memory.sessions.tail import (
     HeldError,
@@ -41,9 +41,8 @@ from memory.sessions.whereabouts import EXPECTED_ERRORS, find_folder, name_sessi
 from memory.sessions.writing import Writer
 
 BATCH_BYTES = 8 << 20
-BATCH_S = 0.25
-EXCERPT_BYTES = 120
-_ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})")
+BATCH_S = 0.1
+"""So long a transaction is prepared; writing it, which others wait for, takes a third of that."""
 
 
 class Importing(NamedTuple):
@@ -138,7 +137,7 @@ class _Reading:
             return self._read_whole(place, state)
         total = Imported()
         while True:
-            part, offset, state = self._read_batch(place.offset, state)
+            part, offset, state = self._read_batch(place.offset, state, deadline)
             at = place._replace(offset=offset)
             done = self._store(part, at, state, is_new=is_new, goes_on=not is_new)
             total = done._replace(
@@ -152,7 +151,9 @@ class _Reading:
                 behind = max(self._status.size - offset, 0)
                 return total._replace(behind=behind, summary=self._summary)
 
-    def _read_batch(self, offset: int, state: State) -> tuple[list[Prepared], int, State]:
+    def _read_batch(
+        self, offset: int, state: State, deadline: float
+    ) -> tuple[list[Prepared], int, State]:
         """Parse and prepare some lines, before any transaction."""
         parse_line = self._importer.parse_line
         assert parse_line is not None
@@ -162,7 +163,7 @@ class _Reading:
         if offset == 0 and self._found.session_id:
             prepared += self._prepare([name_session(self._found, self._folder)])
         limit = min(offset + BATCH_BYTES, self._status.size)
-        ends_at = time.monotonic() + BATCH_S
+        ends_at = min(time.monotonic() + BATCH_S, deadline)
         for line in read_lines(self._file, offset, limit):
             offset = line.end
             try:
@@ -207,7 +208,7 @@ class _Reading:
     def _put_off(self, place: Place) -> Imported:
         """Note that it cannot be known yet whose the transcript is."""
         with self._importing.database.writing() as db:
-            self._save(db, place._replace(offset=0), {}, time.time(), elsewhere=UNDECIDED)
+            self._save(db, place._replace(offset=0), {}, UNDECIDED)
         return Imported(elsewhere=True)
 
     def _is_foreign(self, record: SessionRecord) -> bool:
@@ -313,8 +314,6 @@ class _Reading:
     ) -> Imported:
         """Write a batch. One that goes on is of the session that the last one ended with."""
         importing, found = self._importing, self._found
-        clean = importing.gate.clean_head
-        now = time.time()
         with importing.database.writing() as db:
             if self._elsewhere:
                 prepared = []
@@ -324,7 +323,7 @@ class _Reading:
                 now=self._status.mtime_ns / 1e9,
                 home=importing.home,
                 owner=importing.owner,
-                source_path=clean(found.path, 4096),
+                source_path=importing.gate.clean_head(found.path, 4096),
                 keys_are_global=self._importer.keys_are_global,
             )
             if goes_on:
@@ -332,21 +331,10 @@ class _Reading:
             writer.write(prepared)
             state["session"] = writer.finish()
             seen = sum(isinstance(one.record, MessageRecord) for one in prepared)
-            source_id = self._save(db, place, state, now)
+            source_id = self._save(db, place, state, int(self._elsewhere))
             if is_new and self._importer.parse_line is not None:
                 db.execute("DELETE FROM import_error WHERE source_id = ?", (source_id,))
-            for line, reason in self._bad:
-                excerpt = _read_excerpt(line.data or b"")
-                db.execute(
-                    "INSERT OR REPLACE INTO import_error VALUES (?, ?, ?, ?, ?)",
-                    (
-                        source_id,
-                        line.start,
-                        line.end - line.start,
-                        reason,
-                        clean(excerpt, EXCERPT_BYTES),
-                    ),
-                )
+            note_bad_lines(db, source_id, self._bad, importing.gate)
             db.execute(
                 "UPDATE source SET messages = IIF(?, 0, messages) + ?, bad_lines ="
                 " (SELECT COUNT(*) FROM import_error WHERE source_id = source.id) WHERE id = ?",
@@ -365,50 +353,9 @@ class _Reading:
             problem=problem,
         )
 
-    def _save(
-        self,
-        db: sqlite3.Connection,
-        place: Place,
-        state: State,
-        now: float,
-        *,
-        elsewhere: int | None = None,
-    ) -> int:
-        """Note how far the source is read; return the number of its row."""
-        row = db.execute(
-            "INSERT INTO source (path_key, agent, path, device, inode, head_bytes, head_sha256,"
-            " size, mtime_ns, offset, elsewhere, state, seen_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (path_key) DO UPDATE SET device = excluded.device,"
-            " inode = excluded.inode, head_bytes = excluded.head_bytes,"
-            " head_sha256 = excluded.head_sha256,"
-            " size = excluded.size, mtime_ns = excluded.mtime_ns, offset = excluded.offset,"
-            " elsewhere = excluded.elsewhere, state = excluded.state, seen_at = excluded.seen_at"
-            " RETURNING id",
-            (
-                digest(self._found.path),
-                self._importer.agent,
-                self._importing.gate.clean_head(self._found.path, 4096),
-                place.device,
-                place.inode,
-                place.head_bytes,
-                place.head_sha256,
-                self._status.size,
-                self._status.mtime_ns,
-                place.offset,
-                self._elsewhere if elsewhere is None else elsewhere,
-                json.dumps(clean_state(state, self._importing.gate)),
-                now,
-            ),
-        ).fetchone()
-        return int(row[0])
-
-
-def _read_excerpt(data: bytes) -> str:
-    """Return the beginning of a line that is no JSON, with as much more as the gate looks at, and
-    with what is escaped in it as it is meant."""
-    text = data[: EXCERPT_BYTES + CONTEXT_CHARS].decode(errors="replace")
-    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+    def _save(self, db: sqlite3.Connection, place: Place, state: State, elsewhere: int) -> int:
+        of = (self._importer.agent, self._found.path, self._importing.gate)
+        return save_source(db, *of, self._status, place, state, elsewhere)
 
 
 def _name_problem(error: Exception) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from memory.sessions import events
@@ -132,17 +133,25 @@ class Preparer:
             deed = Deed(
                 deed.kind, tuple(map(clean, deed.values)), tuple(map(self._path, deed.edits))
             )
-        params = self._gate.clean_value(record.params, self._value_chars)
+        params = self._params(record.params)
         files = tuple((self._path(path), action) for path, action in record.files)
         found = events.of_call(cleaned._replace(params=params, files=files), deed)
-        text = self._clean_json(json.dumps(params, ensure_ascii=False))
+        text = None
+        if self._switches.messages:
+            text = self._clean_json(json.dumps(params, ensure_ascii=False))
         return Prepared(
             cleaned,
-            content_bytes=len(text),
-            params=text if self._switches.messages and record.params is not None else None,
+            content_bytes=_measure(record.params) if text is None else len(text),
+            params=None if record.params is None else text,
             events=tuple(found),
             is_task_list=events.is_task_list(cleaned.tool),
         )
+
+    def _params(self, params: Any) -> Any:  # noqa: ANN401 - JSON
+        """Clean a call's arguments: all that are kept, or those that events are made of."""
+        if not self._switches.messages and isinstance(params, Mapping):
+            params = {name: one for name, one in params.items() if name in events.PARAMS_READ}
+        return self._gate.clean_value(params, self._value_chars)
 
     def _result(self, record: MessageRecord, cleaned: MessageRecord, size: int) -> Prepared:
         head, commit = "", events.find_commit(record.text)
@@ -162,7 +171,7 @@ class Preparer:
 
     def _clean_json(self, text: str) -> str:
         """Clean the arguments as one text, too; where that breaks their form nothing stays."""
-        if not self._switches.messages or (cleaned := self._gate.clean(text)) == text:
+        if (cleaned := self._gate.clean(text)) == text:
             return text
         try:
             json.loads(cleaned)
@@ -187,6 +196,14 @@ class Preparer:
         if is_plain and text.isascii() and self._gate.clean(text) == text:
             return text
         return digest(text).hex()
+
+
+def _measure(params: Any) -> int:  # noqa: ANN401 - JSON
+    """Return how long arguments are as JSON; 0 of what is nested too deeply to be written."""
+    try:
+        return len(json.dumps(params, ensure_ascii=False))
+    except RecursionError:
+        return 0
 
 
 def digest(*parts: str) -> bytes:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from memory.sessions.errors import UnknownSessionError
-from memory.sessions.events import Event
 from memory.sessions.model import (
     CompactionPoint,
     Message,
@@ -32,7 +31,8 @@ CANDIDATES_NAMED = 5
 _SESSION = """
 SELECT id, agent, host_id, owner, parent_id, relation, title, agent_version, source_path,
     working_directory, project_name, git_branch, status, messages, tool_calls, input_tokens,
-    output_tokens, compactions, summary, metadata, started_at, last_at, ended_at, end_reason,
+    output_tokens, compactions, summary, metadata,
+    COALESCE(started_at, created_at) AS started_at, last_at, ended_at, end_reason,
     pinned, turn,
     (SELECT SUM(cache_read) FROM usage WHERE session_id = session.id) AS cache_read_tokens,
     (SELECT SUM(cache_write) FROM usage WHERE session_id = session.id) AS cache_write_tokens,
@@ -135,15 +135,6 @@ def read_compactions(db: sqlite3.Connection, session_id: str) -> list[Message]:
     """Read the points at which a session was compacted, the latest first."""
     rows = _rows(db, f"{_MESSAGE} AND is_compaction ORDER BY sequence DESC", session_id)
     return [_message(row) for row in rows]
-
-
-def read_events(db: sqlite3.Connection, session_id: str) -> list[Event]:
-    """Read a session's events in order."""
-    rows = db.execute(
-        "SELECT category, text, target, state FROM event WHERE session_id = ? ORDER BY id",
-        (session_id,),
-    )
-    return [Event(*row) for row in rows]
 
 
 def read_all_compactions(db: sqlite3.Connection, *, agent: str = "") -> list[CompactionPoint]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
+import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from memory.sessions.database import Database
-from memory.sessions.gate import Gate
+from memory.sessions.gate import CONTEXT_CHARS, Gate
 from memory.sessions.importers.importer import Found, State
 from memory.sessions.preparing import digest
-from memory.sessions.tail import Place
+from memory.sessions.tail import Line, Place
 
 DRIFT_BYTES = 1 << 20
 """Of a file of which so much was read and no message found, the form is another than is known."""
@@ -20,6 +23,9 @@ DRIFT_BYTES = 1 << 20
 ELSEWHERE, UNDECIDED = 1, 2
 """What a row says of a transcript of another project, and of one whose project cannot be known: it
 is judged again when there is more in it."""
+
+EXCERPT_BYTES = 120
+_ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})")
 
 DRIFT = "no message was found in it: this version of the host may write another form"
 
@@ -124,3 +130,62 @@ def note_drift(db: sqlite3.Connection, source_id: int, offset: int) -> str:
     problem = DRIFT if offset >= DRIFT_BYTES and not row[0] and not row[1] else ""
     db.execute("UPDATE source SET problem = ? WHERE id = ?", (problem, source_id))
     return problem
+
+
+def save_source(  # noqa: PLR0913, PLR0917 - the columns of a row
+    db: sqlite3.Connection,
+    agent: str,
+    path: str,
+    gate: Gate,
+    status: Measure,
+    place: Place,
+    state: State,
+    elsewhere: int,
+) -> int:
+    """Note how far a source is read; return the number of its row."""
+    row = db.execute(
+        "INSERT INTO source (path_key, agent, path, device, inode, head_bytes, head_sha256,"
+        " size, mtime_ns, offset, elsewhere, state, seen_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (path_key) DO UPDATE SET device = excluded.device,"
+        " inode = excluded.inode, head_bytes = excluded.head_bytes,"
+        " head_sha256 = excluded.head_sha256,"
+        " size = excluded.size, mtime_ns = excluded.mtime_ns, offset = excluded.offset,"
+        " elsewhere = excluded.elsewhere, state = excluded.state, seen_at = excluded.seen_at"
+        " RETURNING id",
+        (
+            digest(path),
+            agent,
+            gate.clean_head(path, 4096),
+            place.device,
+            place.inode,
+            place.head_bytes,
+            place.head_sha256,
+            status.size,
+            status.mtime_ns,
+            place.offset,
+            elsewhere,
+            json.dumps(clean_state(state, gate)),
+            time.time(),
+        ),
+    ).fetchone()
+    return int(row[0])
+
+
+def note_bad_lines(
+    db: sqlite3.Connection, source_id: int, bad: Sequence[tuple[Line, str]], gate: Gate
+) -> None:
+    """Note the lines that could not be read, each with why."""
+    for line, reason in bad:
+        excerpt = gate.clean_head(_read_excerpt(line.data or b""), EXCERPT_BYTES)
+        db.execute(
+            "INSERT OR REPLACE INTO import_error VALUES (?, ?, ?, ?, ?)",
+            (source_id, line.start, line.end - line.start, reason, excerpt),
+        )
+
+
+def _read_excerpt(data: bytes) -> str:
+    """Return the beginning of a line that is no JSON, with as much more as the gate looks at, and
+    with what is escaped in it as it is meant."""
+    text = data[: EXCERPT_BYTES + CONTEXT_CHARS].decode(errors="replace")
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)

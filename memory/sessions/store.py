@@ -8,23 +8,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memory.sessions import delivering
 from memory.sessions.database import WAIT_S, Database
+from memory.sessions.event_reading import read_events
 from memory.sessions.events import ParseCall
-from memory.sessions.full_text import read_full_messages
 from memory.sessions.gate import FindSecrets, Gate
 from memory.sessions.importers.importer import Found, Ground, Importer
 from memory.sessions.importing import Imported, Importing, import_source
-from memory.sessions.keeping import Summary, set_summary
-from memory.sessions.model import Message, Session
 from memory.sessions.preparing import Preparer, Switches
-from memory.sessions.reading import read_events
 from memory.sessions.records import Record
 from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, Subject, build_snapshot
 from memory.sessions.sources import count_unread, needs_reading
-from memory.sessions.tail_events import read_tail_events
 from memory.sessions.writing import Writer
+
+# Hooks load this module, and need none of these.
+if TYPE_CHECKING:
+    from memory.sessions.keeping import Summary
+    from memory.sessions.model import Message, Session
 
 NO_DEADLINE = float("inf")
 JUST_NOW_S = 5.0
@@ -146,6 +148,8 @@ class SessionStore:
     def read_full_messages(self, importer: Importer | None, session: Session) -> list[Message]:
         """Read a session's messages with their texts, from the host's transcript where they are not
         kept; without an importer only what is kept."""
+        from memory.sessions.full_text import read_full_messages  # noqa: PLC0415
+
         importing = self._importing._replace(
             make_preparer=lambda: Preparer(self._gate, self._parse_call, Switches(messages=True))
         )
@@ -154,11 +158,12 @@ class SessionStore:
 
     def save_summary(self, session_id: str, summary: Summary) -> None:
         """Keep what whoever summarised a session found, which passes the gate as all text does."""
+        from memory.sessions import keeping  # noqa: PLC0415
 
         def clean(texts: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(map(self._gate.clean, texts))
 
-        cleaned = Summary(
+        cleaned = keeping.Summary(
             self._gate.clean(summary.summary),
             self._gate.clean(summary.details),
             clean(summary.decisions),
@@ -167,7 +172,7 @@ class SessionStore:
             clean(summary.action_items),
         )
         with self.database.writing() as db:
-            set_summary(db, session_id, cleaned)
+            keeping.set_summary(db, session_id, cleaned)
 
     def build_snapshot(
         self, session_id: str, *, known: str = "", bytes_max: int = SNAPSHOT_BYTES_MAX
@@ -187,6 +192,8 @@ class SessionStore:
     ) -> str:
         """Build a snapshot from what is kept and the last bytes of a transcript, of which too much
         is unread to be imported now. Nothing is stored."""
+        from memory.sessions.tail_events import read_tail_events  # noqa: PLC0415
+
         with self.database.reading() as db:
             kept = read_events(db, session_id)
         events = read_tail_events(self._importing, importer, found, tail_bytes, session_id)

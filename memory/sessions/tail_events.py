@@ -9,11 +9,11 @@ from contextlib import suppress
 from itertools import chain
 
 from base.plain_files import open_plain
+from memory.sessions.event_reading import read_events
 from memory.sessions.events import Event
 from memory.sessions.importers.importer import Found, Importer, State
 from memory.sessions.importing import Importing
 from memory.sessions.preparing import Prepared
-from memory.sessions.reading import read_events
 from memory.sessions.records import SessionRecord
 from memory.sessions.schema import create_tables
 from memory.sessions.tail import find_line_start, read_lines

@@ -1,4 +1,4 @@
-"""How texts are stored: long ones deflated, paths as the session's folder sees them."""
+"""How texts are stored: long ones deflated or cut, paths as the session's folder sees them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,17 @@ def pack(text: str | None) -> bytes | None:
 def unpack(data: bytes | None) -> str | None:
     """Restore a text that was deflated."""
     return None if data is None else zlib.decompress(data).decode()
+
+
+def cut_bytes(text: str, bytes_max: int) -> str:
+    """Return the text, or what of it takes at most so many bytes: whole words if there are any, an
+    ellipsis at the end."""
+    data = text.encode()
+    if len(data) <= bytes_max:
+        return text
+    cut = data[: max(bytes_max - 3, 0)].decode(errors="ignore")
+    words = cut.rsplit(None, 1)[0] if " " in cut[len(cut) // 2 :] else cut
+    return (words.rstrip() + "…") if bytes_max >= 3 else ""
 
 
 def shorten_path(path: str, folder: str, home: str) -> str:

@@ -97,12 +97,11 @@ class Writer:
         for one in self._open.values():
             if one is None:
                 continue
-            last_at, now = one.last_at, self._now
-            if last_at is None or (one.is_changed and one.first_at is None):
-                last_at = max(last_at or now, now)  # a transcript without times
+            now = self._now
             self._db.execute(
                 "UPDATE session SET sequence = ?, turn = ?, messages = ?, tool_calls = ?,"
-                " compactions = ?, last_at = ?, started_at = COALESCE(started_at, ?, ?),"
+                " compactions = ?, last_at = COALESCE(?, IIF(?, MAX(last_at, ?), last_at), ?),"
+                " started_at = COALESCE(started_at, ?),"
                 " status = IIF(?, '', status), updated_at = ? WHERE id = ?",
                 (
                     one.sequence,
@@ -110,9 +109,9 @@ class Writer:
                     one.messages,
                     one.tool_calls,
                     one.compactions,
-                    last_at,
+                    one.last_at,
+                    *(one.is_changed, now, now),  # where no record has a time
                     one.first_at,
-                    last_at,
                     one.is_changed,  # activity takes back what a person set
                     now,
                     one.id,
@@ -169,7 +168,8 @@ class Writer:
             return self._open[session_id]
         row = self._db.execute(
             "SELECT id, working_directory, sequence, turn, messages, tool_calls, compactions,"
-            " last_at, (SELECT COUNT(*) FROM event WHERE session_id = session.id),"
+            " IIF(EXISTS (SELECT 1 FROM message WHERE session_id = session.id AND at IS NOT NULL),"
+            " last_at, NULL), (SELECT COUNT(*) FROM event WHERE session_id = session.id),"
             " json_extract(metadata, '$.hooks')"
             " FROM session WHERE id = ?",
             (session_id,),

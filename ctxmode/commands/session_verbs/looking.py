@@ -15,6 +15,7 @@ from ctxmode.operations import sessions as operations
 from ctxmode.operations.session_answers import read_resume, read_texts
 from ctxmode.render import highlight
 from memory.sessions import reading
+from memory.sessions.event_reading import read_events
 from memory.sessions.model import Message, Session
 from memory.sessions.store import SessionStore
 
@@ -96,14 +97,12 @@ def _read_parts(store: SessionStore, session: Session, parts: set[str]) -> dict[
         if "errors" in parts:
             found["errors"] = [
                 {"target": event.target, "text": event.text, "state": event.state}
-                for event in reading.read_events(db, session.id)
+                for event in read_events(db, session.id)
                 if event.category == "error"
             ]
         if "turns" in parts:
             found["turns"] = [
-                event.text
-                for event in reading.read_events(db, session.id)
-                if event.category == "prompt"
+                event.text for event in read_events(db, session.id) if event.category == "prompt"
             ]
     if "messages" in parts:
         found["messages"] = [message_json(one) for one in read_texts(store, session)]

@@ -11,9 +11,10 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ctxmode.config.file_names import SESSIONS_SUFFIX, STORES_FOLDER, name_stores
 from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.hooks.calls import Purpose
 
@@ -46,10 +47,19 @@ DEADLINES_S: Mapping[Purpose, float] = {
 SNAPSHOT_S = 0.15
 """What of a deadline is left for the snapshot once importing stops."""
 
-FAR_BEHIND_BYTES = 8 << 20
-"""When more than this is unread, the snapshot is made of so much of the end before anything."""
+FAR_BEHIND_BYTES = 4 << 20
+"""When more than this is unread, the snapshot is made of the end before the rest is read."""
+
+TAIL_BYTES = 2 << 20
+"""So much of the end: some 120 calls, as many as halve an event's weight."""
+
+BEGINNING_S = 0.05
+"""How long the beginning of such a transcript is read before, so that its session is known."""
 
 LOG_BYTES_MAX = 256 * 1024
+"""Of the log and the one before it together."""
+
+LOG_LINE_CHARS = 500
 LOG_FILE = "bells.log"
 STORE_WAIT_S = 0.25
 RECENT_S = 24 * 3600.0
@@ -113,11 +123,8 @@ def _is_lent(bell: Bell) -> bool:
 
 def sessions_path(bell: Bell) -> str:
     """Return the path of the project's store of sessions."""
-    from pathlib import Path  # noqa: PLC0415
-
-    from ctxmode.config.locations import Config  # noqa: PLC0415
-
-    return str(Config(Path(bell.project), Path(bell.home), Path(bell.data_dir)).sessions_file)
+    name = name_stores(bell.project) + SESSIONS_SUFFIX
+    return os.path.join(bell.data_dir, STORES_FOLDER, name)
 
 
 def _ring(bell: Bell, agent: str, store_path: str, ends_at: float) -> str:
@@ -126,6 +133,10 @@ def _ring(bell: Bell, agent: str, store_path: str, ends_at: float) -> str:
     recording = load_recording(bell.project, config_home(bell), bell.environ)
     if not recording.events:
         return ""
+    if not recording.choice(agent).enabled:
+        return ""
+    if bell.purpose == "open" and not _is_after_compaction(bell):
+        return _tell_opening(bell, agent, store_path)
     from pathlib import Path  # noqa: PLC0415
 
     from ctxmode.operations.session_sources import find_source  # noqa: PLC0415
@@ -167,7 +178,8 @@ def _compact(
     text = ""
     is_database = importer.read_sessions is not None  # of which this session alone is read
     if found is not None and not is_database and store.count_unread(found) > FAR_BEHIND_BYTES:
-        text = store.build_tail_snapshot(importer, found, FAR_BEHIND_BYTES, session_id)
+        store.import_transcript(importer, found, deadline=time.monotonic() + BEGINNING_S)
+        text = store.build_tail_snapshot(importer, found, TAIL_BYTES, session_id)
         store.save_snapshot(session_id, text, trigger=bell.text("trigger"))
     imported = _import(store, importer, found, ends_at - SNAPSHOT_S)
     if not text or not imported.behind:
@@ -176,19 +188,24 @@ def _compact(
     return ""
 
 
-def _open(
-    bell: Bell, store: SessionStore, importer: Importer, found: Found | None, ends_at: float
-) -> str:
-    """Say what the beginning calls for: after a compaction the snapshot."""
+def _is_after_compaction(bell: Bell) -> bool:
+    """Tell whether a conversation begins because it was, or will be, compacted."""
     source = bell.text("source", "trigger")
-    if source == "compact" or (source == "resume" and bell.host in COMPACTING_WHEN_RESUMED):
-        return _deliver(bell, store, importer, found, ends_at)
+    return source == "compact" or (source == "resume" and bell.host in COMPACTING_WHEN_RESUMED)
+
+
+def _tell_opening(bell: Bell, agent: str, store_path: str) -> str:
+    """Say what another beginning calls for. It only reads, so nothing of importing is loaded."""
+    from pathlib import Path  # noqa: PLC0415
+
+    from base.sqlite_files import connect_read_only  # noqa: PLC0415
     from memory.sessions import opening  # noqa: PLC0415
 
-    session_id = f"{importer.agent}:{bell.session}"
     now = time.time()
-    with store.database.reading() as db:
-        if source == "resume":
+    with closing(connect_read_only(Path(store_path), wait_s=STORE_WAIT_S)) as db:
+        db.execute("BEGIN")
+        if bell.text("source", "trigger") == "resume":
+            session_id = f"{agent}:{bell.session}"
             return opening.tell_changed_files(db, session_id, RESUMED_BYTES_MAX)
         tasks = opening.tell_open_tasks(
             db, _read_branch(bell.project), now - RECENT_S, STARTUP_BYTES_MAX
@@ -242,7 +259,7 @@ def _end(
 
 _DOING: Mapping[Purpose, Callable[..., str]] = {
     "compact": _compact,
-    "open": _open,
+    "open": _deliver,
     "prompt": _offer,
     "act": _offer,
     "end": _end,
@@ -317,9 +334,9 @@ def log(bell: Bell, what: str) -> None:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         path = os.path.join(folder, LOG_FILE)
         with suppress(FileNotFoundError):
-            if os.stat(path).st_size > LOG_BYTES_MAX:
+            if os.stat(path).st_size > LOG_BYTES_MAX // 2 - 4 * LOG_LINE_CHARS:
                 os.replace(path, f"{path}.1")
-        line = " ".join(f"{bell.host} {bell.purpose}: {what}".split())[:500]
+        line = " ".join(f"{bell.host} {bell.purpose}: {what}".split())[: LOG_LINE_CHARS - 30]
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         with open(descriptor, "w", encoding="utf-8", errors="replace") as log:
             log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n")

@@ -30,12 +30,12 @@ from ctxmode.operations.session_choice import (
 )
 from ctxmode.operations.sessions import open_sessions
 from ctxmode.render import session_texts
-from memory.sessions.cues import cut_bytes
 from memory.sessions.digesting import DIGEST_BYTES_MAX
 from memory.sessions.model import Session
 from memory.sessions.resuming import RESUME_BYTES
 from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX
 from memory.sessions.store import SessionStore
+from memory.sessions.texts import cut_bytes
 
 ID_CHARS_MAX = 300
 NOTHING_YET = "Nothing happened in it yet."

@@ -10,9 +10,9 @@ from typing import Any
 
 from ctxmode.operations.session_store import parse_call
 from memory.sessions import keeping
+from memory.sessions.event_reading import read_events
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Found
-from memory.sessions.reading import read_events
 from memory.sessions.store import SessionStore
 from policy.secrets import find_secrets
 

@@ -10,11 +10,12 @@ import pytest
 
 from memory.sessions import keeping
 from memory.sessions.cues import CUES, find_bindings
+from memory.sessions.event_reading import read_events
 from memory.sessions.events import PRIORITIES, Event
 from memory.sessions.eviction import evict_events
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Found
-from memory.sessions.reading import list_sessions, read_events
+from memory.sessions.reading import list_sessions
 from memory.sessions.records import MessageRecord, SessionRecord
 from memory.sessions.snapshot import HEAD, SNAPSHOT_BYTES_MAX, Subject, build_snapshot
 from memory.sessions.store import SessionStore

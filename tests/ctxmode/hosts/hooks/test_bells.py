@@ -244,15 +244,32 @@ def test_whatever_fails_is_silent(harm, place):
         assert HEAD not in place.ring(purpose) or harm == "transcript gone"
 
 
+def test_the_log_of_failures_stays_within_its_size(place, monkeypatch):
+    place.ring("compact")
+    monkeypatch.setattr(bells, "LOG_BYTES_MAX", 20_000)
+
+    def fail(*_: object) -> str:
+        raise ValueError("日本" * 1000)
+
+    monkeypatch.setattr(bells, "_ring", fail)
+    for _ in range(100):
+        assert place.ring("compact") == ""
+    sizes = [one.stat().st_size for one in (place.data / "logs").iterdir()]
+    assert len(sizes) == 2
+    assert 10_000 < sum(sizes) <= 20_000
+
+
 def test_a_session_far_behind_still_has_its_snapshot(place, monkeypatch):
     monkeypatch.setattr(bells, "FAR_BEHIND_BYTES", 1000)
     for number in range(20):
         place.call("Bash", command=f"make far-{number}")
-    # No time is left for the import, but enough for the snapshot, however slow the machine is.
-    monkeypatch.setattr(bells, "SNAPSHOT_S", 60.0)
-    monkeypatch.setitem(bells.DEADLINES_S, "compact", 60.0)
+    monkeypatch.setattr(bells, "BEGINNING_S", 0.0)
+    monkeypatch.setattr(bells, "SNAPSHOT_S", 1000.0)  # no time is left for more than the beginning
+    monkeypatch.setitem(bells.DEADLINES_S, "compact", 100.0)
+    monkeypatch.setitem(bells.DEADLINES_S, "open", 100.0)
     place.ring("compact")
-    assert place.count("SELECT COUNT(*) FROM snapshot") >= 1
+    assert place.count("SELECT COUNT(*) FROM message") < 10
+    assert "make far-19" in place.ring("open", source="compact")
 
 
 def test_setup_without_sessions_registers_no_bell_and_takes_out_what_was(tmp_path):

@@ -1,0 +1,26 @@
+"""Names of files, by which a hook tells at once whether there is anything to do. Hooks load this,
+so nothing else is here."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+
+USER_FILE = "ctxmode/config.toml"
+"""The user's settings, below their configuration folder."""
+
+PROJECT_FILE = ".ctxmode/config.toml"
+"""A project's settings, below its folder."""
+
+STORES_FOLDER = "projects"
+"""The folder of all stores, below the storage place."""
+
+SESSIONS_SUFFIX = ".sessions.sqlite3"
+
+
+def name_stores(project: str) -> str:
+    """Return how the names of a project's stores begin: one file a project; the readable part is
+    for people, the hash tells namesakes apart."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(project))[:40].strip("-.") or "root"
+    return f"{name}-{hashlib.sha256(os.fsencode(project)).hexdigest()[:12]}"

@@ -1,0 +1,74 @@
+"""R4: at most 2,048 bytes, of whole lines, the same twice, whatever a session holds."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from memory.sessions.events import PRIORITIES, Event, of_error, of_prompt
+from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, Subject, build_snapshot
+
+SESSIONS, SESSIONS_LONG = 800, 100_000
+# One to four bytes each, wide, joined, right to left, unseen; ends of lines and marks of the form.
+LETTERS = "ab/. _-\n\t\r日本語ไทยعربية😀👩‍👩‍👧é\u0301\u200b\u202e\ufeff\u2028!*$:"
+STATES = ("", "open", "closed", "failed", "denied", "main 1a2b3c4")
+
+
+def make_text(chance, chars_max=400):
+    size = int(chance.expovariate(8 / chars_max)) % chars_max
+    return "".join(chance.choices(LETTERS, k=size))
+
+
+def make_events(chance):
+    """Events as the store holds them: cleaned texts of any content."""
+    words = [make_text(chance) for _ in range(12)]
+    events = []
+    for _ in range(chance.choice((0, 1, 3, 30, 120))):
+        text = chance.choice(words) if chance.random() < 0.6 else make_text(chance)
+        category = chance.choice(tuple(PRIORITIES))
+        target = text if chance.random() < 0.5 else make_text(chance)
+        events.append(Event(category, text, target, chance.choice(STATES)))
+    if chance.random() < 0.3:
+        events[:0] = of_prompt(make_text(chance, 9000))
+    return events
+
+
+def check(events, subject, bytes_max):
+    text = build_snapshot(events, subject, bytes_max)
+    assert len(text.encode()) <= bytes_max  # and it is UTF-8: a lone surrogate would raise
+    assert text == build_snapshot(list(events), subject, bytes_max)
+    everything = build_snapshot(events, subject, 10_000_000)
+    assert set(text.split("\n")) <= set(everything.split("\n"))  # no line is cut
+    assert bool(text) == bool(everything)
+    return text
+
+
+def test_r4_whatever_a_session_holds_its_snapshot_is_within_its_size(is_long):
+    chance = random.Random(18)
+    full = 0
+    for number in range(SESSIONS_LONG if is_long else SESSIONS):
+        events = make_events(chance)
+        known = " ".join(e.text for e in events[:4]) if number % 5 == 0 else ""
+        subject = Subject(f"a:{number}" * chance.randrange(30), make_text(chance, 60), known)
+        full += len(check(events, subject, SNAPSHOT_BYTES_MAX).encode()) > 1800
+        if number % 10 == 0:
+            check(events, subject, chance.randrange(300, 3000))
+    assert full > number / 10  # the positive control: many have more to say than there is room
+
+
+LARGE = {
+    "prompts of a megabyte": [
+        e for n in range(3) for e in of_prompt("Never use 日本語 👩‍👩‍👧. " * 25_000 + str(n))
+    ],
+    "a word of a megabyte": list(of_prompt("Nie" + "語" * 350_000)),
+    "5,000 errors": [of_error(f"$ make {n}", f"error 😀: {n}" * 50) for n in range(5000)],
+    "5,000 files": [Event("file_edit", f"src/語/{n}.py", f"src/語/{n}.py") for n in range(5000)],
+    "long paths": [Event("file_edit", "d/" * 190 + str(n), str(n)) for n in range(99)],
+}
+
+
+@pytest.mark.parametrize("what", LARGE)
+def test_r4_what_is_large_is_bounded_and_still_told(what):
+    text = check(LARGE[what], Subject("a:b"), SNAPSHOT_BYTES_MAX)
+    assert text.count("\n") >= 1
