@@ -123,8 +123,14 @@ ADDITIONS = {
         ("docs/verb_table.py",),
     ),
 }
-# These list what there is, one by one: an addition changes them as it changes its own tests.
-LISTS = ("sixteen_languages", "names_that_agents_know", "tools_that_only_read")
+# These list what there is, one by one, or add up what it costs: an addition changes them as it
+# changes its own tests.
+LISTS = (
+    "sixteen_languages",
+    "names_that_agents_know",
+    "tools_that_only_read",
+    "served_by_default_costs",
+)
 IMPORTS = {
     "runtimes/registry.py": "from runtimes.languages.imp import IMP\n",
     "kb/chunkers/__init__.py": "from kb.chunkers import imp\n",
