@@ -859,8 +859,8 @@ def test_events_for_the_record_of_sessions_change_nothing(host, event_name, even
         ("gemini-cli", "end prompt"),
         ("qwen-code", "compact end"),
         ("vscode-copilot", "compact end prompt"),
-        ("opencode", "prompt"),
-        ("cursor", "act act compact prompt turn"),
+        ("opencode", "compact prompt"),
+        ("cursor", "act act compact end prompt turn"),
     ],
 )
 def test_sessions_get_the_events_that_they_need(host, purposes):
