@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from memory.sessions.cues import cut_bytes
 from memory.sessions.events import COMMANDS, Event
 from memory.sessions.model import Message, Session
+from memory.sessions.texts import cut_bytes
 
 DIGEST_BYTES_MAX = 32_768
 ANSWERS_SHOWN = 10

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 
-from memory.sessions.cues import cut_bytes
 from memory.sessions.events import CLOSED_ERROR_PRIORITY, Event, guess_action, of_error
 from memory.sessions.eviction import EVENTS_MAX, evict_events
 from memory.sessions.open_session import OpenSession
 from memory.sessions.preparing import Prepared, digest
 from memory.sessions.records import MessageRecord
-from memory.sessions.texts import shorten_path
+from memory.sessions.texts import cut_bytes, shorten_path
 
 TITLE_BYTES_MAX = 80
 _CLOSING = ("command", "git", "look", "file_edit", "file_read")

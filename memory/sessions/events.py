@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from memory.sessions.cues import cut_bytes, find_bindings
+from memory.sessions.cues import find_bindings
 from memory.sessions.records import FileAction, MessageRecord
+from memory.sessions.texts import cut_bytes
 
 PRIORITIES: Mapping[str, int] = {
     **dict.fromkeys(("prompt", "constraint", "decision", "rejected", "task", "error"), 1),

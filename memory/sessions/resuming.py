@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memory.sessions.cues import cut_bytes
 from memory.sessions.model import Message, Session
+from memory.sessions.texts import cut_bytes
 
 RESUME_BYTES = 8192
 RESUME_BYTES_MIN = 512

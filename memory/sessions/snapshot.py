@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from memory.sessions.cues import cut_bytes
 from memory.sessions.events import COMMANDS, Event
+from memory.sessions.texts import cut_bytes
 
 SNAPSHOT_BYTES_MAX = 2048
 HEAD = "context-mode: records of this session"

@@ -10,9 +10,8 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memory.sessions.cues import cut_bytes
 from memory.sessions.events import COMMANDS
-from memory.sessions.texts import unpack
+from memory.sessions.texts import cut_bytes, unpack
 
 TURN_BYTES_MAX = 4096
 LABEL_ID_CHARS = 8

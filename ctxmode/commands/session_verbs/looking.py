@@ -14,7 +14,7 @@ from ctxmode.errors import UsageError
 from ctxmode.launch import print_answer, print_json, tell
 from ctxmode.operations import sessions as operations
 from ctxmode.render import highlight
-from memory.sessions import reading
+from memory.sessions import event_reading, reading
 from memory.sessions.importers import find_importer
 from memory.sessions.model import Message, Session
 from memory.sessions.resuming import build_resume, choose_start
@@ -98,13 +98,13 @@ def _read_parts(store: SessionStore, session: Session, parts: set[str]) -> dict[
         if "errors" in parts:
             found["errors"] = [
                 {"target": event.target, "text": event.text, "state": event.state}
-                for event in reading.read_events(db, session.id)
+                for event in event_reading.read_events(db, session.id)
                 if event.category == "error"
             ]
         if "turns" in parts:
             found["turns"] = [
                 event.text
-                for event in reading.read_events(db, session.id)
+                for event in event_reading.read_events(db, session.id)
                 if event.category == "prompt"
             ]
     if "messages" in parts:

@@ -14,7 +14,7 @@ from ctxmode.errors import UsageError, why
 from ctxmode.launch import print_answer, print_json
 from ctxmode.operations import sessions as operations
 from ctxmode.render import highlight
-from memory.sessions import reading
+from memory.sessions import event_reading, reading
 from memory.sessions.digesting import build_digest
 from memory.sessions.keeping import Summary
 
@@ -46,7 +46,7 @@ def digest(args: argparse.Namespace) -> int:
     with operations.open_sessions(load_config(args.project)) as store:
         session = operations.find_session(store, args.id)
         with store.database.reading() as db:
-            events = reading.read_events(db, session.id)
+            events = event_reading.read_events(db, session.id)
             compactions = reading.read_compactions(db, session.id)
         messages = read_texts(store, session)
     text = build_digest(session, events, compactions, messages)
