@@ -66,10 +66,11 @@ def _call(chance: random.Random, record: Any, cwd: str) -> Iterator[dict[str, An
     key = f"toolu_{chance.getrandbits(64):016x}"
     path = f"{cwd}/src/{chance.choice('abcdef')}/module_{int(chance.expovariate(0.03))}.py"
     result, given, tool = _text(chance, min(int(chance.expovariate(1 / 5000)), 60_000)), {}, "Read"
+    extra: dict[str, Any]
     choice = chance.random()
     if choice < 0.4:
         tool, given = "Bash", {"command": f"make check-{chance.randrange(40)} 2>&1 | tail -20"}
-        extra: dict[str, Any] = {"stdout": result, "stderr": "", "interrupted": False}
+        extra = {"stdout": result, "stderr": "", "interrupted": False}
     elif choice < 0.6:
         old = _text(chance, 400)
         tool, given = "Edit", {"file_path": path, "old_string": old, "new_string": old[:200]}
@@ -98,9 +99,8 @@ def _call(chance: random.Random, record: Any, cwd: str) -> Iterator[dict[str, An
         yield record("assistant", requestId=f"req_{key}", message={**message, "content": [block]})
     yield record("progress", data={"type": "hook_progress", "hookName": _text(chance, 900)})
     failed = {"is_error": True} if chance.random() < 0.06 else {}
-    result_block = {"type": "tool_result", "tool_use_id": key, "content": result, **failed}
-    content = {"role": "user", "content": [result_block]}
-    yield record("user", message=content, toolUseResult=extra)
+    done = {"type": "tool_result", "tool_use_id": key, "content": result, **failed}
+    yield record("user", message={"role": "user", "content": [done]}, toolUseResult=extra)
 
 
 def _text(chance: random.Random, chars: int) -> str:

@@ -77,7 +77,7 @@ e2e/test_known_defects.py::test_none images/test_program.py
 policy/test_secrets.py::test_hostile_text_of_a_megabyte
 e2e/test_conformance.py e2e/test_inspector.py e2e/test_typescript_client.py e2e/test_mcp_fuzz.py
 e2e/test_docs_commands.py e2e/test_hostile_project.py kb/test_work.py kb/test_structured.py
-kb/test_eviction.py runtimes/test_wrapping.py
+kb/test_eviction.py runtimes/test_wrapping.py e2e/test_killed_imports.py
 structure/test_where_to_add.py policy/test_languages.py::test_nesting
 policy/test_languages.py::test_a_program_that_is_large
 """

@@ -56,5 +56,8 @@ def run(args: argparse.Namespace) -> int:
 def _purge(library: Library, args: argparse.Namespace, request: PurgeRequest) -> None:
     with nullcontext() if args.json else waiting("forgetting"):
         purged = library.purge(request)
+        sessions = library.purge_sessions(request)
     counts = {"sources": purged.sources, "chunks": purged.chunks, "bytes": purged.text_bytes}
-    print_answer(args, counts, purge_text(purged))
+    if request.everything:
+        counts["sessions"] = sessions
+    print_answer(args, counts, purge_text(purged, sessions))

@@ -156,6 +156,15 @@ class Library:
         with translate_errors():
             return request.carry_out(self.store)
 
+    def purge_sessions(self, request: PurgeRequest) -> int:
+        """Forget all sessions of agents where everything is meant, pinned ones only if those are;
+        return how many went."""
+        if not request.everything or not self.config.sessions_file.exists():
+            return 0
+        from ctxmode.operations.sessions import forget_all  # noqa: PLC0415 - loads their store
+
+        return len(forget_all(self.config, pinned=request.pinned))
+
     def check(self, *, repair: bool = False) -> kb.Check:
         """Check whether the store is sound; `repair` rebuilds its indexes where it is not."""
         with translate_errors():

@@ -264,6 +264,15 @@ def forget_sessions(config: Config, store: SessionStore, session_ids: Sequence[s
     return gone
 
 
+def forget_all(config: Config, *, pinned: bool) -> list[str]:
+    """Delete all sessions of the project for good, pinned ones only with `pinned`; return all that
+    went."""
+    with open_sessions(config) as store:
+        with store.database.reading() as db:
+            rows = db.execute("SELECT id FROM session WHERE NOT pinned OR ?", (pinned,)).fetchall()
+        return forget_sessions(config, store, [str(row[0]) for row in rows])
+
+
 def _let_go(config: Config, store: SessionStore) -> None:
     from ctxmode.operations.session_tracking import let_go  # noqa: PLC0415 - loads the index
 

@@ -203,14 +203,16 @@ def index_text(answer: IndexAnswer) -> str:
     return "\n".join(lines)
 
 
-def purge_text(purged: Purged) -> str:
+def purge_text(purged: Purged, sessions: int = 0) -> str:
     """Say what was forgotten."""
+    of_agents = f"Forgot {inflect(sessions, 'session')} of agents." if sessions else ""
     if not purged.sources:
-        return "Nothing fits; nothing was forgotten."
-    return (
+        return of_agents or "Nothing fits; nothing was forgotten."
+    text = (
         f"Forgot {inflect(purged.sources, 'source')} with {inflect(purged.chunks, 'section')}, "
         f"{size(purged.text_bytes)} of text."
     )
+    return f"{text} {of_agents}".rstrip()
 
 
 def batch_text(answer: BatchAnswer, find: str = BY_TOOL) -> str:

@@ -78,10 +78,31 @@ CUES: tuple[Cue, ...] = (
         "Make sure that the tests stay green.",
     ),
     Cue("decision", r"\buse\b", "Use trio for the server."),
+    # Of other languages the plainest words alone.
+    Cue(
+        "rejected",
+        r"\b(?:statt|anstatt|anstelle|au lieu de|plutôt que|en lugar de|en vez de|em vez de)\b"
+        r"|而不是|不要用|ではなく|使わないで",
+        "Nimm sqlite statt postgres.",
+    ),
+    Cue(
+        "constraint",
+        r"\b(?:muss|müssen|darf|dürfen|soll|sollen|niemals|nie|immer|keinesfalls|mindestens|"
+        r"höchstens|ne .{1,40} (?:pas|jamais)|doit|doivent|toujours|jamais|debe[ns]?|nunca|siempre|"
+        r"jamás|deve[m]?|sempre)\b|必须|不能|不要|不得|禁止|绝不|始终|一定要|しないで|禁止|必ず|"
+        r"なければならない|絶対に",
+        "Die Tabelle darf niemals geändert werden.",
+    ),
+    Cue(
+        "decision",
+        r"\b(?:entschieden|wir nehmen|nous avons décidé|hemos decidido|decidimos)\b|我们决定|"
+        r"决定用|に決め",
+        "我们决定用第二种方法。",
+    ),
 )
 _COMPILED = tuple((cue.binding, re.compile(cue.pattern, re.IGNORECASE)) for cue in CUES)
 # A sentence ends at a mark before a space, or with its line; a list's mark is none of its words.
-_SENTENCE_END = re.compile(r"(?<=[.!?;。!?])\s+|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])\s*|\n+")  # noqa: RUF001 - wide marks
 _LIST_MARK = re.compile(r"^\s*(?:[-*+•>]|\d{1,3}[.)])\s+")
 _CODE_FENCE = "```"
 

@@ -28,6 +28,7 @@ class OpenSession:
         self.compactions = compactions
         self.last_at = last_at
         """None where no message has a time; what the row then has is the transcript's."""
+        self.was_timeless = last_at is None
         self.events = events
         """At most so many there are: some may have gone since they were counted."""
         self.hooked = hooked or ""

@@ -101,7 +101,7 @@ class Writer:
             self._db.execute(
                 "UPDATE session SET sequence = ?, turn = ?, messages = ?, tool_calls = ?,"
                 " compactions = ?, last_at = COALESCE(?, IIF(?, MAX(last_at, ?), last_at), ?),"
-                " started_at = COALESCE(started_at, ?),"
+                " started_at = COALESCE(MIN(started_at, ?), started_at, ?, ?),"
                 " status = IIF(?, '', status), updated_at = ? WHERE id = ?",
                 (
                     one.sequence,
@@ -111,7 +111,10 @@ class Writer:
                     one.compactions,
                     one.last_at,
                     *(one.is_changed, now, now),  # where no record has a time
+                    # The first time takes the place of the transcript's, whenever it comes.
+                    one.first_at if one.was_timeless else None,
                     one.first_at,
+                    now if one.last_at is None else None,
                     one.is_changed,  # activity takes back what a person set
                     now,
                     one.id,

@@ -42,9 +42,13 @@ async def _call(call: CallContext, given: PurgeArguments) -> Reply:
         request = PurgeRequest(everything=True)
     elif given.scope == "project":
         raise UsageError("scope project and a filter exclude each other", "Give one of them.")
-    purged = await call.app.write(lambda library: library.purge(request))
+    purged, sessions = await call.app.write(
+        lambda library: (library.purge(request), library.purge_sessions(request))
+    )
     counts = {"sources": purged.sources, "sections": purged.chunks, "bytes": purged.text_bytes}
-    return Reply(results.purge_text(purged), counts)
+    if request.everything:
+        counts["sessions"] = sessions
+    return Reply(results.purge_text(purged, sessions), counts)
 
 
 TOOL = Tool(

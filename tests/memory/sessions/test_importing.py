@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.sessions import importing, keeping, tail, tail_events
+from memory.sessions import importing, keeping, sources, tail, tail_events
 from memory.sessions.errors import SessionsError
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Found
@@ -258,7 +258,7 @@ def test_a_line_that_is_none_is_counted_and_reading_goes_on(what, ending, tmp_pa
         assert source.bad_lines == done.bad_lines
         assert source.read == path.stat().st_size
         excerpts = rows(store, "SELECT excerpt, bytes FROM import_error")
-        assert all(len(text) <= importing.EXCERPT_BYTES for text, _ in excerpts)
+        assert all(len(text) <= sources.EXCERPT_BYTES for text, _ in excerpts)
 
 
 def test_a_mark_of_the_bytes_order_is_none_of_the_first_line(tmp_path):

@@ -18,6 +18,7 @@ from ctxmode.hosts.hooks.bells import Bell, answer_bell
 from ctxmode.hosts.setup.hosts import BY_NAME
 from ctxmode.hosts.setup.plan import plan, write
 from ctxmode.hosts.setup.target import Target
+from memory.sessions.errors import SessionsError
 from memory.sessions.snapshot import HEAD, SNAPSHOT_BYTES_MAX
 from tests.memory.sessions.importers.opencode_database import Host, tool
 
@@ -249,7 +250,7 @@ def test_the_log_of_failures_stays_within_its_size(place, monkeypatch):
     monkeypatch.setattr(bells, "LOG_BYTES_MAX", 20_000)
 
     def fail(*_: object) -> str:
-        raise ValueError("日本" * 1000)
+        raise SessionsError("日本" * 1000)
 
     monkeypatch.setattr(bells, "_ring", fail)
     for _ in range(100):
@@ -257,6 +258,17 @@ def test_the_log_of_failures_stays_within_its_size(place, monkeypatch):
     sizes = [one.stat().st_size for one in (place.data / "logs").iterdir()]
     assert len(sizes) == 2
     assert 10_000 < sum(sizes) <= 20_000
+
+
+def test_a_failures_text_that_may_be_a_transcripts_is_not_logged(place, monkeypatch):
+    def fail(*_: object) -> str:
+        raise ValueError("invalid literal: 'secretword'")
+
+    monkeypatch.setattr(bells, "_ring", fail)
+    place.ring("compact")
+    log = (place.data / "logs" / bells.LOG_FILE).read_text()
+    assert "ValueError" in log
+    assert "secretword" not in log
 
 
 def test_a_session_far_behind_still_has_its_snapshot(place, monkeypatch):
