@@ -160,7 +160,7 @@ def test_a_broken_transcript_is_read_as_far_as_it_goes_and_alike(
         with open_store(folder / "parts.sqlite3", keep_messages=True) as store:
             assert dump(store) == whole, seed
             assert problems_of(store) == []
-    assert known > seed // 2  # the positive control: mutants are read
+    assert known > seed // 3  # the positive control: mutants are read
 
 
 @pytest.mark.parametrize("agent", ["claude_code", *AGENTS])
