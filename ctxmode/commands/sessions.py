@@ -10,6 +10,8 @@ examples:
   context-mode sessions status
   context-mode sessions show 5e1f --tools
   context-mode sessions resume 5e1f --budget 4096
+  context-mode sessions export 5e1f --to /tmp/out --markdown
+  context-mode sessions import ~/Downloads/chatgpt-export.zip
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from ctxmode.commands.session_verbs import keeping, looking, recording, summarising
+from ctxmode.commands.session_verbs import keeping, looking, recording, summarising, transferring
 from memory.sessions.model import STATUSES
 from memory.sessions.resuming import RESUME_BYTES, RESUME_BYTES_MIN
 
@@ -61,6 +63,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     summarize = add("summarize", "keep a summary, which archives the session", sessions="1")
     summarize.add_argument("--from", dest="file", required=True, metavar="FILE",
         help="JSON with summary, details, decisions, … or plain text; - is stdin")  # fmt: skip
+    export = add("export", "write a session's messages.json and summary.md", sessions="1")
+    export.add_argument("--to", default="", metavar="DIR",
+        help="the folder to put sessions/ID/ into (default: the working folder)")  # fmt: skip
+    export.add_argument("--markdown", action="store_true", help="write transcript.md, too")
+    export.add_argument("--everywhere", action="store_true", help="of any project")
+    importing = add("import", "read sessions from a file that you name")
+    importing.add_argument("file", metavar="FILE", help="- is stdin: lines are kept as they come")
+    importing.add_argument("--agent", default="", metavar="NAME",
+        help="whose transcript it is; or who wrote our own form")  # fmt: skip
+    importing.add_argument("--session", default="", metavar="ID",
+        help="the session of messages that name none")  # fmt: skip
     for name, wanted in keeping.STATUS_OF.items():
         add(name, f"say that a session is {wanted}", sessions="1")
     add("pin", "keep a session however old it is", sessions="1")
@@ -95,6 +108,8 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "queue": summarising.queue,
     "digest": summarising.digest,
     "summarize": summarising.summarize,
+    "export": transferring.export,
+    "import": transferring.import_sessions,
     **dict.fromkeys(keeping.STATUS_OF, keeping.set_status),
     "pin": keeping.pin,
     "unpin": keeping.pin,

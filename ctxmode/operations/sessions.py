@@ -76,7 +76,7 @@ def list_sessions(
     for path in list_stores(config, everywhere=everywhere):
         with (
             translate_session_errors(),
-            _open_other(config, path) as store,
+            open_other(config, path) as store,
             store.database.reading() as db,
         ):
             found += reading.list_sessions(db, agent=agent, status=status, limit=limit)
@@ -85,7 +85,8 @@ def list_sessions(
 
 
 @contextmanager
-def _open_other(config: Config, path: Path) -> Iterator[SessionStore]:
+def open_other(config: Config, path: Path) -> Iterator[SessionStore]:
+    """Open a store that exists, of this project or another."""
     if path == config.sessions_file:
         with open_sessions(config) as store:
             yield store

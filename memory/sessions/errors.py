@@ -21,4 +21,8 @@ class ReadOnlyError(SessionsError):
 
 
 class UnknownSessionError(SessionsError):
-    """No session has this id, or several begin with it."""
+    """No session has this id, or several begin with it, which is then `is_ambiguous`."""
+
+    def __init__(self, message: str, remedy: str = "", *, is_ambiguous: bool = False) -> None:
+        super().__init__(message, remedy)
+        self.is_ambiguous = is_ambiguous

@@ -21,11 +21,12 @@ from memory.sessions.database import Database
 from memory.sessions.events import Event
 from memory.sessions.gate import CONTEXT_CHARS, Gate
 from memory.sessions.importers.importer import Found, Importer, State
+from memory.sessions.importers.whole_json import RefusedError
 from memory.sessions.preparing import Prepared, Preparer, digest
 from memory.sessions.reading import read_events
 from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
 from memory.sessions.schema import create_tables
-from memory.sessions.sources import Source, load_source, note_drift
+from memory.sessions.sources import NAMED, Source, load_source, note_drift
 from memory.sessions.tail import (
     HeldError,
     Line,
@@ -42,6 +43,8 @@ BATCH_S = 0.25
 TAIL_HEAD_BYTES = 65_536
 EXCERPT_BYTES = 120
 _ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})")
+BAD = "bad"
+"""Where in its state a reader of whole files counts the parts that it could not read."""
 EXPECTED_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 
 
@@ -70,6 +73,7 @@ class Imported(NamedTuple):
     elsewhere: bool = False
     summary: str = ""
     problem: str = ""
+    session_ids: frozenset[str] = frozenset()
 
 
 def import_source(
@@ -144,7 +148,8 @@ class _Reading:
         self._preparer = importing.make_preparer()
         self._status = os.fstat(file.fileno())
         with importing.database.reading() as db:
-            known = load_source(db, found.path)
+            # What a person names is read from its beginning: they ask for all of it.
+            known = None if found.form else load_source(db, found.path)
         self._known = known or Source(0, Place(), 0, 0, 0, False, {})
         self._summary = ""
         self._elsewhere = False
@@ -165,6 +170,7 @@ class _Reading:
             part, offset, state = self._read_batch(place.offset, state)
             done = self._store(part, place._replace(offset=offset), state, is_new=is_new)
             total = done._replace(
+                session_ids=total.session_ids | done.session_ids,
                 messages=total.messages + done.messages,
                 bytes_read=total.bytes_read + offset - place.offset,
                 bad_lines=total.bad_lines + done.bad_lines,
@@ -186,7 +192,8 @@ class _Reading:
             prepared += self._prepare([SessionRecord(self._found.session_id)])
         limit = min(offset + BATCH_BYTES, self._status.st_size)
         ends_at = time.monotonic() + BATCH_S
-        for line in read_lines(self._file, offset, limit):
+        is_complete = bool(self._found.form)
+        for line in read_lines(self._file, offset, limit, is_complete=is_complete):
             offset = line.end
             try:
                 prepared.extend(self._prepare(self._parse(parse_line, line, state)))
@@ -223,7 +230,7 @@ class _Reading:
     def _is_foreign(self, record: SessionRecord) -> bool:
         """Tell whether a session is of another project: by the folder that it began in."""
         belongs, folder = self._importing.belongs, record.working_directory
-        if belongs is None or self._found.folder or not folder:
+        if belongs is None or self._found.folder or self._found.form or not folder:
             return False
         cleaned = self._preparer.prepare(record).record
         assert isinstance(cleaned, SessionRecord)
@@ -248,7 +255,7 @@ class _Reading:
         read_file = self._importer.read_file
         assert read_file is not None
         state, batch, messages, problem = dict(state), list[Prepared](), 0, ""
-        done = Imported()
+        done, session_ids, is_new = Imported(), frozenset[str](), True
         records = read_file(self._found.path, state)
         while True:
             ends_at = time.monotonic() + BATCH_S
@@ -260,14 +267,24 @@ class _Reading:
                     if self._elsewhere or time.monotonic() >= ends_at:
                         is_over = self._elsewhere
                         break
+            except RefusedError as error:
+                problem = str(error)
             except (*EXPECTED_ERRORS, RecursionError, OSError, sqlite3.Error) as error:
                 problem = f"its form is unknown ({type(error).__name__})"
             size = self._status.st_size if is_over else 0
-            done = self._store(batch, place._replace(offset=size), state, is_new=True)
+            done = self._store(batch, place._replace(offset=size), state, is_new=is_new)
             messages += done.messages
+            session_ids |= done.session_ids
+            is_new = False
             if is_over:
                 break
-        return done._replace(messages=messages, problem=problem, summary=self._summary)
+        return done._replace(
+            messages=messages,
+            bad_lines=int(state.get(BAD, 0)),
+            problem=problem,
+            summary=self._summary,
+            session_ids=session_ids,
+        )
 
     def _store(
         self, prepared: list[Prepared], place: Place, state: State, *, is_new: bool
@@ -286,6 +303,7 @@ class _Reading:
                 owner=importing.owner,
                 source_path=clean(found.path, 4096),
                 keys_are_global=self._importer.keys_are_global,
+                imported_at=now if found.form else 0.0,
             )
             if not is_new:
                 writer.resume(str(state.get("session", "")))
@@ -319,6 +337,7 @@ class _Reading:
             bad_lines=len(self._bad),
             elsewhere=self._elsewhere,
             problem=problem,
+            session_ids=frozenset(writer.session_ids),
         )
 
     def _clean_state(self, value: Any) -> Any:  # noqa: ANN401 - JSON
@@ -339,7 +358,8 @@ class _Reading:
             "INSERT INTO source (path_key, agent, path, device, inode, head_bytes, head_sha256,"
             " size, mtime_ns, offset, elsewhere, state, seen_at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (path_key) DO UPDATE SET device = excluded.device,"
+            " ON CONFLICT (path_key) DO UPDATE SET agent = IIF(excluded.agent LIKE 'file:%' AND"
+            " agent NOT LIKE 'file:%', agent, excluded.agent), device = excluded.device,"
             " inode = excluded.inode, head_bytes = excluded.head_bytes,"
             " head_sha256 = excluded.head_sha256,"
             " size = excluded.size, mtime_ns = excluded.mtime_ns, offset = excluded.offset,"
@@ -347,7 +367,7 @@ class _Reading:
             " RETURNING id",
             (
                 digest(self._found.path),
-                self._importer.agent,
+                NAMED + self._found.form if self._found.form else self._importer.agent,
                 self._importing.gate.clean_head(self._found.path, 4096),
                 place.device,
                 place.inode,

@@ -78,7 +78,9 @@ def find_session(db: sqlite3.Connection, wanted: str, *, now: float | None = Non
     named = likely or list(_rows(db, f"{_SESSION} ORDER BY last_at DESC LIMIT {CANDIDATES_NAMED}"))
     names = ", ".join(str(row["id"]) for row in named[:CANDIDATES_NAMED])
     if likely:
-        raise UnknownSessionError(f"{wanted!r} may be any of {names}", "Give more of the id.")
+        raise UnknownSessionError(
+            f"{wanted!r} may be any of {names}", "Give more of the id.", is_ambiguous=True
+        )
     there = f"The latest are {names}." if names else "None is kept yet."
     raise UnknownSessionError(f"no session {wanted!r} is kept", there)
 

@@ -42,6 +42,16 @@ def load_source(db: sqlite3.Connection, path: str) -> Source | None:
     return Source(id_, Place(*place), size, mtime_ns, messages, bool(elsewhere), json.loads(state))
 
 
+NAMED = "file:"
+"""Before the form of a source that a person named, so that none takes it for a host's own."""
+
+
+def find_form(db: sqlite3.Connection, path: str) -> str:
+    """Return the form of a file that a person named; empty of a host's own transcript."""
+    row = db.execute("SELECT agent FROM source WHERE path_key = ?", (digest(path),)).fetchone()
+    return row[0].removeprefix(NAMED) if row and row[0].startswith(NAMED) else ""
+
+
 def needs_reading(database: Database, found: Found) -> bool:
     """Tell by a file's status alone whether there may be something new in it."""
     try:
@@ -71,6 +81,12 @@ def count_unread(database: Database, found: Found) -> int:
     with database.reading() as db:
         source = load_source(db, found.path)
     return max(size - (source.place.offset if source else 0), 0)
+
+
+def forget_source(db: sqlite3.Connection, path: str) -> None:
+    """Forget a file, and that sessions came from it."""
+    db.execute("DELETE FROM source WHERE path_key = ?", (digest(path),))
+    db.execute("UPDATE session SET source_path = '' WHERE source_path = ?", (path,))
 
 
 def note_drift(db: sqlite3.Connection, source_id: int, offset: int) -> str:

@@ -14,6 +14,7 @@ from memory.sessions.database import WAIT_S, Database
 from memory.sessions.events import ParseCall
 from memory.sessions.full_text import read_full_messages
 from memory.sessions.gate import FindSecrets, Gate
+from memory.sessions.importers import find_importer
 from memory.sessions.importers.importer import Found, Ground, Importer
 from memory.sessions.importing import (
     Imported,
@@ -27,7 +28,7 @@ from memory.sessions.preparing import Preparer, Switches
 from memory.sessions.reading import read_events
 from memory.sessions.records import Record
 from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, Subject, build_snapshot
-from memory.sessions.sources import count_unread, needs_reading
+from memory.sessions.sources import count_unread, find_form, forget_source, needs_reading
 from memory.sessions.writing import Writer
 
 NO_DEADLINE = float("inf")
@@ -108,6 +109,11 @@ class SessionStore:
                     done.append(self.import_transcript(importer, found, deadline=deadline))
         return done
 
+    def forget_source(self, path: str) -> None:
+        """Forget that sessions came from a file which is only there for a moment."""
+        with self.database.writing() as db:
+            forget_source(db, path)
+
     def count_unread(self, found: Found) -> int:
         """Return how many bytes of a transcript are not read yet."""
         return count_unread(self.database, found)
@@ -119,9 +125,11 @@ class SessionStore:
         *,
         now: float | None = None,
         is_new: bool = True,
-    ) -> None:
-        """Write records that stand in no transcript. The first names the session, which begins with
-        it; without `is_new` only one that is there already is written to."""
+        is_imported: bool = False,
+    ) -> Imported:
+        """Write records that stand in no transcript, and return what became of them. The first
+        names the session, which begins with it; without `is_new` only one that is there already is
+        written to. `is_imported` says that a person had them imported."""
         preparer = self._make_preparer()
         prepared = [preparer.prepare(record) for record in records]
         with self.database.writing() as db:
@@ -132,17 +140,23 @@ class SessionStore:
                 home=self._importing.home,
                 owner=self._importing.owner,
                 may_begin=is_new,
+                imported_at=time.time() if is_imported else 0.0,
             )
             writer.write(prepared)
-            writer.finish()
+            session_id = writer.finish()
+            session_ids = frozenset(writer.session_ids)
+        return Imported(session_id, writer.messages, session_ids=session_ids)
 
     def read_full_messages(self, importer: Importer | None, session: Session) -> list[Message]:
         """Read a session's messages with their texts, from the host's transcript where they are not
-        kept; without an importer only what is kept."""
+        kept, or from the file that a person imported; without an importer only what is kept."""
         importing = self._importing._replace(
             make_preparer=lambda: Preparer(self._gate, self._parse_call, Switches(messages=True))
         )
         with self.database.reading() as db:
+            if form := find_form(db, session.source_path):
+                row = find_importer(form)
+                importer = row._replace(agent=session.agent) if row else importer
             return list(read_full_messages(db, importing, importer, session))
 
     def save_summary(self, session_id: str, summary: Summary) -> None:

@@ -81,16 +81,24 @@ def find_place(file: BinaryIO, known: Place) -> Place:
 
 
 def read_lines(
-    file: BinaryIO, offset: int, end: int, line_bytes_max: int = LINE_BYTES_MAX
+    file: BinaryIO,
+    offset: int,
+    end: int,
+    line_bytes_max: int = LINE_BYTES_MAX,
+    *,
+    is_complete: bool = False,
 ) -> Iterator[Line]:
     """Yield the whole lines from an offset on, up to the one that crosses `end`, without their
-    ends. A torn last line is left for the next reading."""
+    ends. A last line without one is torn, and left for the next reading, unless the file
+    `is_complete`."""
     start = at = offset  # of the line, and of what is still to be split
     rest = b""
     is_too_long = False
     while True:
         block = os.pread(file.fileno(), BLOCK_BYTES, at + len(rest))
         if not block:
+            if is_complete and (rest or is_too_long):
+                yield Line(start, at + len(rest), None if is_too_long else rest)
             return
         *lines, rest = (rest + block).split(b"\n")
         for data in lines:

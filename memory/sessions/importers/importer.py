@@ -26,11 +26,14 @@ class Ground(NamedTuple):
 
 
 class Found(NamedTuple):
-    """One transcript. `session_id` and `folder` are what its place says; empty: its records do."""
+    """One transcript. `session_id` and `folder` are what its place says; empty: its records do.
+    `form` is set where a person named the file: which row reads it. Its sessions are kept, and no
+    host is read for their sake."""
 
     path: str
     session_id: str = ""
     folder: str = ""
+    form: str = ""
 
 
 class Importer(NamedTuple):
