@@ -94,7 +94,10 @@ def _read_texts(importing: Importing, importer: Importer, session: Session) -> d
         prepared = map(preparer.prepare, _read_records(importer, session))
         writer.write(prepared if importer.read_file is None else _only(session, prepared))
         writer.finish()
-        rows = db.execute("SELECT source_key, content, is_cut, tool_params FROM message").fetchall()
+        rows = db.execute(
+            "SELECT source_key, content, is_cut OR (role = 'tool_call' AND tool_params IS NULL AND"
+            " content_bytes > 0), tool_params FROM message"
+        ).fetchall()
     return {
         key: _Text(unpack(content), bool(is_cut), json.loads(unpack(params) or "null"))
         for key, content, is_cut, params in rows

@@ -44,7 +44,20 @@ def is_archive(path: str) -> bool:
         return file.read(4) in (b"PK\x03\x04", _END)
 
 
-def open_members(path: str, name: str) -> Iterator[IO[bytes]]:
+class _Member:
+    """An open member; what is damaged in it shows only as it is read."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def read(self, size: int, /) -> bytes:
+        try:
+            return self._file.read(size)
+        except _DAMAGED as error:
+            raise RefusedError(f"the archive is damaged ({type(error).__name__})") from error
+
+
+def open_members(path: str, name: str) -> Iterator[_Member]:
     """Open each member whose name, without its folder, is as the pattern `name` says, in order.
 
     Raises:
@@ -63,7 +76,7 @@ def open_members(path: str, name: str) -> Iterator[IO[bytes]]:
                 _check_sizes(wanted)
                 for one in sorted(wanted, key=lambda one: one.filename):
                     with archive.open(one) as member:
-                        yield member
+                        yield _Member(member)
         except _DAMAGED as error:
             raise RefusedError(f"the archive is damaged ({type(error).__name__})") from error
 

@@ -12,7 +12,7 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 BYTES_MAX = 64 << 20
 """What one JSON value may take; a larger one is refused, since it is held in memory."""
@@ -82,7 +82,13 @@ def read_array(path: str, bytes_max: int = BYTES_MAX) -> Iterator[Mapping[str, A
         yield from read_open_array(file, bytes_max)
 
 
-def read_open_array(file: IO[bytes], bytes_max: int = BYTES_MAX) -> Iterator[Mapping[str, Any]]:
+class Readable(Protocol):
+    """An open file, or what is read as one."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+def read_open_array(file: Readable, bytes_max: int = BYTES_MAX) -> Iterator[Mapping[str, Any]]:
     """Yield the objects of an open file as `read_array` does."""
     stream = _Stream(file, bytes_max)
     if stream.peek() != "[":
@@ -123,7 +129,7 @@ def _is_object(value: object) -> bool:
 class _Stream:
     """The values of an open file of JSON, read as far as they are asked for."""
 
-    def __init__(self, file: IO[bytes], bytes_max: int) -> None:
+    def __init__(self, file: Readable, bytes_max: int) -> None:
         self._file = file
         self._bytes_max = bytes_max
         self._reader = codecs.getincrementaldecoder("utf-8")("replace")
