@@ -47,8 +47,8 @@ class _Call(NamedTuple):
 def read_conversations(path: str, state: State) -> Iterator[Record]:
     """Read all conversations of a file or an archive."""
     if is_archive(path):
-        for file in open_members(path, MEMBERS):
-            for value in read_open_array(file):
+        for member in open_members(path, MEMBERS):
+            for value in read_open_array(member):
                 yield from _read(value, state)
         return
     with open_plain(path) as file:
@@ -185,7 +185,7 @@ def _parse_message(
         return None
     if not is_hidden and role == "user":
         return record._replace(role="user", is_prompt=True)
-    return record._replace(role="system" if is_hidden or role != "assistant" else role)
+    return record._replace(role="system" if is_hidden or role != "assistant" else "assistant")
 
 
 def _result(

@@ -6,10 +6,11 @@ import os
 import sqlite3
 import stat
 import zipfile
+from contextlib import ExitStack
 
-import kb
 import pytest
 
+import kb
 from ctxmode import cli
 from ctxmode.operations import session_stream
 from tests.memory.sessions.claude_records import Maker, write
@@ -52,11 +53,14 @@ def ask(capsys):
 def pour(monkeypatch, tmp_path):
     """Make bytes standard input."""
 
-    def give(data):
-        (tmp_path / "stdin").write_bytes(data)
-        monkeypatch.setattr("sys.stdin", (tmp_path / "stdin").open())
+    with ExitStack() as opened:
 
-    return give
+        def give(data):
+            (tmp_path / "stdin").write_bytes(data)
+            file = opened.enter_context((tmp_path / "stdin").open())
+            monkeypatch.setattr("sys.stdin", file)
+
+        yield give
 
 
 def lines(place, *more):
