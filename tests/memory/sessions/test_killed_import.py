@@ -62,4 +62,4 @@ def counted(store):
 
 def counted_of(tables):
     """What tells messages and sessions, without numbers that a database gives out by itself."""
-    return sorted((repr(row[1:]) for row in tables["message"]))
+    return sorted(repr(row[1:]) for row in tables["message"])
