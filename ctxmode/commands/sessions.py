@@ -12,6 +12,8 @@ examples:
   context-mode sessions tools --everywhere
   context-mode sessions compactions --agent claude_code
   context-mode sessions resume 5e1f --budget 4096
+  context-mode sessions export 5e1f --to /tmp/out --markdown
+  context-mode sessions import ~/Downloads/chatgpt-export.zip
 """
 
 from __future__ import annotations
@@ -19,7 +21,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from ctxmode.commands.session_verbs import across, keeping, looking, recording, status, summarising
+from ctxmode.commands.session_verbs import (
+    across,
+    keeping,
+    looking,
+    recording,
+    status,
+    summarising,
+    transferring,
+)
 from memory.sessions.model import STATUSES
 from memory.sessions.resuming import RESUME_BYTES, RESUME_BYTES_MIN
 
@@ -47,15 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--everywhere", action="store_true", help="of any project")
     for name, about in looking.PARTS.items():
         show.add_argument(f"--{name}", dest="part", action="store_const", const=name, help=about)
-    for name, about in (
-        ("tools", "which tools all sessions called, how often, with what cost"),
-        ("compactions", "where sessions were compacted, the latest first"),
-    ):
-        one = add(name, about)
-        one.add_argument("--agent", default="", metavar="NAME", help="only of this agent's")
-        one.add_argument("--everywhere", action="store_true", help="of all projects")
-        if name == "compactions":
-            one.add_argument("--all", action="store_true", help="not only the latest 20")
+    _add_across(add)
     add("snapshot", "what an agent gets back after a compaction", sessions="?")
     resume = add("resume", "what another agent needs to go on", sessions="1")
     resume.add_argument("--budget", type=_count_of(RESUME_BYTES_MIN), default=RESUME_BYTES,
@@ -75,6 +77,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     summarize = add("summarize", "keep a summary, which archives the session", sessions="1")
     summarize.add_argument("--from", dest="file", required=True, metavar="FILE",
         help="JSON with summary, details, decisions, … or plain text; - is stdin")  # fmt: skip
+    export = add("export", "write a session's messages.json and summary.md", sessions="1")
+    export.add_argument("--to", default="", metavar="DIR",
+        help="the folder to put sessions/ID/ into (default: the working folder)")  # fmt: skip
+    export.add_argument("--markdown", action="store_true", help="write transcript.md, too")
+    export.add_argument("--everywhere", action="store_true", help="of any project")
+    importing = add("import", "read sessions from a file that you name")
+    importing.add_argument("file", metavar="FILE", help="- is stdin: lines are kept as they come")
+    importing.add_argument("--agent", default="", metavar="NAME",
+        help="whose transcript it is; or who wrote our own form")  # fmt: skip
+    importing.add_argument("--session", default="", metavar="ID",
+        help="the session of messages that name none")  # fmt: skip
     for name, wanted in keeping.STATUS_OF.items():
         add(name, f"say that a session is {wanted}", sessions="1")
     add("pin", "keep a session however old it is", sessions="1")
@@ -83,6 +96,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     forget.add_argument("--yes", action="store_true", help="do not ask")
     check = add("check", "verify the store and recount what it counts")
     check.add_argument("--mend", action="store_true", help="put wrong counts right")
+
+
+def _add_across(add: Callable[..., argparse.ArgumentParser]) -> None:
+    for name, about in (
+        ("tools", "which tools all sessions called, how often, with what cost"),
+        ("compactions", "where sessions were compacted, the latest first"),
+    ):
+        one = add(name, about)
+        one.add_argument("--agent", default="", metavar="NAME", help="only of this agent's")
+        one.add_argument("--everywhere", action="store_true", help="of all projects")
+        if name == "compactions":
+            one.add_argument("--all", action="store_true", help="not only the latest 20")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -111,6 +136,8 @@ ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "queue": summarising.queue,
     "digest": summarising.digest,
     "summarize": summarising.summarize,
+    "export": transferring.export,
+    "import": transferring.import_sessions,
     **dict.fromkeys(keeping.STATUS_OF, keeping.set_status),
     "pin": keeping.pin,
     "unpin": keeping.pin,

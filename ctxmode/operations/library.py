@@ -208,7 +208,12 @@ def open_library(config: Config) -> Iterator[Library]:
 
 def open_store(config: Config) -> kb.Store:
     """Open the project's store, which keeps no secret, and no more than its quota."""
-    return kb.Store.open(config.database, redact=_secrets, quota=partial(_quota, config))
+    return open_store_at(config, config.database)
+
+
+def open_store_at(config: Config, path: Path) -> kb.Store:
+    """Open a store such as the project's."""
+    return kb.Store.open(path, redact=_secrets, quota=partial(_quota, config))
 
 
 def _quota(config: Config) -> int:

@@ -50,15 +50,16 @@ class Destination:
                 return self.folder / candidate
         raise RefusedError(f"{NUMBERS_MAX:,} files of that name are there already")
 
-    def replace(self, name: str, content: BinaryIO) -> None:
-        """Put a file in the place of a regular one, or of none. RefusedError: what has the name is
-        no regular file; OSError: it cannot be written."""
+    def replace(self, name: str, content: BinaryIO, mode: int = 0o666) -> None:
+        """Put a file in the place of a regular one, or of none, with a mode that the user's mask
+        lessens. RefusedError: what has the name is no regular file; OSError: it cannot be
+        written."""
         with contextlib.suppress(FileNotFoundError):
             found = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
             if not stat.S_ISREG(found.st_mode):
                 raise RefusedError(f"{self.folder / name} is no regular file: remove it")
         partial = f".{name}.{secrets.token_hex(8)}"
-        self._write_new(partial, content, 0o666)
+        self._write_new(partial, content, mode)
         os.rename(partial, name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
     def remove(self, name: str) -> None:

@@ -5,18 +5,23 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 
 import kb
 from base.sqlite_files import connect_read_only
-from ctxmode.config.locations import Config
-from ctxmode.operations.session_store import open_session_store
+from ctxmode.config.locations import Config, prepare_storage
+from ctxmode.operations.library import open_store_at
+from ctxmode.operations.session_store import find_users_store, open_session_store
 from memory.sessions.errors import SessionsError
 from memory.sessions.store import SessionStore
 from memory.sessions.turns import list_changed_turns, mark_indexed, read_turn
 
 BATCH = 50
 WAIT_S = 0.25
+USERS_INDEX = "user.sqlite3"
+"""Beside the projects' indexes: over the sessions of the user's own store."""
 
 
 def index_turns(sessions: SessionStore, store: kb.Store, *, deadline: float) -> int:
@@ -49,16 +54,33 @@ def index_turns(sessions: SessionStore, store: kb.Store, *, deadline: float) -> 
 def index_new_turns(config: Config, store: kb.Store, *, deadline: float) -> None:
     """Index as `index_turns` what changed in the project's sessions, if anything did. Where that
     cannot be, the search goes without it: `sessions status` tells why."""
+    _index_new(config.sessions_file, str(config.project), config, store, deadline)
+
+
+def index_users_turns(config: Config, store: kb.Store, *, deadline: float) -> None:
+    """Index the same of the user's own sessions, into `open_users_index`."""
+    _index_new(find_users_store(config), "", config, store, deadline)
+
+
+@contextmanager
+def open_users_index(config: Config) -> Iterator[kb.Store]:
+    """Open the index over the user's own sessions, which are of no project.
+
+    Raises:
+        kb.StoreError: it cannot be opened or made.
+    """
+    prepare_storage(config)
+    with open_store_at(config, config.database.parent / USERS_INDEX) as store:
+        yield store
+
+
+def _index_new(path: Path, project: str, config: Config, store: kb.Store, deadline: float) -> None:
     with suppress(sqlite3.Error, SessionsError, kb.StoreError):
-        with closing(connect_read_only(config.sessions_file, wait_s=WAIT_S)) as db:
+        with closing(connect_read_only(path, wait_s=WAIT_S)) as db:
             if db.execute("SELECT 1 FROM turn WHERE changed LIMIT 1").fetchone() is None:
                 return
         with open_session_store(
-            config.sessions_file,
-            str(config.project),
-            str(config.home),
-            create=False,
-            wait_s=WAIT_S,
+            path, project, str(config.home), create=False, wait_s=WAIT_S
         ) as sessions:
             index_turns(sessions, store, deadline=deadline)
 

@@ -6,16 +6,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ctxmode.config.project import find_project
 from ctxmode.hosts.hooks.tool_names import tool_call
 from memory.sessions.events import Deed
 from memory.sessions.store import SessionStore
 
+if TYPE_CHECKING:
+    from ctxmode.config.locations import Config
+
 _PREFIXES = {"shell": ""}  # a command of the shell is one, whoever runs it
 USER_STORE = "user.sessions.sqlite3"
 """Beside the projects' stores: sessions without a project, such as ChatGPT's."""
+
+
+def find_users_store(config: Config) -> Path:
+    """Return where the user's own sessions are."""
+    return config.sessions_file.parent / USER_STORE
 
 
 def open_session_store(  # noqa: PLR0913

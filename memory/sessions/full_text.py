@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from base.plain_files import open_plain
 from memory.sessions.importers.importer import Importer, State
 from memory.sessions.importing import Importing
 from memory.sessions.model import Message, Session
-from memory.sessions.preparing import Preparer
+from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.reading import read_messages
 from memory.sessions.records import Record, SessionRecord
 from memory.sessions.schema import create_tables
@@ -93,13 +93,27 @@ def _read_texts(importing: Importing, importer: Importer, session: Session) -> d
             keys_are_global=importer.keys_are_global,
         )
         records = _read_records(importer, session, preparer)
-        writer.write(map(preparer.prepare, records))
+        prepared = map(preparer.prepare, records)
+        writer.write(prepared if importer.read_file is None else _only(session, prepared))
         writer.finish()
-        rows = db.execute("SELECT source_key, content, is_cut, tool_params FROM message").fetchall()
+        rows = db.execute(
+            "SELECT source_key, content, is_cut OR (role = 'tool_call' AND tool_params IS NULL AND"
+            " content_bytes > 0), tool_params FROM message"
+        ).fetchall()
     return {
         key: _Text(unpack(content), bool(is_cut), json.loads(unpack(params) or "null"))
         for key, content, is_cut, params in rows
     }
+
+
+def _only(session: Session, prepared: Iterable[Prepared]) -> Iterator[Prepared]:
+    """Yield what is of one session, of a file that may have thousands."""
+    is_its = True
+    for one in prepared:
+        if isinstance(one.record, SessionRecord):
+            is_its = one.record.id == session.host_id
+        if is_its:
+            yield one
 
 
 def _read_records(importer: Importer, session: Session, preparer: Preparer) -> Iterator[Record]:
@@ -123,6 +137,6 @@ def _read_records(importer: Importer, session: Session, preparer: Preparer) -> I
         if size > TRANSCRIPT_BYTES_MAX:
             return
         yield SessionRecord(session.host_id)
-        for line in read_lines(file, 0, size):
+        for line in read_lines(file, 0, size, is_complete=True):
             with suppress(*EXPECTED_ERRORS, RecursionError):
                 yield from list(importer.parse_line(json.loads(line.data or b""), state))

@@ -18,9 +18,11 @@ from base.plain_files import open_plain
 from memory.sessions.database import Database
 from memory.sessions.gate import Gate
 from memory.sessions.importers.importer import Found, Importer, State
+from memory.sessions.importers.whole_json import RefusedError
 from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
 from memory.sessions.sources import (
+    NAMED,
     UNDECIDED,
     Source,
     load_source,
@@ -43,6 +45,8 @@ from memory.sessions.writing import Writer
 BATCH_BYTES = 8 << 20
 BATCH_S = 0.1
 """So long a transaction is prepared; writing it, which others wait for, takes a third of that."""
+BAD = "bad"
+"""Where in its state a reader of whole files counts the parts that it could not read."""
 
 
 class Importing(NamedTuple):
@@ -70,6 +74,7 @@ class Imported(NamedTuple):
     elsewhere: bool = False
     summary: str = ""
     problem: str = ""
+    session_ids: frozenset[str] = frozenset()
 
 
 def import_source(
@@ -109,7 +114,8 @@ class _Reading:
         self._preparer = importing.make_preparer()
         self._status = measure(found, os.fstat(file.fileno()))
         with importing.database.reading() as db:
-            known = load_source(db, found.path)
+            # What a person names is read from its beginning: they ask for all of it.
+            known = None if found.form else load_source(db, found.path)
         self._known = known or Source(0, Place(), 0, 0, 0, 0, {})
         self._summary = ""
         self._session = ""  # of the records that are read, in a database of many
@@ -141,6 +147,7 @@ class _Reading:
             at = place._replace(offset=offset)
             done = self._store(part, at, state, is_new=is_new, goes_on=not is_new)
             total = done._replace(
+                session_ids=total.session_ids | done.session_ids,
                 messages=total.messages + done.messages,
                 bytes_read=total.bytes_read + offset - place.offset,
                 bad_lines=total.bad_lines + done.bad_lines,
@@ -164,7 +171,8 @@ class _Reading:
             prepared += self._prepare([name_session(self._found, self._folder)])
         limit = min(offset + BATCH_BYTES, self._status.size)
         ends_at = min(time.monotonic() + BATCH_S, deadline)
-        for line in read_lines(self._file, offset, limit):
+        is_complete = bool(self._found.form)
+        for line in read_lines(self._file, offset, limit, is_complete=is_complete):
             offset = line.end
             try:
                 prepared.extend(self._prepare(self._parse(parse_line, line, state)))
@@ -214,7 +222,7 @@ class _Reading:
     def _is_foreign(self, record: SessionRecord) -> bool:
         """Tell whether a session is of another project: by the folder that it began in."""
         belongs, folder = self._importing.belongs, record.working_directory
-        if belongs is None or self._found.folder or not folder:
+        if belongs is None or self._found.folder or self._found.form or not folder:
             return False
         cleaned = self._preparer.prepare(record).record
         assert isinstance(cleaned, SessionRecord)
@@ -271,19 +279,22 @@ class _Reading:
     ) -> Imported:
         """Store records in batches until they end, fail, or the clock passes the deadline."""
         is_database = self._importer.read_sessions is not None
-        messages, is_first = 0, True
+        messages, is_first, session_ids = 0, True, frozenset[str]()
         while True:
             batch, is_over = self._take(records)
             is_read = is_over and not (is_database and (self._problem or self._found.session_id))
             place = place._replace(offset=self._status.size if is_read else 0)
             done = self._store(batch, place, state, is_new=is_new, goes_on=not is_first)
             messages, is_first, is_new = messages + done.messages, False, False
+            session_ids |= done.session_ids
             if is_over or time.monotonic() >= deadline:
                 return done._replace(
                     messages=messages,
                     behind=0 if is_over else max(self._status.size, 1),
+                    bad_lines=int(state.get(BAD, 0)),
                     problem=self._problem,
                     summary=self._summary,
+                    session_ids=session_ids,
                 )
 
     def _take(self, records: Iterator[Record | None]) -> tuple[list[Prepared], bool]:
@@ -299,6 +310,8 @@ class _Reading:
                 may_stop = record is None or self._importer.read_sessions is None
                 if self._elsewhere or (may_stop and time.monotonic() >= ends_at):
                     return batch, self._elsewhere
+        except RefusedError as error:
+            self._problem = str(error)
         except (*EXPECTED_ERRORS, RecursionError, OSError, sqlite3.Error) as error:
             self._problem = _name_problem(error)
         return batch, True
@@ -325,6 +338,7 @@ class _Reading:
                 owner=importing.owner,
                 source_path=importing.gate.clean_head(found.path, 4096),
                 keys_are_global=self._importer.keys_are_global,
+                imported_at=time.time() if found.form else 0.0,
             )
             if goes_on:
                 writer.resume(str(state.get("session", "")))
@@ -351,10 +365,13 @@ class _Reading:
             bad_lines=len(self._bad),
             elsewhere=self._elsewhere,
             problem=problem,
+            session_ids=frozenset(writer.session_ids),
         )
 
     def _save(self, db: sqlite3.Connection, place: Place, state: State, elsewhere: int) -> int:
-        of = (self._importer.agent, self._found.path, self._importing.gate)
+        form = self._found.form
+        agent = NAMED + form if form else self._importer.agent
+        of = (agent, self._found.path, self._importing.gate)
         return save_source(db, *of, self._status, place, state, elsewhere)
 
 

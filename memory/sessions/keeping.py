@@ -108,9 +108,10 @@ def _with_subagents(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[
 
 
 def find_expired(db: sqlite3.Connection, now: float, keep_days: float = KEEP_DAYS) -> list[str]:
-    """Find the sessions whose last activity is too long ago; pinned ones stay."""
+    """Find the sessions whose last activity is too long ago; pinned ones stay. One that a person
+    imported counts from then on."""
     rows = db.execute(
-        "SELECT id FROM session WHERE NOT pinned AND last_at < ? ORDER BY last_at",
+        "SELECT id FROM session WHERE NOT pinned AND MAX(last_at, created_at) < ? ORDER BY last_at",
         (now - keep_days * 86_400,),
     )
     return [str(row[0]) for row in rows]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from memory.sessions.records import OutcomeRecord
+
 
 class OpenSession:
     """What is known of a session while a transaction lasts. No dataclass: a hook loads this."""
@@ -37,6 +39,7 @@ class OpenSession:
         self.is_changed = False
         self.first_at: float | None = None
         """The first time of this transaction."""
+        self.outcome: OutcomeRecord | None = None
 
     def note_time(self, at: float | None) -> None:
         """Move the last activity on, where a record is later."""

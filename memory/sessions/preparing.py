@@ -16,8 +16,8 @@ from memory.sessions.gate import Gate
 from memory.sessions.records import (
     TOKEN_KINDS,
     CompactionRecord,
-    CutRecord,
     MessageRecord,
+    OutcomeRecord,
     Record,
     SessionRecord,
     TaskRecord,
@@ -29,7 +29,13 @@ RESULT_CHARS_MAX = 8192
 VALUE_CHARS_MAX = 4096
 """What is looked at of each text of a call's arguments where messages are not kept."""
 
+CUT_CHARS = 64
+"""What the mark takes that stands in a text where a part was left out."""
+
 NAME_CHARS_MAX = 200
+FILES_MAX = 10_000
+FINDINGS_MAX = 200
+FINDINGS = ("decisions", "contacts", "learnings", "action_items")
 METADATA_CHARS_MAX = 4096
 KEY_BYTES = 16
 TOKENS_MAX = 1 << 40
@@ -97,12 +103,23 @@ class Preparer:
             key = digest(record.id).hex() if record.id else ""
             task = events.task_event(key, text, is_open=record.is_open)
             return Prepared(record._replace(id="", text=text), events=(task,))
-        assert isinstance(record, CutRecord)
-        return Prepared(record)
+        return Prepared(self._outcome(record) if isinstance(record, OutcomeRecord) else record)
+
+    def _outcome(self, record: OutcomeRecord) -> OutcomeRecord:
+        def clean(text: object) -> str:
+            return self._gate.clean_head(text, CONTENT_CHARS_MAX) if isinstance(text, str) else ""
+
+        findings: dict[str, object] = {"details": clean(record.findings.get("details"))}
+        for name in FINDINGS:
+            items = record.findings.get(name)
+            listed = items[:FINDINGS_MAX] if isinstance(items, list) else []
+            findings[name] = [text for text in map(clean, listed) if text]
+        files = tuple((self._path(path), action) for path, action in record.files[:FILES_MAX])
+        return record._replace(summary=clean(record.summary), findings=findings, files=files)
 
     def _message(self, record: MessageRecord) -> Prepared:
         text = record.text
-        size = len(text.encode("utf-8", "surrogatepass"))
+        size = max(len(text.encode("utf-8", "surrogatepass")), record.full_bytes)
         cleaned = record._replace(
             text="",
             params=None,
@@ -141,7 +158,7 @@ class Preparer:
             text = self._clean_json(json.dumps(params, ensure_ascii=False))
         return Prepared(
             cleaned,
-            content_bytes=_measure(record.params) if text is None else len(text),
+            content_bytes=_size_call(record, text),
             params=None if record.params is None else text,
             events=tuple(found),
             is_task_list=events.is_task_list(cleaned.tool),
@@ -155,15 +172,15 @@ class Preparer:
 
     def _result(self, record: MessageRecord, cleaned: MessageRecord, size: int) -> Prepared:
         head, commit = "", events.find_commit(record.text)
+        # What was cut before is not cut again, only to put the mark into it.
+        chars_max = RESULT_CHARS_MAX + (CUT_CHARS if record.full_bytes else 0)
         if commit:  # what is private or secret may look like one
             commit = events.find_commit(self._gate.clean_head(record.text, 4096))
         if record.failed or record.exit_code or record.is_denied:
             head = self._gate.clean_head(record.text, RESULT_CHARS_MAX)
         return Prepared(
             cleaned,
-            self._gate.clean_ends(record.text, RESULT_CHARS_MAX)
-            if self._switches.messages
-            else None,
+            self._gate.clean_ends(record.text, chars_max) if self._switches.messages else None,
             size,
             head=head,
             commit=commit,
@@ -204,6 +221,13 @@ def _measure(params: Any) -> int:  # noqa: ANN401 - JSON
         return len(json.dumps(params, ensure_ascii=False))
     except RecursionError:
         return 0
+
+
+def _size_call(record: MessageRecord, kept: str | None) -> int:
+    """Measure a call's arguments, or take what an export says of those that are missing."""
+    if record.params is None:
+        return record.full_bytes
+    return _measure(record.params) if kept is None else len(kept)
 
 
 def digest(*parts: str) -> bytes:

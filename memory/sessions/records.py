@@ -18,11 +18,20 @@ TOKEN_KINDS = ("input", "output", "cache_read", "cache_write", "reasoning")
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
+class PlainKey(str):
+    """A key as the store has it, in hexadecimal: that of a message which was exported. It is known
+    again wherever it is imported."""
+
+    __slots__ = ()
+
+
 class SessionRecord(NamedTuple):
     """Begins a session, or returns to it: the records after it are of this one.
 
     `id` and `parent_id` are the host's own. Of the other fields an empty one changes nothing, and a
-    later one replaces an earlier; of the working directory and the start the first stays.
+    later one replaces an earlier; of the working directory and the start the first stays. `agent`
+    is who wrote the session, where the form itself says so. `last_at` is its last activity, where
+    its messages have no times.
     """
 
     id: str
@@ -36,6 +45,8 @@ class SessionRecord(NamedTuple):
     ended_at: float | None = None
     end_reason: str = ""
     metadata: Mapping[str, Any] = NOTHING
+    agent: str = ""
+    last_at: float | None = None
 
 
 class MessageRecord(NamedTuple):
@@ -48,7 +59,8 @@ class MessageRecord(NamedTuple):
     fields, never from the text; `is_denied` says that a rule or a person refused the call.
     `files` are paths that the host says a call changed, where its arguments do not.
     `images` counts pictures, `thinking_bytes` measures what is not kept. `replaces` says that it
-    stands in place of an earlier one of this key.
+    stands in place of an earlier one of this key. `full_bytes` is the length of all of the text,
+    where the transcript itself has only a part of it.
     """
 
     key: str
@@ -70,6 +82,7 @@ class MessageRecord(NamedTuple):
     images: int = 0
     thinking_bytes: int = 0
     replaces: bool = False
+    full_bytes: int = 0
 
 
 class CompactionRecord(NamedTuple):
@@ -117,4 +130,23 @@ class TaskRecord(NamedTuple):
     is_open: bool = True
 
 
-Record = SessionRecord | MessageRecord | CompactionRecord | UsageRecord | CutRecord | TaskRecord
+class OutcomeRecord(NamedTuple):
+    """What an exported session has beside its messages: the status that a person set, its summary
+    with what else was found, and its files by what was done to them. Of a session that has a
+    summary already, status and summary stay."""
+
+    status: str = ""
+    summary: str = ""
+    findings: Mapping[str, Any] = NOTHING
+    files: tuple[tuple[str, FileAction], ...] = ()
+
+
+Record = (
+    SessionRecord
+    | MessageRecord
+    | CompactionRecord
+    | UsageRecord
+    | CutRecord
+    | TaskRecord
+    | OutcomeRecord
+)

@@ -62,7 +62,7 @@ CREATE TABLE session (
     pinned INTEGER NOT NULL DEFAULT 0,
     sequence INTEGER NOT NULL DEFAULT 0,
     turn INTEGER NOT NULL DEFAULT 0,
-    created_at REAL NOT NULL,
+    created_at REAL NOT NULL,               -- when a person imported it; 0: found by itself
     updated_at REAL NOT NULL
 );
 CREATE INDEX session_activity ON session (last_at);

@@ -78,6 +78,16 @@ def measure(found: Found, status: os.stat_result | None = None) -> Measure:
     return Measure(status.st_dev, status.st_ino, size, mtime_ns)
 
 
+NAMED = "file:"
+"""Before the form of a source that a person named, so that none takes it for a host's own."""
+
+
+def find_form(db: sqlite3.Connection, path: str) -> str:
+    """Return the form of a file that a person named; empty of a host's own transcript."""
+    row = db.execute("SELECT agent FROM source WHERE path_key = ?", (digest(path),)).fetchone()
+    return row[0].removeprefix(NAMED) if row and row[0].startswith(NAMED) else ""
+
+
 def needs_reading(database: Database, found: Found) -> bool:
     """Tell by a file's status alone whether there may be something new in it."""
     try:
@@ -125,6 +135,12 @@ def clean_state(value: Any, gate: Gate) -> Any:  # noqa: ANN401 - JSON
     return value
 
 
+def forget_source(db: sqlite3.Connection, path: str) -> None:
+    """Forget a file, and that sessions came from it."""
+    db.execute("DELETE FROM source WHERE path_key = ?", (digest(path),))
+    db.execute("UPDATE session SET source_path = '' WHERE source_path = ?", (path,))
+
+
 def note_drift(db: sqlite3.Connection, source_id: int, offset: int) -> str:
     row = db.execute("SELECT messages, elsewhere FROM source WHERE id = ?", (source_id,)).fetchone()
     problem = DRIFT if offset >= DRIFT_BYTES and not row[0] and not row[1] else ""
@@ -147,7 +163,8 @@ def save_source(  # noqa: PLR0913, PLR0917 - the columns of a row
         "INSERT INTO source (path_key, agent, path, device, inode, head_bytes, head_sha256,"
         " size, mtime_ns, offset, elsewhere, state, seen_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        " ON CONFLICT (path_key) DO UPDATE SET device = excluded.device,"
+        " ON CONFLICT (path_key) DO UPDATE SET agent = IIF(excluded.agent LIKE 'file:%' AND"
+        " agent NOT LIKE 'file:%', agent, excluded.agent), device = excluded.device,"
         " inode = excluded.inode, head_bytes = excluded.head_bytes,"
         " head_sha256 = excluded.head_sha256,"
         " size = excluded.size, mtime_ns = excluded.mtime_ns, offset = excluded.offset,"

@@ -15,12 +15,13 @@ from memory.sessions.database import WAIT_S, Database
 from memory.sessions.event_reading import read_events
 from memory.sessions.events import ParseCall
 from memory.sessions.gate import FindSecrets, Gate
+from memory.sessions.importers import find_importer
 from memory.sessions.importers.importer import Found, Ground, Importer
 from memory.sessions.importing import Imported, Importing, import_source
 from memory.sessions.preparing import Preparer, Switches
 from memory.sessions.records import Record
 from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, Subject, build_snapshot
-from memory.sessions.sources import count_unread, needs_reading
+from memory.sessions.sources import count_unread, find_form, forget_source, needs_reading
 from memory.sessions.writing import Writer
 
 # Hooks load this module, and need none of these.
@@ -112,6 +113,11 @@ class SessionStore:
         """Return a text as it may be stored and shown: it passes the gate."""
         return self._gate.clean(text)
 
+    def forget_source(self, path: str) -> None:
+        """Forget that sessions came from a file which is only there for a moment."""
+        with self.database.writing() as db:
+            forget_source(db, path)
+
     def count_unread(self, found: Found) -> int:
         """Return how many bytes of a transcript are not read yet."""
         return count_unread(self.database, found)
@@ -125,11 +131,13 @@ class SessionStore:
         is_new: bool = True,
         owner: str = "",
         is_told_by_hooks: bool = False,
-    ) -> None:
-        """Write records that stand in no transcript. The first names the session, which begins with
-        it; without `is_new` only one that is there already is written to. It is the `owner`'s, or
-        the user's where none is named. Of what hooks tell the transcript is not read again, nor is
-        theirs written where the transcript was first."""
+        is_imported: bool = False,
+    ) -> Imported:
+        """Write records that stand in no transcript, and return what became of them. The first
+        names the session, which begins with it; without `is_new` only one that is there already is
+        written to. It is the `owner`'s, or the user's where none is named. Of what hooks tell the
+        transcript is not read again, nor is theirs written where the transcript was first.
+        `is_imported` says that a person had them imported."""
         preparer = self._make_preparer()
         prepared = [preparer.prepare(record) for record in records]
         with self.database.writing() as db:
@@ -141,19 +149,25 @@ class SessionStore:
                 owner=owner or self._importing.owner,
                 may_begin=is_new,
                 is_told_by_hooks=is_told_by_hooks,
+                imported_at=time.time() if is_imported else 0.0,
             )
             writer.write(prepared)
-            writer.finish()
+            session_id = writer.finish()
+            session_ids = frozenset(writer.session_ids)
+        return Imported(session_id, writer.messages, session_ids=session_ids)
 
     def read_full_messages(self, importer: Importer | None, session: Session) -> list[Message]:
         """Read a session's messages with their texts, from the host's transcript where they are not
-        kept; without an importer only what is kept."""
+        kept, or from the file that a person imported; without an importer only what is kept."""
         from memory.sessions.full_text import read_full_messages  # noqa: PLC0415
 
         importing = self._importing._replace(
             make_preparer=lambda: Preparer(self._gate, self._parse_call, Switches(messages=True))
         )
         with self.database.reading() as db:
+            if form := find_form(db, session.source_path):
+                row = find_importer(form)
+                importer = row._replace(agent=session.agent) if row else importer
             return list(read_full_messages(db, importing, importer, session))
 
     def save_summary(self, session_id: str, summary: Summary) -> None:

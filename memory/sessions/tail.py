@@ -82,17 +82,25 @@ def find_place(file: BinaryIO, known: Place) -> Place:
 
 
 def read_lines(
-    file: BinaryIO, offset: int, end: int, line_bytes_max: int = LINE_BYTES_MAX
+    file: BinaryIO,
+    offset: int,
+    end: int,
+    line_bytes_max: int = LINE_BYTES_MAX,
+    *,
+    is_complete: bool = False,
 ) -> Iterator[Line]:
     """Yield the whole lines from an offset on, up to the one that crosses `end`, without their
-    ends. A torn last line is left for the next reading; one that lacks its end alone is whole."""
+    ends. A torn last line is left for the next reading, unless the file `is_complete`; one that
+    lacks its end alone is whole."""
     start = at = offset  # of the line, and of what is still to be split
     rest = b""
     is_too_long = False
     while True:
         block = os.pread(file.fileno(), BLOCK_BYTES, at + len(rest))
         if not block:
-            if _is_object(rest):
+            if is_complete and (rest or is_too_long):
+                yield Line(start, at + len(rest), None if is_too_long else rest)
+            elif _is_object(rest):
                 yield Line(start, at + len(rest), rest)
             return
         *lines, rest = (rest + block).split(b"\n")

@@ -13,22 +13,27 @@ from memory.sessions.compaction_writing import cut, write_compaction
 from memory.sessions.event_writing import EventWriter
 from memory.sessions.hooked import is_told_elsewhere, read_hooked
 from memory.sessions.open_session import OpenSession
+from memory.sessions.outcome_writing import write_outcome
 from memory.sessions.preparing import Prepared, digest
 from memory.sessions.records import (
     CompactionRecord,
     CutRecord,
     MessageRecord,
+    OutcomeRecord,
+    PlainKey,
     SessionRecord,
     UsageRecord,
 )
 from memory.sessions.texts import pack
+from memory.sessions.usage_writing import write_usage
 
 _COUNTED_ROLES = ("user", "assistant", "tool_call")
 
 
 class Writer:
     """Writes prepared records of one agent within one transaction; `finish` ends each session's
-    part of it. `now` stands for the times that a transcript lacks."""
+    part of it. `now` stands for the times that a transcript lacks, `imported_at` is when a person
+    had new sessions imported."""
 
     def __init__(  # noqa: PLR0913 - what all of a transaction has in common
         self,
@@ -42,10 +47,12 @@ class Writer:
         keys_are_global: bool = False,
         may_begin: bool = True,
         is_told_by_hooks: bool = False,
+        imported_at: float = 0.0,
     ) -> None:
         self._db = db
         self._agent = agent
         self._now = now
+        self._imported_at = imported_at
         self._events = EventWriter(db, home)
         self._source_path = source_path
         self._owner = owner
@@ -86,6 +93,8 @@ class Writer:
                 self._compaction(self._current, record)
             elif isinstance(record, UsageRecord):
                 self._usage(self._current, record)
+            elif isinstance(record, OutcomeRecord):
+                self._current.outcome = record
             elif isinstance(record, CutRecord):
                 cut(self._db, self._current, self._key(self._current, record.group))
             elif not self._is_copy:  # the result that reports a task is new
@@ -120,6 +129,8 @@ class Writer:
                     one.id,
                 ),
             )
+            if one.outcome is not None:
+                write_outcome(self._db, one.id, one.outcome, one.last_at)
             if one.has_usage:
                 self._db.execute(
                     "UPDATE session SET (input_tokens, output_tokens) = (SELECT SUM(input),"
@@ -153,7 +164,7 @@ class Writer:
                 record.id,
                 self._owner,
                 self._source_path,
-                self._now,
+                self._imported_at,
                 self._now,
             ),
         )
@@ -187,6 +198,8 @@ class Writer:
         if record.relation == "subagent" and not session.hooked:
             session.hooked = read_hooked(self._db, parent)
         session.folder = session.folder or record.working_directory
+        if record.last_at is not None:
+            session.note_time(record.last_at)
         self._db.execute(
             "UPDATE session SET"
             " parent_id = COALESCE(NULLIF(?, ''), parent_id),"
@@ -240,7 +253,7 @@ class Writer:
         if not is_counted:
             session.messages += record.role in _COUNTED_ROLES
         session.tool_calls += record.role == "tool_call"
-        call = digest("call", record.call_id) if record.call_id else None
+        call = _call_key(record.call_id)
         tool = record.tool or self._tool_of(session, call, record.role)
         is_failed = record.failed or bool(record.exit_code)
         self._db.execute(
@@ -302,6 +315,8 @@ class Writer:
         )
 
     def _key(self, session: OpenSession, key: str) -> bytes:
+        if isinstance(key, PlainKey):
+            return bytes.fromhex(key)
         return digest(key) if self._keys_are_global else digest(session.id, key)
 
     def _is_known(self, session: OpenSession, key: bytes) -> bool:
@@ -343,48 +358,33 @@ class Writer:
     # Compactions, tokens, cuts
 
     def _compaction(self, session: OpenSession, record: CompactionRecord) -> None:
-        key = self._key(session, f"compaction:{record.key}")
+        is_plain = isinstance(record.key, PlainKey)
+        key = self._key(session, record.key if is_plain else f"compaction:{record.key}")
         if self._is_forgotten(key):
             return
         if event := write_compaction(self._db, session, record, key):
             self._events.add(session, digest(key.hex(), "0"), event, record.at)
 
     def _usage(self, session: OpenSession, record: UsageRecord) -> None:
-        key = (
-            digest(record.response_id)
-            if self._keys_are_global
-            else digest(session.id, record.response_id)
-        )
+        key = self._key(session, record.response_id)
         if self._is_forgotten(key):
             return
         owner = self._db.execute(
             "SELECT session_id FROM usage WHERE response_key = ?", (key,)
         ).fetchone()
         of = owner[0] if owner and self._keys_are_global else session.id
-        self._db.execute(
-            "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (session_id, response_key) DO UPDATE SET model = excluded.model,"
-            " at = COALESCE(at, excluded.at), input = excluded.input, output = excluded.output,"
-            " cache_read = excluded.cache_read, cache_write = excluded.cache_write,"
-            " reasoning = excluded.reasoning"
-            " WHERE COALESCE(excluded.output, -1) > COALESCE(output, -1)",
-            (
-                of,
-                key,
-                self._key(session, record.group) if record.group else None,
-                record.model,
-                record.at,
-                record.input,
-                record.output,
-                record.cache_read,
-                record.cache_write,
-                record.reasoning,
-            ),
-        )
+        group = self._key(session, record.group) if record.group else None
+        write_usage(self._db, of, key, group, record)
         if of == session.id:
             session.has_usage = True
         elif (other := self._load(of)) is not None:
             other.has_usage = True
+
+
+def _call_key(call_id: str) -> bytes | None:
+    if isinstance(call_id, PlainKey):
+        return bytes.fromhex(call_id)
+    return digest("call", call_id) if call_id else None
 
 
 def _is_cut(one: Prepared) -> bool:

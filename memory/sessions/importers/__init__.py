@@ -15,13 +15,22 @@ MODULES: Mapping[str, str] = {
     "copilot_cli": "copilot_cli",
     "opencode": "opencode",
     "cursor": "cursor",
+    "windsurf": "windsurf",
 }
 """The module of each agent; it has the agent's row, `IMPORTER`."""
 
+FORMS: Mapping[str, str] = {
+    "own": "own",
+    "own_lines": "own_lines",
+    "chatgpt": "chatgpt",
+    "gemini_export": "gemini_export",
+}
+"""The same of forms whose files a person names, since none is found by itself."""
+
 
 def find_importer(agent: str) -> Importer | None:
-    """Return the row of an agent, or None if there is none."""
-    module = MODULES.get(agent)
+    """Return the row of an agent, or of a form; None if there is none."""
+    module = MODULES.get(agent) or FORMS.get(agent)
     if module is None:
         return None
     row: Importer = importlib.import_module(f"memory.sessions.importers.{module}").IMPORTER
@@ -29,7 +38,7 @@ def find_importer(agent: str) -> Importer | None:
 
 
 def list_importers() -> Iterator[Importer]:
-    """Yield every row."""
+    """Yield the rows of hosts, whose transcripts are found."""
     for agent in MODULES:
         if (importer := find_importer(agent)) is not None:
             yield importer

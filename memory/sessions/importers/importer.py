@@ -30,13 +30,16 @@ class Ground(NamedTuple):
 class Found(NamedTuple):
     """One transcript. `session_id` and `folder` are what its place says; empty: its records do.
     Of a database of many sessions `session_id` is the only one to be read, and `log` is the path of
-    the file in which its newest rows are. `parent_id` is the session that a subagent's is of."""
+    the file in which its newest rows are. `parent_id` is the session that a subagent's is of.
+    `form` is set where a person named the file: which row reads it. Its sessions are kept, and no
+    host is read for their sake."""
 
     path: str
     session_id: str = ""
     folder: str = ""
     log: str = ""
     parent_id: str = ""
+    form: str = ""
 
 
 class ReadSessions(Protocol):

@@ -12,13 +12,13 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 BYTES_MAX = 64 << 20
 """What one JSON value may take; a larger one is refused, since it is held in memory."""
 
 _CHUNK = 1 << 20
-_BETWEEN = " \t\r\n"
+_SPACE = re.compile(r"[ \t\r\n]*")
 _SKIPPED = re.compile(r"[ \t\r\n,]*")
 
 
@@ -65,6 +65,10 @@ def load_json(data: bytes | str) -> Any:  # noqa: ANN401 - a stranger's
         raise ValueError("nested too deep") from None
 
 
+class RefusedError(ValueError):
+    """A file is not read; the text says why, for people."""
+
+
 def read_array(path: str, bytes_max: int = BYTES_MAX) -> Iterator[Mapping[str, Any]]:
     """Yield the objects of a file that is one array, holding little more than one at a time.
 
@@ -74,26 +78,106 @@ def read_array(path: str, bytes_max: int = BYTES_MAX) -> Iterator[Mapping[str, A
         OSError: it can't be read, or is a link.
         ValueError: it is no array, is torn, or one object of it is too large.
     """
-    decoder, reader = json.JSONDecoder(), codecs.getincrementaldecoder("utf-8")("replace")
     with open_plain(path) as file:
-        text = reader.decode(file.read(_CHUNK)).removeprefix("\ufeff").lstrip(_BETWEEN)
-        if not text.startswith("["):
-            raise ValueError("no array")
-        at = 1
+        yield from read_open_array(file, bytes_max)
+
+
+class Readable(Protocol):
+    """An open file, or what is read as one."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+def read_open_array(file: Readable, bytes_max: int = BYTES_MAX) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects of an open file as `read_array` does."""
+    stream = _Stream(file, bytes_max)
+    if stream.peek() != "[":
+        raise ValueError("no array")
+    yield from filter(_is_object, stream.items())
+
+
+def read_members(
+    path: str, streamed: str, bytes_max: int = BYTES_MAX
+) -> Iterator[tuple[str, Any, bool]]:
+    """Yield the members of a file that is one object: name, value, and False. Of the array that is
+    called `streamed` come its objects instead, each with True, one at a time.
+
+    Raises:
+        OSError: it can't be read, or is a link.
+        ValueError: it is no object, is torn, or one value of it is too large.
+    """
+    with open_plain(path) as file:
+        stream = _Stream(file, bytes_max)
+        if stream.peek() != "{":
+            raise ValueError("no object")
+        stream.skip()
+        while stream.peek(_SKIPPED) != "}":
+            name = stream.value()
+            if not isinstance(name, str) or stream.peek() != ":":
+                raise ValueError("no JSON")
+            stream.skip()
+            if name == streamed and stream.peek() == "[":
+                yield from ((name, one, True) for one in stream.items() if _is_object(one))
+            else:
+                yield name, stream.value(), False
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+class _Stream:
+    """The values of an open file of JSON, read as far as they are asked for."""
+
+    def __init__(self, file: Readable, bytes_max: int) -> None:
+        self._file = file
+        self._bytes_max = bytes_max
+        self._reader = codecs.getincrementaldecoder("utf-8")("replace")
+        self._decoder = json.JSONDecoder()
+        self._at = 0
+        self._text = self._reader.decode(file.read(_CHUNK)).removeprefix("\ufeff")
+
+    def peek(self, passed: re.Pattern[str] = _SPACE) -> str:
+        """Return the next character that is not passed over, or nothing at the end."""
         while True:
-            at = _SKIPPED.match(text, at).end()  # type: ignore[union-attr]  # it matches nothing too
-            if text.startswith("]", at):
-                return
+            found = passed.match(self._text, self._at)
+            self._at = found.end() if found else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._read_more():
+                return ""
+
+    def skip(self) -> None:
+        self._at += 1
+
+    def items(self) -> Iterator[Any]:
+        """Yield the items of the array that begins here."""
+        self.skip()
+        while self.peek(_SKIPPED) != "]":
+            yield self.value()
+        self.skip()
+
+    def value(self) -> Any:  # noqa: ANN401 - a stranger's
+        """Read the next value."""
+        self.peek()
+        while True:
             try:
-                value, at = decoder.raw_decode(text, at)
+                value, end = self._decoder.raw_decode(self._text, self._at)
             except RecursionError:
                 raise ValueError("nested too deep") from None
             except ValueError:
-                # Twice as much each time, so that a long object isn't read over and over.
-                more = file.read(max(_CHUNK, len(text) - at))
-                if not more or len(text) - at > bytes_max:
+                if len(self._text) - self._at > self._bytes_max or not self._read_more():
                     raise ValueError("torn, no JSON, or too large") from None
-                text, at = text[at:] + reader.decode(more), 0
                 continue
-            if isinstance(value, Mapping):
-                yield value
+            # A number may go on behind what was read so far.
+            is_number = isinstance(value, int | float)
+            if is_number and end == len(self._text) and self._read_more():
+                continue
+            self._at = end
+            return value
+
+    def _read_more(self) -> bool:
+        """Read on, twice as much each time, so that a long value isn't read over and over."""
+        more = self._file.read(max(_CHUNK, len(self._text) - self._at))
+        self._text, self._at = self._text[self._at :] + self._reader.decode(more), 0
+        return bool(more)

@@ -244,7 +244,9 @@ def test_a_line_that_is_none_is_counted_and_reading_goes_on(what, ending, tmp_pa
     real = tail.read_lines
     is_long = what == "too long"
     if is_long:
-        monkeypatch.setattr(importing, "read_lines", lambda f, o, e: real(f, o, e, 8000))
+        monkeypatch.setattr(
+            importing, "read_lines", lambda f, o, e, **more: real(f, o, e, 8000, **more)
+        )
     path = tmp_path / "t.jsonl"
     line = BAD_LINES.get(what, PASSED_LINES.get(what))
     after = json.dumps(Maker(prefix="z").prompt("Thank you")).encode()

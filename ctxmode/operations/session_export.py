@@ -1,0 +1,114 @@
+"""Exporting a session: its files below a folder, whatever stands there already."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ctxmode.config.locations import Config
+from ctxmode.errors import UsageError, why
+from ctxmode.operations.output_folder import Destination, RefusedError, open_destination
+from ctxmode.operations.sessions import open_holding_store
+from memory.sessions import reading
+from memory.sessions.exporting import build_export, write_export
+from memory.sessions.importers import find_importer
+from memory.sessions.importers.own import FORMAT
+from memory.sessions.importers.whole_json import read_members
+from memory.sessions.markdown import write_summary, write_transcript
+
+FOLDER = "sessions"
+MESSAGES, SUMMARY, TRANSCRIPT = "messages.json", "summary.md", "transcript.md"
+MODE = 0o600
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,150}")
+
+
+@dataclass(frozen=True, slots=True)
+class ExportAnswer:
+    """What was exported, and where to. `truncated` counts messages that are not all there."""
+
+    id: str
+    folder: str
+    files: tuple[str, ...]
+    messages: int
+    truncated: int
+
+
+def export_session(
+    config: Config, wanted: str, to: Path, *, markdown: bool = False, everywhere: bool = False
+) -> ExportAnswer:
+    """Write a session's files below a folder: `sessions/ID/`.
+
+    Raises:
+        UsageError: no session is meant, or something is in the way.
+        ContextModeError: the store cannot be read.
+    """
+    with open_holding_store(config, wanted, everywhere=everywhere) as (store, session):
+        messages = store.read_full_messages(find_importer(session.agent), session)
+        with store.database.reading() as db:
+            export = build_export(db, session, messages)
+            compactions = reading.read_compactions(db, session.id)
+    contents: dict[str, Iterable[bytes]] = {
+        MESSAGES: write_export(export),
+        SUMMARY: [write_summary(session, compactions).encode(errors="replace")],
+    }
+    if markdown:
+        parts = write_transcript(session, messages)
+        contents[TRANSCRIPT] = (part.encode(errors="replace") for part in parts)
+    folder = to / FOLDER / name_folder(session.id)
+    _write(folder, to, session.id, contents)
+    return ExportAnswer(
+        session.id, str(folder), tuple(contents), len(export.messages), export.truncated
+    )
+
+
+def name_folder(session_id: str) -> str:
+    """Name a session's folder: by its id, as far as that can be a name."""
+    if _PLAIN.fullmatch(session_id):
+        return session_id
+    digest = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    plain = re.sub(r"[^A-Za-z0-9._:-]+", "-", session_id).lstrip("-.:")[:100]
+    return f"{plain or 'session'}-{digest}"
+
+
+def _write(folder: Path, to: Path, session_id: str, contents: dict[str, Iterable[bytes]]) -> None:
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+        root = to.resolve(strict=True)
+        with open_destination(root / folder.relative_to(to), root) as destination:
+            _check_free(folder, session_id, contents)
+            for name, parts in contents.items():
+                _replace(destination, name, parts)
+    except RefusedError as error:
+        text = str(error).replace(" in the project, which", ", which")
+        raise UsageError(text, "Export to another folder by --to.") from error
+    except OSError as error:
+        raise UsageError(f"{folder}: {why(error)}", "Give a folder by --to.") from error
+
+
+def _replace(destination: Destination, name: str, parts: Iterable[bytes]) -> None:
+    destination.replace(name, io.BytesIO(b"".join(parts)), MODE)
+
+
+def _check_free(folder: Path, session_id: str, contents: dict[str, Iterable[bytes]]) -> None:
+    """Refuse to write over what is no export of this session."""
+    there = [name for name in contents if (folder / name).is_symlink() or (folder / name).exists()]
+    if there and _read_id(folder / MESSAGES) != session_id:
+        raise RefusedError(f"{folder / there[0]} is there already, and not of this session")
+
+
+def _read_id(path: Path) -> str:
+    is_ours, session_id = False, ""
+    try:
+        for name, value, is_one in read_members(str(path), "messages"):
+            is_ours = is_ours or (name == "format" and value == FORMAT)
+            if name == "session" and isinstance(value, dict):
+                session_id = str(value.get("id"))
+            if is_one or (is_ours and session_id):
+                break
+    except (OSError, ValueError):
+        return ""
+    return session_id if is_ours else ""

@@ -1,0 +1,271 @@
+"""Importing sessions from a file that a person named: into the project's store what began in the
+project, into the user's own store all else."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ctxmode.config.locations import Config
+from ctxmode.errors import UsageError, translate_errors, why
+from ctxmode.operations.session_store import belongs_to, find_users_store, open_session_store
+from ctxmode.operations.sessions import open_sessions, read_recording, translate_session_errors
+from memory.sessions.importers import FORMS, MODULES, find_importer
+from memory.sessions.importers.detecting import (
+    Contents,
+    detect_form,
+    keep_sessions,
+    list_contents,
+)
+from memory.sessions.importers.importer import Found, Importer
+from memory.sessions.importers.whole_json import RefusedError
+from memory.sessions.importing import Imported
+from memory.sessions.records import SessionRecord
+from memory.sessions.store import SessionStore
+
+INDEX_S = 60.0
+"""How long turns are indexed after an import; a search goes on with the rest."""
+
+IDS_NAMED = 20
+OWN_FORMS = ("own", "own_lines")
+AGENT = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+KNOWN = (
+    "Known are our own messages.json and lines of messages, ChatGPT's conversations.json or its"
+    " archive, saved chats and the Takeout activity of Gemini, and transcripts of "
+    + ", ".join(MODULES)
+    + ". Windsurf's own *.pb files are encrypted: its transcripts are in ~/.windsurf/transcripts."
+)
+
+
+@dataclass(slots=True)
+class Stored:
+    """What went into one store: the project's, or the user's own."""
+
+    store: str
+    path: str
+    session_ids: set[str] = field(default_factory=set)
+    messages: int = 0
+    turns_left: int = 0
+
+
+@dataclass(slots=True)
+class ImportAnswer:
+    """What became of an import. `problem` says why not all of it was read."""
+
+    form: str
+    keeps_texts: bool
+    stored: list[Stored] = field(default_factory=list)
+    bad_lines: int = 0
+    problem: str = ""
+
+    @property
+    def sessions(self) -> int:
+        return sum(len(one.session_ids) for one in self.stored)
+
+    @property
+    def messages(self) -> int:
+        return sum(one.messages for one in self.stored)
+
+
+def check_import(config: Config, agent: str) -> bool:
+    """Refuse where nothing may be recorded; return whether full texts are kept.
+
+    Raises:
+        UsageError: recording is turned off, or the agent's name is none.
+    """
+    recording = read_recording(config)
+    if not recording.events:
+        raise UsageError(
+            f"nothing is imported: {recording.off_by} turns recording off",
+            "Turn transcripts.events on there to import sessions.",
+        )
+    if agent and not AGENT.fullmatch(agent):
+        raise UsageError(f"{agent!r} is no name of an agent", "Use a-z, 0-9, _ and -, as my_agent.")
+    return recording.messages
+
+
+def import_file(
+    config: Config, name: Path, *, agent: str = "", session: str = "", is_passing: bool = False
+) -> ImportAnswer:
+    """Import all sessions of a file. `agent` names the host whose form it is, or who wrote our own
+    form; `session` names the session of messages that name none. Of a file that `is_passing` no
+    place is kept.
+
+    Raises:
+        UsageError: nothing in it can be read.
+        ContextModeError: a store cannot be written.
+    """
+    keeps_texts = check_import(config, agent)
+    path = _find_file(name)
+    form = _find_form(path, agent)
+    row = find_importer(form)
+    assert row is not None
+    answer = ImportAnswer(form, keeps_texts)
+    contents = list_contents(str(path), form, row)
+    found = Found(str(path), form=form)
+    if contents.is_nameless or (not contents.sessions and row.parse_line is not None):
+        found = found._replace(session_id=session or path.stem)
+    nameless = (_label(None, form, row, agent), False)
+    for label, is_ours in _list_passes(config, form, row, contents, agent):
+        wants = _wants(config, form, contents, label, agent, is_ours=is_ours)
+        chosen = keep_sessions(row._replace(agent=label), wants)
+        is_its = (label, is_ours) == nameless or form not in OWN_FORMS
+        _read(config, answer, chosen, found if is_its else found._replace(session_id=""), is_ours)
+        if is_passing:
+            with _open(config, is_ours, answer) as store:
+                store.forget_source(str(path))
+    if not answer.sessions and (answer.problem or not contents.sessions) and not answer.messages:
+        problem = answer.problem or f"nothing in it is kept, read as {row.title.lower()}"
+        raise UsageError(f"{name}: {problem}", KNOWN)
+    index_stored(config, answer)
+    return answer
+
+
+def _find_file(name: Path) -> Path:
+    try:
+        path = name.resolve(strict=True)
+        if not path.is_file():
+            raise UsageError(f"{name} is no regular file", "Give a file, or - for stdin.")
+        with path.open("rb"):
+            return path
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{name}: {why(error)}", "Give a file that can be read.") from error
+
+
+def _find_form(path: Path, agent: str) -> str:
+    try:
+        form = detect_form(str(path))
+    except (OSError, ValueError) as error:
+        if isinstance(error, RefusedError | OSError):
+            raise UsageError(f"{path}: {why(error)}", KNOWN) from error
+        form = ""
+    if form in OWN_FORMS and agent:
+        return form
+    if agent:
+        if agent not in MODULES and agent not in FORMS:
+            raise UsageError(f"no form of {agent!r} is known", KNOWN)
+        # What is saved of a host may have another form than its transcripts.
+        row, named = find_importer(form), find_importer(agent)
+        is_same = row is not None and named is not None and row.agent == named.agent
+        return form if is_same else agent
+    if not form:
+        raise UsageError(f"{path}: its form is unknown", KNOWN)
+    return form
+
+
+def _list_passes(
+    config: Config, form: str, row: Importer, contents: Contents, agent: str
+) -> list[tuple[str, bool]]:
+    """List by which agents, and for which stores, the file is to be read."""
+    passes = dict.fromkeys(
+        (_label(one, form, row, agent), _is_ours(config, one)) for one in contents.sessions
+    )
+    if form not in OWN_FORMS and row.parse_line is not None:
+        return [(row.agent, any(is_ours for _, is_ours in passes))]
+    if contents.is_nameless or not passes:
+        passes[_label(None, form, row, agent), False] = None
+    return list(passes)
+
+
+def _wants(  # noqa: PLR0913
+    config: Config, form: str, contents: Contents, label: str, agent: str, *, is_ours: bool
+) -> Callable[[SessionRecord], bool]:
+    """Return what tells whether a session is of one pass."""
+    row = find_importer(form)
+    assert row is not None
+    if form not in OWN_FORMS and row.parse_line is not None:
+        return lambda record: True
+    known = {one.id: one for one in contents.sessions}
+
+    def wants(record: SessionRecord) -> bool:
+        one = known.get(record.id, record)
+        return (_label(one, form, row, agent), _is_ours(config, one)) == (label, is_ours)
+
+    return wants
+
+
+def _label(session: SessionRecord | None, form: str, row: Importer, agent: str) -> str:
+    """Name the agent of a session: as our own form says it, else of the form."""
+    if form not in OWN_FORMS:
+        return row.agent
+    told = session.agent if session else ""
+    return agent or (told if AGENT.fullmatch(told) else row.agent)
+
+
+def _is_ours(config: Config, session: SessionRecord) -> bool:
+    """Tell whether a session began in the project."""
+    folder = session.working_directory
+    try:
+        return folder.startswith("/") and belongs_to(str(config.project), str(config.home))(folder)
+    except (ValueError, OSError):
+        return False
+
+
+def _read(config: Config, answer: ImportAnswer, row: Importer, found: Found, is_ours: bool) -> None:
+    with _open(config, is_ours, answer) as store:
+        done: Imported = store.import_transcript(row, found)
+        if done.is_held:
+            raise UsageError(f"{found.path} is being imported already", "Wait for that to end.")
+        stored = find_stored(config, answer, is_ours=is_ours)
+        stored.session_ids |= done.session_ids
+        stored.messages += done.messages
+        answer.bad_lines = max(answer.bad_lines, done.bad_lines)
+        answer.problem = answer.problem or done.problem
+
+
+@contextmanager
+def _open(config: Config, is_ours: bool, answer: ImportAnswer) -> Iterator[SessionStore]:
+    with open_target(config, is_ours=is_ours, keep_messages=answer.keeps_texts) as store:
+        yield store
+
+
+@contextmanager
+def open_target(config: Config, *, is_ours: bool, keep_messages: bool) -> Iterator[SessionStore]:
+    """Open the store of the project, or of the user, made where it is missing."""
+    if is_ours:
+        with open_sessions(config, create=True) as store:
+            yield store
+        return
+    with (
+        translate_session_errors(),
+        open_session_store(
+            find_users_store(config), "", str(config.home), keep_messages=keep_messages
+        ) as store,
+    ):
+        yield store
+
+
+def find_stored(config: Config, answer: ImportAnswer, *, is_ours: bool) -> Stored:
+    """Find what is counted of one store, or begin to count."""
+    path = str(config.sessions_file if is_ours else find_users_store(config))
+    for one in answer.stored:
+        if one.path == path:
+            return one
+    answer.stored.append(Stored("project" if is_ours else "user", path))
+    return answer.stored[-1]
+
+
+def index_stored(config: Config, answer: ImportAnswer) -> None:
+    """Make the turns that are new searchable, for as long as that may take."""
+    from ctxmode.operations.library import open_library  # noqa: PLC0415 - loads the index
+    from ctxmode.operations.session_search import (  # noqa: PLC0415
+        index_turns,
+        open_users_index,
+    )
+
+    deadline = time.monotonic() + INDEX_S
+    for stored in answer.stored:
+        is_ours = stored.store == "project"
+        if not stored.messages:
+            continue
+        with _open(config, is_ours, answer) as sessions, translate_errors():
+            if is_ours:
+                with open_library(config) as library:
+                    stored.turns_left = index_turns(sessions, library.store, deadline=deadline)
+            else:
+                with open_users_index(config) as index:
+                    stored.turns_left = index_turns(sessions, index, deadline=deadline)

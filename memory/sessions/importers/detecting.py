@@ -1,0 +1,195 @@
+"""Find the form of a file that a person named, by what is in it."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
+from typing import NamedTuple
+
+from memory.sessions.importers import FORMS, MODULES, find_importer
+from memory.sessions.importers.archive import is_archive, list_names
+from memory.sessions.importers.chatgpt import MEMBERS
+from memory.sessions.importers.importer import Importer, State
+from memory.sessions.importers.own import FORMAT
+from memory.sessions.importers.whole_json import (
+    RefusedError,
+    open_plain,
+    read_array,
+    read_members,
+)
+from memory.sessions.records import MessageRecord, Record, SessionRecord
+from memory.sessions.tail import read_lines
+
+LOOKED_AT_LINES = 200
+LOOKED_AT_BYTES = 8 << 20
+LOOKED_AT_RECORDS = 500
+NO_FOLDERS = ("chatgpt", "gemini_export")
+"""Forms that never say in which folder a session was."""
+
+MANY_SESSIONS = ("own", "own_lines")
+_EXPECTED_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
+
+
+class Contents(NamedTuple):
+    """What a file holds: the beginnings of its sessions. `is_nameless` says that messages come
+    before any."""
+
+    sessions: tuple[SessionRecord, ...] = ()
+    is_nameless: bool = False
+
+
+def detect_form(path: str) -> str:
+    """Return the name of the row that reads a file; empty if none does.
+
+    Raises:
+        OSError: it can't be read, or is a link.
+        RefusedError: it is an archive of something else.
+    """
+    if is_archive(path):
+        if any(re.fullmatch(MEMBERS, name.split("/")[-1]) for name in list_names(path)):
+            return "chatgpt"
+        raise RefusedError("the archive holds no conversations.json, or is damaged")
+    with open_plain(path) as file:
+        first = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if first == b"[":
+        return _detect_array(path)
+    if first == b"{":
+        return _detect_object(path) or _detect_lines(path)
+    return _detect_whole(path)
+
+
+def _detect_array(path: str) -> str:
+    with suppress(ValueError):
+        for one in read_array(path):
+            if "mapping" in one:
+                return "chatgpt"
+            if ("role" in one and "parts" in one) or ("title" in one and "time" in one):
+                return "gemini_export"
+            return ""
+    return ""
+
+
+def _detect_object(path: str) -> str:
+    """Tell by the names of the members of the file, or of its first line."""
+    names = set[str]()
+    with suppress(ValueError):
+        for name, value, is_one in read_members(path, "messages"):
+            names.add(name)
+            if name == "format" and value == FORMAT:
+                return "own"
+            if name == "mapping" and isinstance(value, dict):
+                return "chatgpt"
+            if name == "history" and isinstance(value, list):
+                return "gemini_export"
+            if is_one and {"sessionId", "messages"} <= names:
+                return "gemini_export"
+    return ""
+
+
+def _detect_lines(path: str) -> str:
+    """Try the rows that read lines: the one that finds most in them."""
+    values = _read_values(path)
+    if any(one.get("type") == "session" and one.get("id") for one in values[:1]):
+        return "own_lines"
+    scores = {}
+    for name in (*MODULES, *FORMS):
+        row = find_importer(name)
+        if row is not None and row.parse_line is not None:
+            scores[name] = sum(map(_says_something, _parse_all(row, values)))
+    best = max(scores, key=scores.__getitem__, default="")
+    return best if best and scores[best] else ""
+
+
+def _read_values(path: str) -> list[dict[str, object]]:
+    values = list[dict[str, object]]()
+    with open_plain(path) as file:
+        lines = read_lines(file, 0, LOOKED_AT_BYTES, is_complete=True)
+        for line in islice(lines, LOOKED_AT_LINES):
+            with suppress(*_EXPECTED_ERRORS):
+                value = json.loads(line.data or b"")
+                if isinstance(value, dict):
+                    values.append(value)
+    return values
+
+
+def _parse_all(row: Importer, values: list[dict[str, object]]) -> Iterator[Record]:
+    assert row.parse_line is not None
+    state: State = {}
+    for value in values:
+        with suppress(*_EXPECTED_ERRORS):
+            yield from list(row.parse_line(value, state))
+
+
+def _says_something(record: Record) -> bool:
+    return isinstance(record, MessageRecord) and bool(record.text or record.params or record.tool)
+
+
+def _detect_whole(path: str) -> str:
+    """Try the hosts whose files are no text, such as databases."""
+    for name in MODULES:
+        row = find_importer(name)
+        if row is None or row.read_file is None:
+            continue
+        with suppress(OSError, sqlite3.Error, *_EXPECTED_ERRORS):
+            records = islice(row.read_file(path, {}), LOOKED_AT_RECORDS)
+            if any(map(_says_something, records)):
+                return name
+    return ""
+
+
+def list_contents(path: str, form: str, row: Importer) -> Contents:
+    """List the sessions of a file; of a host's transcript only up to the first with a folder, since
+    all of it is of one."""
+    if form in NO_FOLDERS:
+        return Contents()
+    sessions: dict[str, SessionRecord] = {}
+    is_nameless = False
+    with suppress(OSError, sqlite3.Error, *_EXPECTED_ERRORS):
+        for record in _read_records(path, row):
+            if isinstance(record, SessionRecord):
+                known = sessions.setdefault(record.id, record)
+                if record.working_directory and not known.working_directory:
+                    sessions[record.id] = record
+                if record.working_directory and form not in MANY_SESSIONS and row.parse_line:
+                    break
+            elif not sessions:
+                is_nameless = True
+    return Contents(tuple(sessions.values()), is_nameless)
+
+
+def _read_records(path: str, row: Importer) -> Iterator[Record]:
+    state: State = {}
+    if row.read_file is not None:
+        yield from row.read_file(path, state)
+        return
+    assert row.parse_line is not None
+    with open_plain(path) as file:
+        size = file.seek(0, 2)
+        for line in read_lines(file, 0, size, is_complete=True):
+            with suppress(*_EXPECTED_ERRORS):
+                value = json.loads(line.data or b"")
+                if isinstance(value, dict):
+                    yield from list(row.parse_line(value, state))
+
+
+def keep_sessions(row: Importer, wants: Callable[[SessionRecord], bool]) -> Importer:
+    """Return a row that passes on the records of some sessions alone, by how each begins."""
+    kept: dict[str, bool] = {}
+    is_kept = [wants(SessionRecord(""))]
+
+    def choose(records: Iterator[Record]) -> Iterator[Record]:
+        for record in records:
+            if isinstance(record, SessionRecord):
+                is_kept[0] = kept.setdefault(record.id, wants(record))
+            if is_kept[0]:
+                yield record
+
+    parse_line, read_file = row.parse_line, row.read_file
+    if parse_line is not None:
+        return row._replace(parse_line=lambda value, state: choose(parse_line(value, state)))
+    assert read_file is not None
+    return row._replace(read_file=lambda path, state: choose(read_file(path, state)))

@@ -1,0 +1,253 @@
+"""Our own form: `messages.json` as `sessions export` writes it, one JSON object a session.
+
+It has a `format` and a `version`, the `session`, the `usage` of its responses, and its `messages`,
+which are read one at a time. docs/sessions.md tells the fields. Lines of the same messages are read
+by `own_lines`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.importers.stranger import (
+    code,
+    count,
+    fields,
+    first_text,
+    listed,
+    objects,
+    params,
+    parts_text,
+    seconds,
+    text,
+)
+from memory.sessions.importers.whole_json import RefusedError, read_members
+from memory.sessions.preparing import FINDINGS
+from memory.sessions.records import (
+    CompactionRecord,
+    FileAction,
+    MessageRecord,
+    OutcomeRecord,
+    PlainKey,
+    Record,
+    Relation,
+    Role,
+    SessionRecord,
+    UsageRecord,
+)
+
+FORMAT, VERSION = "context-mode-session", 1
+ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool_call", "tool_result")
+MEMBERS_MAX = 100
+_RELATIONS: tuple[Relation, ...] = ("subagent", "fork", "continued")
+_ACTIONS: tuple[FileAction, ...] = ("created", "modified", "deleted")
+_SET_BY_HAND = ("active", "paused", "completed", "archived")
+_KEY = re.compile(r"[0-9a-f]{32}")
+_Counts = tuple[int | None, int | None, int | None, int | None, int | None]
+_COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning")
+
+
+def read_export(path: str, state: State) -> Iterator[Record]:
+    """Read an exported session."""
+    head = _read_head(path)
+    session = fields(head.get("session"))
+    own = session_record(session)
+    if own is None:
+        raise RefusedError("its session has no id")
+    yield own
+    usage = head.get("usage")
+    turn = 0
+    for name, value, is_one in read_members(path, "messages"):
+        if name != "messages" or not is_one:
+            continue
+        turn, is_prompt = _count_turn(value, turn)
+        message = message_record(value, str(value.get("sequence")), is_prompt=is_prompt)
+        if message is None:
+            state["bad"] = state.get("bad", 0) + 1
+            continue
+        if message.at is None and own.last_at is not None:
+            yield own  # its last activity, which the message does not tell
+        yield message
+        if not isinstance(usage, list) and (tokens := tokens_of(value, message)):
+            yield tokens
+    for number, one in enumerate(objects(usage)):
+        yield _usage(one, str(number))
+    yield _outcome(session)
+
+
+def _read_head(path: str) -> Mapping[str, Any]:
+    """Read all but the messages, wherever they stand."""
+    head: dict[str, Any] = {}
+    for name, value, is_one in read_members(path, "messages"):
+        if not is_one and len(head) < MEMBERS_MAX:
+            head[name] = value
+    if head.get("format") != FORMAT:
+        raise RefusedError(f"its format is not {FORMAT}")
+    if head.get("version") != VERSION:
+        raise RefusedError("another release wrote it, in a version that is not known here")
+    return head
+
+
+def _count_turn(value: Mapping[str, Any], turn: int) -> tuple[int, bool | None]:
+    """Return the turn so far, and whether the message begins one, where it says so."""
+    number = count(value.get("turn"))
+    if number is None or value.get("role") != "user":
+        return turn, None
+    return max(turn, number), number > turn
+
+
+def session_record(session: Mapping[str, Any]) -> SessionRecord | None:
+    """Read what is told of a session; None without an id."""
+    agent = text(session.get("agent"))
+    own = first_text(session, "host_id") or text(session.get("id")).removeprefix(f"{agent}:")
+    if not own:
+        return None
+    relation: Relation = next((one for one in _RELATIONS if one == session.get("relation")), "")
+    metadata = dict(fields(session.get("metadata")))
+    metadata.pop("findings", None)
+    return SessionRecord(
+        own,
+        text(session.get("parent_id")).removeprefix(f"{agent}:"),
+        relation,
+        title=text(session.get("title")),
+        agent_version=text(session.get("agent_version")),
+        working_directory=text(session.get("working_directory")),
+        git_branch=text(session.get("git_branch")),
+        started_at=seconds(session.get("started_at")),
+        ended_at=seconds(session.get("ended_at")),
+        end_reason=text(session.get("end_reason")),
+        metadata=metadata,
+        agent=agent,
+        last_at=seconds(session.get("last_at")),
+    )
+
+
+def message_record(
+    value: Mapping[str, Any], group: str, *, is_prompt: bool | None = None, key: str = ""
+) -> MessageRecord | CompactionRecord | None:
+    """Read one message; None if it is none. Without an id or a key of its own it has `key`, else
+    its place."""
+    role = next((one for one in ROLES if one == value.get("role")), None)
+    if role is None:
+        return None
+    sequence = count(_first(value, "sequence", "message_sequence"))
+    step = count(_first(value, "step", "stream_step")) or 0
+    place = f"{sequence}.{step}" if sequence is not None else key
+    own = _plain_key(value.get("key")) or first_text(value, "id") or place
+    at = seconds(_first(value, "at", "created_at"))
+    if _first(value, "is_compaction", "is_compaction_point") is True:
+        return CompactionRecord(
+            own,
+            at,
+            text(value.get("compaction_trigger")),
+            text(value.get("compaction_summary")),
+            count(_first(value, "tokens_before", "context_tokens_before")),
+            count(value.get("tokens_after")),
+        )
+    said, error = _content(value, role), first_text(value, "error", "tool_error")
+    is_denied = value.get("is_denied") is True
+    if is_prompt is None:
+        is_prompt = value.get("is_prompt") is not False
+    return MessageRecord(
+        own,
+        _plain_key(value.get("group")) or (group if sequence is not None else own),
+        role,
+        said or error,
+        at,
+        is_prompt and role == "user",
+        first_text(value, "tool_name"),
+        params(value.get("tool_params")) if role == "tool_call" else None,
+        _plain_key(value.get("call")) or first_text(value, "call_id"),
+        (value.get("is_error") is True or bool(error)) and not is_denied,
+        code(value.get("exit_code")),
+        is_denied,
+        subagent=first_text(value, "subagent", "subagent_name"),
+        skill=first_text(value, "skill", "skill_name"),
+        model=first_text(value, "model", "model_used"),
+        images=count(value.get("images")) or 0,
+        thinking_bytes=count(value.get("thinking_bytes")) or 0,
+        full_bytes=count(value.get("content_bytes")) or 0,
+    )
+
+
+def _content(value: Mapping[str, Any], role: Role) -> str:
+    content = value.get("content")
+    if role == "tool_result" and content is None:
+        content = value.get("tool_result")
+        if content is not None and not isinstance(content, str | list):
+            return json.dumps(content, ensure_ascii=False)
+    return parts_text(content)
+
+
+def tokens_of(
+    value: Mapping[str, Any], message: MessageRecord | CompactionRecord
+) -> UsageRecord | None:
+    """Read the tokens that a message itself tells; None where it tells none."""
+    counts = _counts(value, "_tokens")
+    if isinstance(message, CompactionRecord) or all(one is None for one in counts):
+        return None
+    response = first_text(value, "response_id") or message.group
+    return UsageRecord(response, message.model, message.at, *counts, message.group)
+
+
+def _counts(value: Mapping[str, Any], suffix: str = "") -> _Counts:
+    first, second, third, fourth, fifth = (count(value.get(name + suffix)) for name in _COUNTS)
+    return first, second, third, fourth, fifth
+
+
+def _usage(value: Mapping[str, Any], key: str) -> UsageRecord:
+    return UsageRecord(
+        _plain_key(value.get("key")) or key,
+        text(value.get("model")),
+        seconds(value.get("at")),
+        *_counts(value),
+        _plain_key(value.get("group")) or "",
+    )
+
+
+def _outcome(session: Mapping[str, Any]) -> OutcomeRecord:
+    files = fields(session.get("files"))
+    findings = fields(fields(session.get("metadata")).get("findings"))
+    return OutcomeRecord(
+        next((one for one in _SET_BY_HAND if one == session.get("status_by_hand")), ""),
+        text(session.get("summary")),
+        {name: findings.get(name) for name in ("details", *FINDINGS)},
+        tuple(
+            (path, action)
+            for action in _ACTIONS
+            for path in listed(files.get(action))
+            if isinstance(path, str) and path
+        ),
+    )
+
+
+def _plain_key(value: object) -> str:
+    return PlainKey(value) if isinstance(value, str) and _KEY.fullmatch(value) else ""
+
+
+def _first(value: Mapping[str, Any], *names: str) -> object:
+    return next((value[name] for name in names if value.get(name) is not None), None)
+
+
+def digest_value(value: object) -> str:
+    """Return what tells a value from others."""
+    data = json.dumps(value, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+
+def never_found(ground: Ground) -> Iterator[Found]:
+    """Find nothing: a person names such a file."""
+    yield from ()
+
+
+def no_roots(ground: Ground) -> Iterator[str]:
+    """Watch nothing."""
+    yield from ()
+
+
+IMPORTER = Importer("own", "An exported session", no_roots, never_found, read_file=read_export)

@@ -1,0 +1,121 @@
+"""Windsurf's Cascade: `~/.windsurf/transcripts/ID.jsonl`, one step a line.
+
+The host writes these only for a hook on `post_cascade_response_with_transcript`, all of a
+conversation anew after each answer, and keeps the latest hundred. Its own store, `*.pb` files, is
+encrypted and not read. A step has a `type`, and under that name what it is; public readers tell
+`user_input`, `planner_response` and `code_action`, and the host says that the form may change.
+Any other step is a call of that name. There are no times, no tokens, no results, and no folder: a
+conversation is the project's if one of its steps names a path in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from memory.sessions.importers.importer import Found, Ground, Importer, State
+from memory.sessions.importers.stranger import (
+    fields,
+    first_text,
+    is_file,
+    objects,
+    scan,
+    text,
+)
+from memory.sessions.importers.whole_json import open_plain
+from memory.sessions.records import MessageRecord, Record
+
+TRANSCRIPTS_MAX = 200
+LOOKED_AT_BYTES = 4 << 20
+_FILE_URL = "file://"
+_PATHS = ("path", "file_path", "cwd", "working_directory")
+
+
+def transcripts_folder(ground: Ground) -> str:
+    """Return the folder of all transcripts."""
+    return os.path.join(ground.home, ".windsurf", "transcripts")
+
+
+def find_transcripts(ground: Ground) -> Iterator[Found]:
+    """Yield the conversations of the project."""
+    entries = [one for one in scan(transcripts_folder(ground)) if one.name.endswith(".jsonl")]
+    for entry in entries[:TRANSCRIPTS_MAX]:
+        if not is_file(entry):
+            continue
+        if not ground.project or _names_project(entry, ground.project):
+            yield Found(entry.path, entry.name.removesuffix(".jsonl"), ground.project)
+
+
+def _names_project(entry: os.DirEntry[str], project: str) -> bool:
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return False
+    return _looks_like(entry.path, status.st_size, status.st_mtime_ns, project)
+
+
+@lru_cache(1024)
+def _looks_like(path: str, size: int, mtime_ns: int, project: str) -> bool:
+    """Tell whether a step names a path in the project; a file is looked at once a version."""
+    below = project.rstrip("/") + "/"
+    try:
+        with open_plain(path) as file:
+            lines = file.read(LOOKED_AT_BYTES).splitlines()
+    except (OSError, ValueError):
+        return False
+    for line in lines:
+        try:
+            step = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        paths = [_path(one, name) for one in _parts(step) for name in _PATHS]
+        if any((os.path.normpath(one) + "/").startswith(below) for one in paths if one):
+            return True
+    return False
+
+
+def _parts(step: object) -> Iterator[Mapping[str, Any]]:
+    return objects([fields(step).get(text(fields(step).get("type")))])
+
+
+def _path(part: Mapping[str, Any], name: str) -> str:
+    return text(part.get(name)).removeprefix(_FILE_URL).replace("\0", "")
+
+
+def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:
+    """Read one step. The host writes all steps again, so that a later one replaces an earlier."""
+    kind = text(value.get("type"))
+    step = fields(value.get(kind))
+    number = state["steps"] = state.get("steps", 0) + 1
+    key = f"{number}:{kind}"
+    if kind == "user_input":
+        if said := first_text(step, "user_response", "text", "prompt"):
+            yield MessageRecord(key, key, "user", said, is_prompt=True, replaces=True)
+    elif kind == "planner_response":
+        if said := first_text(step, "response", "text"):
+            yield MessageRecord(key, key, "assistant", said, replaces=True)
+    elif step:
+        path = _path(step, "path") or _path(step, "file_path")
+        is_edit = kind in ("code_action", "write_code") and bool(path)
+        yield MessageRecord(
+            key,
+            key,
+            "tool_call",
+            tool=kind,
+            params={**step, "path": path} if path else step,
+            call_id=key,
+            files=((path, "modified"),) if is_edit else (),
+            replaces=True,
+        )
+
+
+IMPORTER = Importer(
+    "windsurf",
+    "Windsurf",
+    lambda ground: iter([transcripts_folder(ground)]),
+    find_transcripts,
+    parse_line,
+)
