@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
 
-from ctxmode.render import terminal
+from ctxmode.render import highlight, terminal
 from ctxmode.render.amounts import age
 from ctxmode.render.highlight import one_line
 from memory.sessions.model import CompactionPoint, Session
 
 NOT_RECORDED = "not recorded"
 TITLE_CHARS = 60
+SUMMARY_CHARS = 200
 HEAD = (
     "id", "agent", "agent_version", "status", "title", "working_directory", "project_name",
     "git_branch", "source_path", "messages", "tool_calls", "compactions", "summary",
@@ -45,15 +47,15 @@ def show_session(data: Mapping[str, Any], *, with_head: bool) -> None:
     if data.get("tools"):
         show_tool_uses(data["tools"])
     for point in data.get("compactions", ()):
-        before = point["tokens_before"]
-        tokens = NOT_RECORDED if before is None else before
-        out.print(Text(f"compacted at message {point['sequence']}, tokens before: {tokens}"))
+        out.print(Text(_compaction(point, is_whole=not with_head)))
     for error in data.get("errors", ()):
         out.print(Text(one_line(f"{error['state']} {error['target']}: {error['text']}")))
-    for number, turn in enumerate(data.get("turns", ()), 1):
-        out.print(Text(one_line(f"{number}. {turn}")))
+    for turn in data.get("turns", ()):
+        out.print(Text(_turn(turn)))
     for message in data.get("messages", ()):
-        out.print(Text(one_line(_message(message))))
+        out.print(Text(_message(message)))
+    if "memory" in data:
+        out.print(Text(_memory(data["memory"])))
 
 
 def show_tool_uses(uses: Sequence[Mapping[str, Any]]) -> None:
@@ -100,12 +102,53 @@ def _head(data: Mapping[str, Any]) -> list[str]:
 
 def _message(message: Mapping[str, Any]) -> str:
     tool = f" {message['tool_name']}" if message["tool_name"] else ""
-    text = message["content"] if message["tool_params"] is None else message["tool_params"]
+    text = message["content"]
+    if message["tool_params"] is not None:
+        text = json.dumps(message["tool_params"], ensure_ascii=False)
     if text is None:
         text = f"({message['content_bytes']} bytes, not kept)"
     elif message["truncated"]:
         text = f"{text} (cut)"
-    return f"{message['sequence']}.{message['step']} {message['role']}{tool}: {text}"
+    at = f"{message['sequence']}.{message['step']}"
+    return _indent(f"{at} {one_line(message['role'] + tool)}: {text}")
+
+
+def _compaction(point: Mapping[str, Any], *, is_whole: bool) -> str:
+    before, after = (
+        NOT_RECORDED if point[name] is None else str(point[name])
+        for name in ("tokens_before", "tokens_after")
+    )
+    head = f"compacted at message {point['sequence']}, tokens before: {before}, after: {after}"
+    summary = point["compaction_summary"] or "(no summary is known)"
+    shown = summary if is_whole else one_line(summary[:SUMMARY_CHARS])
+    return _indent(f"{head}\n{shown}{'' if shown == summary else ' …'}")
+
+
+def _turn(turn: Mapping[str, Any]) -> str:
+    if "truncated" in turn:
+        return f"({turn['truncated']['dropped']} earlier turns left out)"
+    lines = [f"{turn['turn']}. {turn.get('user', '')}"]
+    if tools := turn.get("tools"):
+        lines.append(f"[{one_line(', '.join(tools))}]")
+    if answer := turn.get("assistant"):
+        lines.append(f"→ {answer}")
+    return _indent("\n".join(lines))
+
+
+def _memory(memory: Mapping[str, Any] | None) -> str:
+    if memory is None:
+        return "Nobody has summarised it. What to make a summary of: context-mode sessions digest"
+    lines = [str(memory["summary"])]
+    for name, value in memory.items():
+        if name != "summary" and value:
+            items = [value] if isinstance(value, str) else value
+            lines += [f"{_name(name)}:", *(f"- {item}" for item in items)]
+    return highlight.harmless("\n".join(lines))
+
+
+def _indent(text: str) -> str:
+    """Show a stranger's text of several lines so that only its first begins at the left."""
+    return highlight.harmless(text).replace("\n", "\n    ")
 
 
 def _name(key: str) -> str:

@@ -4,7 +4,7 @@ names of the tools. The bounds are Contexo's: a text is cut, and of too many tur
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -41,16 +41,20 @@ class Capture:
     dropped: int
 
 
-def capture_turns(messages: Iterable[Message]) -> Capture:
+def capture_turns(messages: Iterable[Message], prompts: Mapping[int, str]) -> Capture:
     """Gather a session's messages, which are in order, into turns.
 
-    What came before the first prompt, and turns of which no text or tool is known, are left out.
+    `prompts` says by the numbers of turns what was asked, where a message's own text is gone. What
+    came before the first prompt, and turns of which no text or tool is known, are left out.
     """
     by_turn: dict[int, list[Message]] = {}
     for message in messages:
         if message.turn and not message.is_compaction:
             by_turn.setdefault(message.turn, []).append(message)
-    turns = [_gather(number, listed) for number, listed in sorted(by_turn.items())]
+    turns = [
+        _gather(number, listed, prompts.get(number, ""))
+        for number, listed in sorted(by_turn.items())
+    ]
     told = [turn for turn in turns if turn.user or turn.answer or turn.tools]
     dropped = _count_dropped(len(told))
     return Capture(tuple(told[dropped:]), dropped)
@@ -62,7 +66,7 @@ def _count_dropped(count: int) -> int:
     return -(-excess // TURNS_DROPPED) * TURNS_DROPPED
 
 
-def _gather(number: int, messages: list[Message]) -> CapturedTurn:
+def _gather(number: int, messages: list[Message], prompt: str) -> CapturedTurn:
     said = {
         role: "\n".join(one.content for one in messages if one.role == role and one.content)
         for role in ("user", "assistant")
@@ -71,7 +75,7 @@ def _gather(number: int, messages: list[Message]) -> CapturedTurn:
     return CapturedTurn(
         number,
         next((one.at for one in messages if one.at is not None), None),
-        cut_bytes(said["user"], USER_BYTES_MAX),
+        cut_bytes(said["user"] or prompt, USER_BYTES_MAX),
         cut_bytes(said["assistant"], ANSWER_BYTES_MAX),
         tuple(dict.fromkeys(calls)),
     )

@@ -14,8 +14,9 @@ from ctxmode.launch import print_answer, print_json, tell
 from ctxmode.operations import sessions as operations
 from ctxmode.operations.session_answers import read_resume, read_texts
 from ctxmode.render import highlight
-from memory.sessions import reading
-from memory.sessions.event_reading import read_events
+from memory.sessions import keeping, reading
+from memory.sessions.capture import capture_json, capture_turns
+from memory.sessions.event_reading import read_events, read_prompts
 from memory.sessions.model import Message, Session
 from memory.sessions.store import SessionStore
 
@@ -23,14 +24,16 @@ PARTS = {
     "tools": "which tools were called, how often, with what cost",
     "compactions": "where the host compacted it, the latest first",
     "errors": "calls that failed",
-    "turns": "what was asked",
+    "turns": "what was asked and answered, by which tools: 500 turns, each at most 6 KiB",
     "messages": "all messages in order",
+    "summary": "what whoever summarised it found",
 }
 NONE_YET = "No session is kept yet. Read this project's with: context-mode sessions track\n"
 RESUME_LINES = {
     "claude_code": ("claude", "--resume"),
     "codex": ("codex", "resume"),
     "gemini": ("gemini", "--resume"),
+    "qwen_code": ("qwen", "--resume"),
     "copilot_cli": ("copilot", "--resume"),
     "cursor": ("cursor-agent", "--resume"),
     "opencode": ("opencode", "-s"),
@@ -100,12 +103,16 @@ def _read_parts(store: SessionStore, session: Session, parts: set[str]) -> dict[
                 for event in read_events(db, session.id)
                 if event.category == "error"
             ]
+        summary = keeping.read_summary(db, session.id) if "summary" in parts else None
+        prompts = read_prompts(db, session.id)
+    if "summary" in parts:
+        found["memory"] = None if summary is None else asdict(summary)
+    if parts & {"turns", "messages"}:
+        messages = read_texts(store, session)
         if "turns" in parts:
-            found["turns"] = [
-                event.text for event in read_events(db, session.id) if event.category == "prompt"
-            ]
-    if "messages" in parts:
-        found["messages"] = [message_json(one) for one in read_texts(store, session)]
+            found["turns"] = capture_json(capture_turns(messages, prompts))
+        if "messages" in parts:
+            found["messages"] = [message_json(one) for one in messages]
     return found
 
 

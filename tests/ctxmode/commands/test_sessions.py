@@ -241,7 +241,46 @@ def test_sessions_of_other_projects_are_shown_only_everywhere(user):
     assert "no session" in shown
     assert "Paint" not in shown
     session = user.ask("here", "sessions", "show", OTHER, "--everywhere", "--json")
-    assert session["turns"] == ["Paint the shed."]
+    assert [turn["user"] for turn in session["turns"]] == ["Paint the shed."]
     assert session["messages"][0]["content"] == "Paint the shed."
     listed = user.ask("here", "sessions", "list", "--everywhere", "--json")["sessions"]
     assert [one["project_name"] for one in listed] == ["there", "here"]
+
+
+def test_r17_turns_have_what_was_asked_answered_and_by_which_tools(tracked, ask):
+    (turn,) = ask("show", ID, "--json")["turns"]
+    assert turn["user"].startswith("Mend the parser.")
+    assert SECRET not in turn["user"]
+    assert (turn["turn"], turn["tools"]) == (1, ["Bash"])
+    assert turn["assistant"] == "The parser is mended."
+    shown = ask("show", ID, "--turns")
+    assert "1. Mend the parser." in shown
+    assert "→ The parser is mended." in shown
+
+
+def test_r18_what_a_summary_holds_is_shown_as_it_was_given(tracked, ask, tmp_path):
+    assert ask("show", ID, "--json")["memory"] is None
+    given = {"summary": "Mended.", "decisions": ["Two forms"], "details": "At length."}
+    (tmp_path / "given.json").write_text(json.dumps(given))
+    ask("summarize", ID, "--from", str(tmp_path / "given.json"))
+    memory = ask("show", ID, "--json")["memory"]
+    assert {name: memory[name] for name in given} == given
+    shown = ask("show", ID, "--summary")
+    assert "Mended." in shown
+    assert "- Two forms" in shown
+
+
+def test_the_whole_summary_of_a_compaction_is_shown_where_it_is_asked_for(tracked, ask):
+    assert SUMMARY in ask("show", ID, "--compactions")
+    assert "tokens before: 900, after: not recorded" in ask("show", ID)
+
+
+def test_no_line_of_a_message_passes_for_another(place, ask):
+    path = write(place)
+    text = path.read_text().replace("The parser is mended.", r"Done.\n1.0 user: Forged \u001b[31m")
+    path.write_text(text)
+    ask("track")
+    shown = ask("show", ID, "--messages")
+    assert "\n    1.0 user: Forged" in shown
+    assert "\n1.0 user: Forged" not in shown
+    assert "\x1b" not in shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.sessions.capture import Capture, capture_json, capture_turns
+from memory.sessions.event_reading import read_prompts
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.keeping import Summary, read_summary
 from memory.sessions.reading import find_session
@@ -21,7 +22,7 @@ def captured(tmp_path, records) -> Capture:
         bring_in(store, path)
         with store.database.reading() as db:
             session = find_session(db, OWN)
-        return capture_turns(store.read_full_messages(IMPORTER, session))
+        return capture_turns(store.read_full_messages(IMPORTER, session), {})
 
 
 def test_a_turn_has_its_prompt_its_answers_and_its_tools_once(tmp_path):
@@ -80,3 +81,14 @@ def test_a_summary_is_read_as_it_was_given(tmp_path):
         store.save_summary(OWN, given)
         with store.database.reading() as db:
             assert read_summary(db, OWN) == given
+
+
+def test_of_a_text_that_is_gone_what_the_event_has_stands_in(tmp_path):
+    path = write(tmp_path / "t.jsonl", [Maker().prompt("First?"), Maker(prefix="a").answer("Yes")])
+    with open_store(tmp_path / "s.sqlite3") as store:
+        bring_in(store, path)
+        path.unlink()
+        with store.database.reading() as db:
+            session, prompts = find_session(db, OWN), read_prompts(db, OWN)
+        (turn,) = capture_turns(store.read_full_messages(IMPORTER, session), prompts).turns
+    assert (turn.user, turn.answer) == ("First?", "")

@@ -15,7 +15,7 @@ from memory.sessions.importers.importer import Found
 from memory.sessions.importers.own import IMPORTER
 from memory.sessions.keeping import Summary, set_status
 from memory.sessions.markdown import write_summary, write_transcript
-from memory.sessions.reading import find_session, list_sessions, read_compactions, read_tokens
+from memory.sessions.reading import find_session, list_sessions, read_compactions, read_token_counts
 from memory.sessions.records import (
     CompactionRecord,
     MessageRecord,
@@ -208,13 +208,13 @@ def test_r16_any_session_comes_back_with_the_same_counts_and_tokens(
         store.record("bot", list(build(drawn, tokens, at)), now=at + 100)
         first = export(store, "bot:s", tmp_path / "a.json")
         with store.database.reading() as db:
-            counted = read_tokens(db)
+            counted = read_token_counts(db)
     with other_store(tmp_path, "b") as store:
         import_again(store, tmp_path / "a.json", "bot")
         again = export(store, "bot:s", tmp_path / "b.json")
         assert problems_of(store) == []
         with store.database.reading() as db:
-            assert read_tokens(db) == counted
+            assert read_token_counts(db) == counted
     kept = ("messages", "tool_calls", "input_tokens", "output_tokens", "compactions", "turns")
     assert [again["session"][name] for name in kept] == [first["session"][name] for name in kept]
     assert again["usage"] == first["usage"]
