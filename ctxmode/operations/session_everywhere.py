@@ -11,7 +11,7 @@ from pathlib import Path
 from ctxmode.config.locations import Config
 from ctxmode.config.project import find_project
 from ctxmode.operations import sessions as operations
-from ctxmode.operations.session_sources import list_sources
+from ctxmode.operations.session_sources import find_oldest, list_sources
 from memory.sessions.importers.importer import Found, Ground, Importer
 from memory.sessions.importing import Imported
 from memory.sessions.sources import needs_reading
@@ -34,7 +34,7 @@ def track_everywhere(config: Config) -> list[Imported]:
 def _list_all(config: Config) -> Iterator[tuple[Importer, Found]]:
     recording = operations.read_recording(config)
     ground = Ground(str(config.home), os.environ)
-    for importer in list_sources(recording, str(config.home)):
+    for importer in list_sources(recording, str(config.home), since=find_oldest(config)):
         for found in importer.find(ground):
             yield importer, found
 

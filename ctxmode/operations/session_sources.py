@@ -4,19 +4,55 @@ settings have it (R12). Hooks load this, so nothing else is here."""
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from ctxmode.config.transcripts import Recording, SourceChoice
 from memory.sessions.importers import MODULES, find_importer
 from memory.sessions.importers.importer import Found, Ground, Importer
 
+if TYPE_CHECKING:
+    from ctxmode.config.locations import Config
 
-def list_sources(recording: Recording, home: str) -> Iterator[Importer]:
-    """Yield the row of each host whose transcripts are read."""
+DAY_S = 86_400
+
+
+def list_sources(recording: Recording, home: str, *, since: float = 0.0) -> Iterator[Importer]:
+    """Yield the row of each host whose transcripts are read, those left out that last changed
+    before `since`, in seconds since the epoch."""
     for agent in MODULES:
         if (importer := find_source(agent, recording, home)) is not None:
-            yield importer
+            yield leave_out_old(importer, since)
+
+
+def find_oldest(config: Config) -> float:
+    """Return the time since which a session must have been active to be kept."""
+    from ctxmode.config.settings import load_settings  # noqa: PLC0415 - hooks need none of this
+
+    values = load_settings(config.project, config.config_home).values
+    return time.time() - float(values["transcripts.keep_days"]) * DAY_S
+
+
+def leave_out_old(importer: Importer, since: float) -> Importer:
+    """Return a row without the transcripts that last changed before a time: what is in them would
+    go as soon as it was read."""
+
+    def find(ground: Ground) -> Iterator[Found]:
+        return (one for one in importer.find(ground) if not is_old(one, since))
+
+    return importer._replace(find=find) if since else importer
+
+
+def is_old(found: Found, since: float) -> bool:
+    """Tell whether a transcript last changed before a time."""
+    from memory.sessions.sources import measure  # noqa: PLC0415
+
+    try:
+        return measure(found).mtime_ns < since * 1e9
+    except OSError:
+        return False
 
 
 def find_source(agent: str, recording: Recording, home: str) -> Importer | None:

@@ -16,7 +16,7 @@ from ctxmode.config.settings import load_settings
 from ctxmode.config.transcripts import Recording, load_recording
 from ctxmode.operations.session_calls import SessionCalls
 from ctxmode.operations.session_search import forget_turns, index_turns
-from ctxmode.operations.session_sources import find_source
+from ctxmode.operations.session_sources import find_oldest, find_source, leave_out_old
 from ctxmode.operations.session_store import open_session_store
 from memory.sessions import keeping
 from memory.sessions.importers.importer import Ground, Importer
@@ -54,7 +54,10 @@ def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> tuple[st
         if recording.events:
             calls.write(sessions)
             ground = Ground(home, os.environ, str(config.project))
-            known = tuple(list_known(sessions, recording, home))
+            oldest = find_oldest(config)
+            known = tuple(
+                leave_out_old(one, oldest) for one in list_known(sessions, recording, home)
+            )
             sessions.import_all(known, ground, deadline=deadline)
             roots = tuple(root for one in known for root in one.roots(ground))
         index_turns(sessions, store, deadline=deadline)

@@ -11,7 +11,7 @@ from ctxmode.config.settings import load_settings
 from ctxmode.launch import print_answer
 from ctxmode.operations import sessions as operations
 from ctxmode.operations.session_everywhere import track_everywhere
-from ctxmode.operations.session_sources import list_sources
+from ctxmode.operations.session_sources import find_oldest, is_old, list_sources
 from ctxmode.operations.session_watch import News
 from ctxmode.render.amounts import inflect
 from ctxmode.render.highlight import one_line
@@ -32,7 +32,7 @@ def track(args: argparse.Namespace) -> int:
     while True:
         done = read_new(config)
         if done or not args.watch:
-            _tell(args, done)
+            _tell(args, done, 0 if args.everywhere else _count_old(config))
         if not args.watch:
             return exit_codes.OK
         sys.stdout.flush()
@@ -40,10 +40,18 @@ def track(args: argparse.Namespace) -> int:
 
 
 def _read_new(config: Config) -> list[Imported]:
-    sources = list_sources(operations.read_recording(config), str(config.home))
+    oldest = find_oldest(config)
+    sources = list_sources(operations.read_recording(config), str(config.home), since=oldest)
     with operations.open_sessions(config, create=True) as store:
         done = store.import_all(sources, operations.find_ground(config))
     return [one for one in done if not one.elsewhere]
+
+
+def _count_old(config: Config) -> int:
+    """Count the transcripts that are left unread, since their sessions would go at once."""
+    oldest, ground = find_oldest(config), operations.find_ground(config)
+    sources = list_sources(operations.read_recording(config), str(config.home))
+    return sum(is_old(found, oldest) for importer in sources for found in importer.find(ground))
 
 
 def _list_roots(config: Config) -> list[str]:
@@ -57,7 +65,7 @@ def _read_poll_s(config: Config) -> float:
     return max(float(values["transcripts.poll_ms"]) / 1000, POLL_S_MIN)
 
 
-def _tell(args: argparse.Namespace, done: list[Imported]) -> None:
+def _tell(args: argparse.Namespace, done: list[Imported], old: int) -> None:
     messages = sum(one.messages for one in done)
     bad_lines = sum(one.bad_lines for one in done)
     problems = [one.problem for one in done if one.problem]
@@ -67,6 +75,7 @@ def _tell(args: argparse.Namespace, done: list[Imported]) -> None:
         "messages": messages,
         "bytes": sum(one.bytes_read for one in done),
         "bad_lines": bad_lines,
+        "too_old": old,
         "held": sum(one.is_held for one in done),
         "problems": problems,
     }
@@ -74,4 +83,6 @@ def _tell(args: argparse.Namespace, done: list[Imported]) -> None:
     text = f"Read {inflect(messages, 'new step')} of {inflect(len(done), 'transcript')}{where}."
     if bad_lines:
         text += f" {inflect(bad_lines, 'line')} could not be read."
+    if old:
+        text += f" {old} older than transcripts.keep_days are left out."
     print_answer(args, data, "\n".join((text, *map(one_line, problems))))

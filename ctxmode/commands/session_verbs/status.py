@@ -15,7 +15,7 @@ from ctxmode.config.transcripts import Recording
 from ctxmode.hosts.setup.recorded import find_registered
 from ctxmode.launch import print_json
 from ctxmode.operations import sessions as operations
-from ctxmode.operations.session_sources import apply_choice
+from ctxmode.operations.session_sources import apply_choice, find_oldest, is_old
 from ctxmode.render.amounts import inflect, size
 from ctxmode.render.highlight import one_line
 from memory.sessions import keeping, reading
@@ -108,6 +108,7 @@ def _describe_host(
     own = [one for one in sources if one.agent == importer.agent and not one.elsewhere]
     hooks, name = find_registered(importer.agent, config.project, config.home, config.config_home)
     is_on = choice.enabled and recording.events
+    found = list(placed.find(operations.find_ground(config)))
     return {
         "agent": importer.agent,
         "title": importer.title,
@@ -115,7 +116,8 @@ def _describe_host(
         "off_by": choice.off_by or recording.off_by,
         "path": choice.path,
         "pattern": choice.pattern,
-        "found": sum(1 for _ in placed.find(operations.find_ground(config))),
+        "found": len(found),
+        "too_old": sum(is_old(one, find_oldest(config)) for one in found),
         "read": len(own),
         "undecided": sum(
             one.elsewhere and one.is_undecided for one in sources if one.agent == importer.agent
@@ -135,6 +137,7 @@ def _is_shown(host: dict[str, Any]) -> bool:
 def _say_host(host: dict[str, Any]) -> str:
     behind, bad, undecided = (host[key] for key in ("behind_bytes", "bad_lines", "undecided"))
     parts = [f"{inflect(host['found'], 'transcript')} found", f"{host['read']} read"]
+    parts += [f"{host['too_old']} older than is kept"] if host["too_old"] else []
     parts += [f"{size(behind)} behind"] if behind else []
     parts += [f"{inflect(bad, 'bad line')}"] if bad else []
     parts += [f"{undecided} left out, as they may be another project's"] if undecided else []

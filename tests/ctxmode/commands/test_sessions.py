@@ -284,3 +284,18 @@ def test_no_line_of_a_message_passes_for_another(place, ask):
     assert "\n    1.0 user: Forged" in shown
     assert "\n1.0 user: Forged" not in shown
     assert "\x1b" not in shown
+
+
+def test_a_transcript_older_than_is_kept_is_left_unread_and_counted(place, ask):
+    import os
+
+    path = write(place)
+    old = time.time() - 31 * 86_400
+    os.utime(path, (old, old))
+    done = ask("track", "--json")
+    assert (done["transcripts"], done["messages"], done["too_old"]) == (0, 0, 1)
+    assert "1 older than transcripts.keep_days" in ask("track")
+    (host,) = (one for one in ask("status", "--json")["hosts"] if one["agent"] == "claude_code")
+    assert (host["found"], host["read"], host["too_old"]) == (1, 0, 1)
+    os.utime(path)
+    assert ask("track", "--json")["messages"] == 4
