@@ -12,9 +12,9 @@ READ_BYTES_MAX; a last line says what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import trio
@@ -33,8 +33,11 @@ from ctxmode.operations.library import Library
 from ctxmode.render import redaction
 
 SCHEME = "context-mode"
+_T = TypeVar("_T")
 LISTED_MAX = 100
 READ_BYTES_MAX = 256 * 1024
+READ_S_MAX = 60.0
+"""A transcript of 256 MiB, whose texts are not kept, is read within it."""
 
 TEMPLATES = (
     ("output", "{output_id}", "Both streams of a kept output, by its output_id"),
@@ -48,12 +51,12 @@ MEDIA_TYPES = {"markdown": "text/markdown", "json": "application/json", "csv": "
 async def list_resources(client: Client) -> dict[str, Any]:
     """List the latest sources and sessions."""
     library = await _open_library(client)
-    sources = await trio.to_thread.run_sync(library.sources)
+    sources = await read_in_time(library.sources)
     described = [_describe(one) for one in sources[:LISTED_MAX]]
     from ctxmode.mcp import session_resources  # noqa: PLC0415 - not for every first call of a tool
 
-    sessions = await trio.to_thread.run_sync(
-        session_resources.list_sessions, library.config, client.holder
+    sessions = await read_in_time(
+        partial(session_resources.list_sessions, library.config, client.holder)
     )
     return {"resources": [*described, *sessions]}
 
@@ -76,13 +79,22 @@ async def read_resource(client: Client, uri: str, revision: str) -> dict[str, An
     """
     library = await _open_library(client)
     try:
-        content = await trio.to_thread.run_sync(
-            partial(content_of, library, uri, holder=client.holder)
-        )
+        content = await read_in_time(partial(content_of, library, uri, holder=client.holder))
     except ContextModeError as error:
         code = INVALID_PARAMS if revision in STATELESS_REVISIONS else RESOURCE_NOT_FOUND
         raise ProtocolError(code, str(error), {"uri": uri}) from error
     return {"contents": [content]}
+
+
+async def read_in_time(read: Callable[[], _T]) -> _T:
+    """Read in a thread, which is left to itself where the deadline passes.
+
+    Raises:
+        ProtocolError: it took too long.
+    """
+    with trio.move_on_after(READ_S_MAX):
+        return await trio.to_thread.run_sync(read, abandon_on_cancel=True)
+    raise ProtocolError(INTERNAL_ERROR, f"reading took longer than {READ_S_MAX:g} s")
 
 
 async def _open_library(client: Client) -> Library:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 
 from ctxmode.config.files import PROJECT_FILE
 from ctxmode.errors import ContextModeError
+from ctxmode.mcp import resources
+from ctxmode.mcp.protocol import ProtocolError
 from ctxmode.mcp.resources import READ_BYTES_MAX, content_of, list_templates
 from ctxmode.mcp.session_resources import LISTED_MAX, list_sessions
 from ctxmode.operations.library import open_library
@@ -174,3 +177,15 @@ def test_sessions_have_a_template():
         if one["name"] == "session"
     )
     assert template == "context-mode://session/{id}{?start,end}"
+
+
+async def test_a_reading_that_takes_too_long_is_given_up_in_words(monkeypatch):
+    released = threading.Event()
+    monkeypatch.setattr(resources, "READ_S_MAX", 0.01)
+    try:
+        with pytest.raises(ProtocolError, match="took longer than"):
+            await resources.read_in_time(released.wait)
+    finally:
+        released.set()
+    monkeypatch.setattr(resources, "READ_S_MAX", 60.0)
+    assert await resources.read_in_time(lambda: 5) == 5
