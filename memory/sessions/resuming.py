@@ -5,6 +5,7 @@ Pure: the same session and messages give the same text.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from memory.sessions.model import Message, Session
@@ -57,7 +58,7 @@ def describe_message(message: Message) -> str:
     failed = " failed" if message.is_error else ""
     text = message.content
     if text is None and message.tool_params is not None:
-        text = str(message.tool_params)
+        text = json.dumps(message.tool_params, ensure_ascii=False)
     if text is None:
         text = f"({message.content_bytes} bytes, not kept)"
     return f"[{message.sequence}.{message.step}] {message.role}{tool}{failed}: {text}"
