@@ -8,11 +8,11 @@ examples:
   context-mode sessions list
   context-mode sessions list --agent claude_code --status active --json
   context-mode sessions status
-  context-mode sessions show 5e1f --tools
+  context-mode sessions show 9e24 --tools
   context-mode sessions tools --everywhere
   context-mode sessions compactions --agent claude_code
-  context-mode sessions resume 5e1f --budget 4096
-  context-mode sessions export 5e1f --to /tmp/out --markdown
+  context-mode sessions resume 9e24 --budget 4096
+  context-mode sessions export 9e24 --to out --markdown
   context-mode sessions import ~/Downloads/chatgpt-export.zip
 """
 
