@@ -1,4 +1,5 @@
-"""A snapshot of the session is in a host's next request after it compacted: `./run-tests -m hosts`.
+"""A snapshot of the session is in a host's next request after it compacted (R5), by JSON hooks and
+by a plug-in alike (R7): `./run-tests -m hosts`.
 
 The endpoint tells hosts of a full context, and answers their requests for a summary.
 """

@@ -16,29 +16,10 @@ ID = "5e1f0000-0000-4000-8000-00000000000{}"
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
-    """Two projects, and a home without settings."""
-    for name in ("project", "other"):
-        (tmp_path / name / ".git").mkdir(parents=True)
-    (tmp_path / "home").mkdir()
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "CONTEXT_MODE_PROJECT_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("CONTEXT_MODE_DIR", str(tmp_path / "data"))
-    monkeypatch.chdir(tmp_path / "project")
-    return tmp_path
-
-
-@pytest.fixture
-def ask(capsys):
-    """Run one sub-verb; what it exits with, and what it prints."""
-
-    def run(*words, code=0):
-        assert cli.main(["sessions", *words]) == code
-        shown = capsys.readouterr()
-        return json.loads(shown.out) if "--json" in words and not code else shown.out + shown.err
-
-    return run
+def place(place):
+    """Two projects, and a home without settings; the folder of all three."""
+    (place.parent / "other" / ".git").mkdir(parents=True)
+    return place.parent
 
 
 def write_session(project, number, home):

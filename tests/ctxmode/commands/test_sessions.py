@@ -7,40 +7,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from ctxmode import cli
 from tests.ctxmode.projects import prompt
 
 ID = "5e1f0000-0000-4000-8000-000000000001"
 OTHER = "5e1f0000-0000-4000-8000-000000000002"
 SUMMARY = "The parser reads two of three forms."
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
-
-
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    """A project, and a home without settings; the project's folder."""
-    project, home = tmp_path / "project", tmp_path / "home"
-    project.mkdir()
-    home.mkdir()
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("CONTEXT_MODE_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("CONTEXT_MODE_PROJECT_DIR", str(project))
-    monkeypatch.chdir(project)
-    return project
-
-
-@pytest.fixture
-def ask(capsys):
-    """Run one sub-verb; what it exits with, and what it prints."""
-
-    def run(*words, code=0):
-        assert cli.main(["sessions", *words]) == code
-        shown = capsys.readouterr()
-        return json.loads(shown.out) if "--json" in words and not code else shown.out + shown.err
-
-    return run
 
 
 def write(place, session=ID, ago_s=60.0):

@@ -11,7 +11,6 @@ from contextlib import ExitStack
 import pytest
 
 import kb
-from ctxmode import cli
 from ctxmode.operations import session_stream
 from tests.memory.sessions.claude_records import Maker, write
 from tests.memory.sessions.importers.test_chatgpt import CHAT, conversation
@@ -22,31 +21,12 @@ SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
+def place(place):
     """A project, and a home whose settings keep full texts; the project's folder."""
-    project, home = tmp_path / "project", tmp_path / "home"
-    project.mkdir()
-    (home / ".config" / "ctxmode").mkdir(parents=True)
-    (home / ".config" / "ctxmode" / "config.toml").write_text("[transcripts]\nmessages = true\n")
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("CONTEXT_MODE_DIR", str(tmp_path / "data"))
-    monkeypatch.setenv("CONTEXT_MODE_PROJECT_DIR", str(project))
-    monkeypatch.chdir(project)
-    return project
-
-
-@pytest.fixture
-def ask(capsys):
-    """Run one sub-verb; what it exits with, and what it prints."""
-
-    def run(*words, code=0):
-        assert cli.main(["sessions", *map(str, words)]) == code
-        shown = capsys.readouterr()
-        return json.loads(shown.out) if "--json" in words and code != 2 else shown.out + shown.err
-
-    return run
+    settings = place.parent / "home" / ".config" / "ctxmode"
+    settings.mkdir(parents=True)
+    (settings / "config.toml").write_text("[transcripts]\nmessages = true\n")
+    return place
 
 
 @pytest.fixture

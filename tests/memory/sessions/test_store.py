@@ -20,6 +20,7 @@ from memory.sessions.records import MessageRecord, SessionRecord
 from memory.sessions.snapshot import HEAD, SNAPSHOT_BYTES_MAX, Subject, build_snapshot
 from memory.sessions.store import SessionStore
 from policy.secrets import find_secrets
+from tests.memory.sessions.claude_records import Maker, bring_in, open_store, rows, write
 
 SECRET = "ghp_" + "R7kQ2mZx9LpV4tWc8YbN" + "3sDf6HgJ1aKe5uTo"  # made up
 WIDE = "日本語テキスト🎉é\u0301"
@@ -196,3 +197,14 @@ def test_what_is_forgotten_leaves_no_byte_and_is_not_read_again(make_store, tmp_
     with store.database.reading() as db:
         assert list_sessions(db) == []
     assert word.encode() not in files()
+
+
+def test_r1_a_store_has_a_log_a_busy_timeout_and_no_lock_file(tmp_path):
+    folder = tmp_path / "stores"
+    folder.mkdir()
+    with open_store(folder / "s.sqlite3", wait_s=0.25) as store:
+        bring_in(store, write(tmp_path / "t.jsonl", [Maker().prompt("Do it")]))
+        assert rows(store, "PRAGMA journal_mode") == [("wal",)]
+        assert rows(store, "PRAGMA busy_timeout") == [(250,)]
+        names = {path.name for path in folder.iterdir()}
+        assert names <= {"s.sqlite3", "s.sqlite3-wal", "s.sqlite3-shm"}
