@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,15 +18,14 @@ from typing import Any, NamedTuple
 from base.plain_files import open_plain
 from memory.sessions.importers.importer import Importer, State
 from memory.sessions.importing import Importing
+from memory.sessions.memory_store import write_in_memory
 from memory.sessions.model import Message, Session
 from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.reading import read_messages
 from memory.sessions.records import Record, SessionRecord
-from memory.sessions.schema import create_tables
 from memory.sessions.tail import read_lines
 from memory.sessions.texts import unpack
 from memory.sessions.whereabouts import EXPECTED_ERRORS
-from memory.sessions.writing import Writer
 
 TRANSCRIPT_BYTES_MAX = 256 << 20
 """Of a larger transcript nothing is read: it would not fit in memory."""
@@ -83,19 +82,9 @@ def _match(
 def _read_texts(importing: Importing, importer: Importer, session: Session) -> dict[bytes, _Text]:
     """Read the texts of a transcript by the keys of their messages."""
     preparer = importing.make_preparer()
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
-        create_tables(db)
-        writer = Writer(
-            db,
-            importer.agent,
-            now=0.0,
-            home=importing.home,
-            keys_are_global=importer.keys_are_global,
-        )
-        records = _read_records(importer, session, preparer)
-        prepared = map(preparer.prepare, records)
-        writer.write(prepared if importer.read_file is None else _only(session, prepared))
-        writer.finish()
+    prepared = map(preparer.prepare, _read_records(importer, session, preparer))
+    of_it = prepared if importer.read_file is None else _only(session, prepared)
+    with write_in_memory(importing, importer, of_it) as db:
         rows = db.execute(
             "SELECT source_key, content, is_cut OR (role = 'tool_call' AND tool_params IS NULL AND"
             " content_bytes > 0), tool_params FROM message"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from contextlib import suppress
 from itertools import chain
 
@@ -13,12 +12,11 @@ from memory.sessions.event_reading import read_events
 from memory.sessions.events import Event
 from memory.sessions.importers.importer import Found, Importer, State
 from memory.sessions.importing import Importing
+from memory.sessions.memory_store import write_in_memory
 from memory.sessions.preparing import Prepared
 from memory.sessions.records import SessionRecord
-from memory.sessions.schema import create_tables
 from memory.sessions.tail import find_line_start, read_lines
 from memory.sessions.whereabouts import EXPECTED_ERRORS
-from memory.sessions.writing import Writer
 
 TAIL_HEAD_BYTES = 65_536
 
@@ -45,18 +43,5 @@ def read_tail_events(
             with suppress(*EXPECTED_ERRORS, RecursionError):
                 value = json.loads(line.data or b"")
                 prepared += map(preparer.prepare, importer.parse_line(value, state))
-    db = sqlite3.connect(":memory:", isolation_level=None)
-    try:
-        create_tables(db)
-        writer = Writer(
-            db,
-            importer.agent,
-            now=0.0,
-            home=importing.home,
-            keys_are_global=importer.keys_are_global,
-        )
-        writer.write(prepared)
-        writer.finish()
+    with write_in_memory(importing, importer, prepared) as db:
         return read_events(db, session_id)
-    finally:
-        db.close()
