@@ -230,6 +230,7 @@ class _Reading:
         assert isinstance(cleaned, SessionRecord)
         own, parent = (f"{self._importer.agent}:{one}" for one in (cleaned.id, cleaned.parent_id))
         if own in self._judged or parent in self._judged:
+            self._judged.add(own)  # its own subagents are of the project, too
             return False
         with self._importing.database.reading() as db:
             known = db.execute(

@@ -251,6 +251,14 @@ def test_sessions_of_other_projects_are_passed_over_and_leave_nothing(host, stor
         assert rows(everything, "SELECT COUNT(*) FROM session") == [(7,)]
 
 
+def test_subagents_of_subagents_are_of_the_project_wherever_they_work(host, store):
+    long_session(host, turns=1)
+    for name, parent in (("child", "one"), ("grandchild", "child"), ("last", "grandchild")):
+        host.prompt(host.session(name, f"/elsewhere/{name}", parent=f"ses_{parent}"), name)
+    bring_in(store, host)
+    assert rows(store, "SELECT COUNT(*) FROM session") == [(4,)]
+
+
 def test_what_came_since_is_read_from_the_log_alone(host, store):
     session = long_session(host)
     bring_in(store, host)

@@ -79,7 +79,13 @@ def odd_json(chance, host):
     """Put values of other types in place of some in the rows' JSON, and drop others."""
 
     def by_line(mutate):
-        return lambda chance, data: mutate(chance, [data.encode()])[0].decode()
+        def change(chance, data):
+            try:
+                return mutate(chance, [data.encode()])[0].decode()
+            except (ValueError, IndexError, RecursionError):  # another mutation broke it already
+                return data
+
+        return change
 
     change_data(chance, host, [by_line(one) for one in (swap_types, drop_field, nest)])
 
