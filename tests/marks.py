@@ -48,6 +48,7 @@ runtimes/test_file_content.py runtimes/test_install.py::test_the_script_is_posix
 runtimes/test_line_numbers.py runtimes/test_programs.py runtimes/test_scripts.py
 structure/test_documents.py::test_every_json structure/test_flaky.py
 ctxmode/operations/test_audit.py::test_several_processes
+ctxmode/operations/test_session_calls.py
 ctxmode/hosts/hooks/test_claude_parity.py ctxmode/test_cli.py::test_a_reader_that_leaves
 ctxmode/test_cli.py::test_the_version_imports ctxmode/test_garbage.py
 ctxmode/doctor/test_container_engine.py::test_a_socket_that

@@ -177,18 +177,18 @@ class Configured:
 
 
 def load_settings(
-    project: Path, config_home: Path, environ: Mapping[str, str] = os.environ
+    project: Path | None, config_home: Path, environ: Mapping[str, str] = os.environ
 ) -> Configured:
-    """Load all settings for a project; a UsageError names a file that cannot be read, or a wrong
-    value."""
+    """Load all settings for a project, or the user's own for None; a UsageError names a file that
+    cannot be read, or a wrong value."""
     values: dict[str, Value] = {setting.key: setting.default for setting in SETTINGS}
     origins = dict.fromkeys(values, "default")
     warnings: list[str] = []
     user = read(config_home / USER_FILE)
     for setting, value in _read_values(user):
         values[setting.key], origins[setting.key] = value, user.at(*setting.path)
-    of_project = read(project / PROJECT_FILE, project)
-    for setting, value in _read_values(of_project):
+    of_project = read(project / PROJECT_FILE, project) if project else user
+    for setting, value in _read_values(of_project) if project else ():
         where = of_project.at(*setting.path)
         if _tightens(setting, values[setting.key], value):
             values[setting.key], origins[setting.key] = value, where

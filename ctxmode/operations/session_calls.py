@@ -5,6 +5,7 @@ Calls wait in memory, and are written behind the answers.
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -27,9 +28,11 @@ LOOKING_BACK = "ctx_session"
 
 @dataclass(frozen=True, slots=True)
 class SessionCall:
-    """One call that was answered. `error` is the answer of one that failed, else empty; `holder`
-    whose token let it in, empty over stdio."""
+    """One call that was answered. `number` tells it from all others, whatever the clock says;
+    `error` is the answer of one that failed, else empty; `holder` whose token let it in, empty over
+    stdio."""
 
+    number: int
     agent: str
     session_id: str
     tool: str
@@ -41,11 +44,14 @@ class SessionCall:
 
 @dataclass(slots=True)
 class SessionCalls:
-    """The calls that wait to be written. One object a server and project."""
+    """The calls that wait to be written. One object a server and project: calls are added while
+    another thread writes."""
 
     folder: str
     waiting: list[SessionCall] = field(default_factory=list)
     _name: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+    _count: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(  # noqa: PLR0913, PLR0917 - what is told of a call
         self,
@@ -61,19 +67,25 @@ class SessionCalls:
         if tool == LOOKING_BACK or find_host(client) is not None:
             return
         session_id = f"{self._name}-{owner}" if owner else self._name
-        self.waiting.append(
-            SessionCall(name_agent(client), session_id, tool, params, error, time.time(), holder)
-        )
-        del self.waiting[:-WAITING_MAX]
+        agent, at = name_agent(client), time.time()
+        with self._lock:
+            self._count += 1
+            self.waiting.append(
+                SessionCall(self._count, agent, session_id, tool, params, error, at, holder)
+            )
+            del self.waiting[:-WAITING_MAX]
 
     def write(self, sessions: SessionStore) -> None:
         """Write what waits; SessionsError if it cannot be, and it waits on."""
-        calls = tuple(self.waiting)
+        with self._lock:
+            calls = tuple(self.waiting)
         for agent, session_id in dict.fromkeys((one.agent, one.session_id) for one in calls):
             of_one = [one for one in calls if (one.agent, one.session_id) == (agent, session_id)]
             records = _list_records(session_id, self.folder, of_one)
             sessions.record(agent, records, owner=name_owner(of_one[0].holder))
-        del self.waiting[: len(calls)]
+        written = {one.number for one in calls}
+        with self._lock:  # of those that came meanwhile none goes
+            self.waiting[:] = [one for one in self.waiting if one.number not in written]
 
 
 def name_owner(holder: str) -> str:
@@ -86,7 +98,7 @@ def _list_records(session_id: str, folder: str, calls: Sequence[SessionCall]) ->
 
     records: list[Record] = [SessionRecord(session_id, working_directory=folder)]
     for call in calls:
-        key = f"{call.at}:{call.tool}"
+        key = f"{call.number}:{call.tool}"
         records += (
             MessageRecord(
                 key, key, "tool_call", at=call.at, tool=call.tool, params=call.params, call_id=key

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError, translate_errors, why
-from ctxmode.operations.session_store import belongs_to, find_users_store, open_session_store
-from ctxmode.operations.sessions import open_sessions, read_recording, translate_session_errors
+from ctxmode.operations.session_store import belongs_to, find_users_store
+from ctxmode.operations.sessions import open_sessions, open_users_sessions, read_recording
 from memory.sessions.importers import FORMS, MODULES, find_importer
 from memory.sessions.importers.detecting import (
     Contents,
@@ -230,12 +230,7 @@ def open_target(config: Config, *, is_ours: bool, keep_messages: bool) -> Iterat
         with open_sessions(config, create=True) as store:
             yield store
         return
-    with (
-        translate_session_errors(),
-        open_session_store(
-            find_users_store(config), "", str(config.home), keep_messages=keep_messages
-        ) as store,
-    ):
+    with open_users_sessions(config, keep_messages=keep_messages, create=True) as store:
         yield store
 
 

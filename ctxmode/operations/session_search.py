@@ -12,6 +12,7 @@ from pathlib import Path
 import kb
 from base.sqlite_files import connect_read_only
 from ctxmode.config.locations import Config, prepare_storage
+from ctxmode.errors import translate_errors
 from ctxmode.operations.library import open_store_at
 from ctxmode.operations.session_store import find_users_store, open_session_store
 from memory.sessions.errors import SessionsError
@@ -83,6 +84,22 @@ def _index_new(path: Path, project: str, config: Config, store: kb.Store, deadli
             path, project, str(config.home), create=False, wait_s=WAIT_S
         ) as sessions:
             index_turns(sessions, store, deadline=deadline)
+
+
+def forget_indexed(config: Config, path: Path, session_ids: list[str]) -> None:
+    """Forget what was indexed of sessions of the project's store, or of the user's own.
+
+    Raises:
+        ContextModeError: the index cannot be opened or written.
+    """
+    is_users = path == find_users_store(config)
+    index = config.database.parent / USERS_INDEX if is_users else config.database
+    if not index.exists():
+        return
+    with translate_errors():
+        prepare_storage(config)
+        with open_store_at(config, index) as store:
+            forget_turns(store, session_ids)
 
 
 def forget_turns(store: kb.Store, session_ids: list[str]) -> None:

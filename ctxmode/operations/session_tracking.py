@@ -7,8 +7,11 @@ A server reads only hosts of whose sessions some are kept: hooks begin that, or 
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 import kb
 from ctxmode.config.locations import Config
@@ -17,7 +20,7 @@ from ctxmode.config.transcripts import Recording, load_recording
 from ctxmode.operations.session_calls import SessionCalls
 from ctxmode.operations.session_search import forget_turns, index_turns
 from ctxmode.operations.session_sources import find_oldest, find_source, leave_out_old
-from ctxmode.operations.session_store import open_session_store
+from ctxmode.operations.session_store import find_users_store, open_session_store
 from memory.sessions import keeping
 from memory.sessions.importers.importer import Ground, Importer
 from memory.sessions.store import SessionStore
@@ -65,16 +68,38 @@ def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> tuple[st
         return roots
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How long sessions stay from their last activity, or from when a person imported them, and
+    how much one store may hold."""
+
+    keep_days: float
+    bytes_max: int
+
+    def is_exceeded(self, db: sqlite3.Connection, path: Path) -> bool:
+        """Tell whether something is too old, or too much."""
+        is_too_much = keeping.measure(path) > self.bytes_max and keeping.find_next_to_go(db) != ""
+        return is_too_much or bool(keeping.find_expired(db, time.time(), self.keep_days))
+
+
+def load_bounds(config: Config, path: Path) -> Bounds:
+    """Load the bounds of the project's store; or of the user's own, of which no project's file may
+    take anything."""
+    project = None if path == find_users_store(config) else config.project
+    values = load_settings(project, config.config_home).values
+    return Bounds(float(values["transcripts.keep_days"]), int(values["quota.sessions_bytes"]))
+
+
 def let_go(config: Config, sessions: SessionStore, store: kb.Store | None) -> list[str]:
     """Delete the sessions that are too old, and where too much is kept those that come next; return
     which went. `store` forgets their turns, too."""
-    values = load_settings(config.project, config.config_home).values
+    bounds = load_bounds(config, sessions.database.path)
     gone: list[str] = []
     with sessions.database.reading() as db:
-        expired = keeping.find_expired(db, time.time(), float(values["transcripts.keep_days"]))
+        expired = keeping.find_expired(db, time.time(), bounds.keep_days)
     if expired:
         gone += _delete(sessions, expired)
-    while keeping.measure(sessions.database.path) > int(values["quota.sessions_bytes"]):
+    while keeping.measure(sessions.database.path) > bounds.bytes_max:
         with sessions.database.reading() as db:
             last = keeping.find_next_to_go(db)
         if not last:

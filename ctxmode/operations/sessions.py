@@ -8,7 +8,7 @@ import stat
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Generic, NamedTuple, TypeVar
 from ctxmode.config.locations import Config
 from ctxmode.config.transcripts import Recording, load_recording
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.operations.session_store import USER_STORE, open_session_store
+from ctxmode.operations.session_store import find_users_store, open_session_store
 from memory.sessions import keeping, reading
 from memory.sessions.errors import SessionsError, UnknownSessionError
 from memory.sessions.importers.importer import Ground
@@ -72,14 +72,44 @@ def open_sessions(config: Config, *, create: bool = False) -> Iterator[SessionSt
         yield store
 
 
+@contextmanager
+def open_users_sessions(
+    config: Config, *, keep_messages: bool = False, create: bool = False, wait_s: float = 30.0
+) -> Iterator[SessionStore]:
+    """Open the user's own store, after what is too old or too much has gone from it."""
+    with (
+        translate_session_errors(),
+        open_session_store(
+            find_users_store(config),
+            "",
+            str(config.home),
+            keep_messages=keep_messages,
+            create=create,
+            wait_s=wait_s,
+        ) as store,
+    ):
+        if not store.database.is_read_only:
+            _let_go(config, store)
+        yield store
+
+
+@contextmanager
+def open_to_write(config: Config, path: Path) -> Iterator[SessionStore]:
+    """Open the project's store or the user's own, one of those that exist."""
+    is_users = path == find_users_store(config)
+    with open_users_sessions(config) if is_users else open_sessions(config) as store:
+        yield store
+
+
 def list_stores(config: Config, *, everywhere: bool = False) -> list[Path]:
     """List the stores that exist: the project's and the user's own, or those of all projects, too;
     of these the latest used first."""
-    folder = config.sessions_file.parent
-    first = [path for path in (config.sessions_file, folder / USER_STORE) if _is_plain(path)]
+    own = (config.sessions_file, find_users_store(config))
+    first = [path for path in own if _is_plain(path)]
     if not everywhere:
         return first
-    others = [path for path in folder.glob("*.sessions.sqlite3") if _is_plain(path)]
+    found = config.sessions_file.parent.glob("*.sessions.sqlite3")
+    others = [path for path in found if _is_plain(path)]
     return first + sorted((one for one in others if one not in first), key=_age_key)
 
 
@@ -169,6 +199,7 @@ def list_everywhere(
     def look(db: sqlite3.Connection) -> list[Session]:
         return reading.list_sessions(db, agent=agent, status=status, limit=limit)
 
+    _keep_users_store_bounded(config)
     gathered = gather(config, look, everywhere=everywhere)
     return Listed(_merge(gathered.found.values())[:limit], gathered.left_out)
 
@@ -213,15 +244,16 @@ def find_holding_store(
 
 @contextmanager
 def open_holding_store(
-    config: Config, wanted: str, *, everywhere: bool = False
+    config: Config, wanted: str, *, everywhere: bool = False, to_write: bool = False
 ) -> Iterator[tuple[SessionStore, Session]]:
-    """Open the store that holds a session, as `find_holding_store` finds it, to read it.
+    """Open the store that holds a session, as `find_holding_store` finds it, to read it. With
+    `to_write` it is the project's or the user's own, never another's.
 
     Raises:
         UsageError: there is none, or several, which the message names.
     """
-    path, session = find_holding_store(config, wanted, everywhere=everywhere)
-    with _open_to_read(config, path) as store:
+    path, session = find_holding_store(config, wanted, everywhere=everywhere and not to_write)
+    with open_to_write(config, path) if to_write else _open_to_read(config, path) as store:
         yield store, session
 
 
@@ -254,37 +286,64 @@ def find_session(store: SessionStore, wanted: str, owners: Sequence[str] = ()) -
         return reading.find_session(db, wanted, owners=owners)
 
 
+def find_holders(config: Config, session_ids: Sequence[str]) -> Gathered[list[str]]:
+    """Find which of some sessions the project's store and the user's own hold, each by its file."""
+
+    def look(db: sqlite3.Connection) -> list[str]:
+        held = "SELECT 1 FROM session WHERE id = ?"
+        return [one for one in session_ids if db.execute(held, (one,)).fetchone()]
+
+    return gather(config, look)
+
+
 def forget_sessions(config: Config, store: SessionStore, session_ids: Sequence[str]) -> list[str]:
-    """Delete sessions for good, their searchable turns included; return all that went."""
+    """Delete sessions of a store for good, their searchable turns included; return all that went.
+
+    Where their turns cannot be deleted nothing is, so that it can be asked for again."""
     with store.database.writing() as db:
         gone = keeping.forget(db, session_ids)
+        _forget_turns(config, store, gone)
     with store.database.exclusively() as db:
         keeping.compact(db)
-    _forget_turns(config, gone)
     return gone
 
 
 def forget_all(config: Config, *, pinned: bool) -> list[str]:
     """Delete all sessions of the project for good, pinned ones only with `pinned`; return all that
-    went."""
+    went. The user's own are no part of a project, and stay."""
     with open_sessions(config) as store:
         with store.database.reading() as db:
             rows = db.execute("SELECT id FROM session WHERE NOT pinned OR ?", (pinned,)).fetchall()
         return forget_sessions(config, store, [str(row[0]) for row in rows])
 
 
+def _keep_users_store_bounded(config: Config) -> None:
+    """Let go what is too old or too much in the user's own store. It is opened for writing only
+    where something is; where that cannot be now, the next list does it."""
+    path = find_users_store(config)
+    if not _is_plain(path):
+        return
+    from ctxmode.operations.session_tracking import load_bounds  # noqa: PLC0415 - loads the index
+
+    bounds = load_bounds(config, path)
+    with suppress(ContextModeError):
+        with _open_to_read(config, path) as store, store.database.reading() as db:
+            is_over = bounds.is_exceeded(db, path)
+        if is_over:
+            with open_users_sessions(config, wait_s=OTHERS_WAIT_S):
+                pass
+
+
 def _let_go(config: Config, store: SessionStore) -> None:
     from ctxmode.operations.session_tracking import let_go  # noqa: PLC0415 - loads the index
 
     if gone := let_go(config, store, None):
-        _forget_turns(config, gone)
+        _forget_turns(config, store, gone)
 
 
-def _forget_turns(config: Config, gone: list[str]) -> None:
-    if not gone or not config.database.exists():
+def _forget_turns(config: Config, store: SessionStore, gone: list[str]) -> None:
+    if not gone:
         return
-    from ctxmode.operations.library import open_library  # noqa: PLC0415 - loads the index
-    from ctxmode.operations.session_search import forget_turns  # noqa: PLC0415
+    from ctxmode.operations.session_search import forget_indexed  # noqa: PLC0415 - loads the index
 
-    with open_library(config) as library:
-        forget_turns(library.store, gone)
+    forget_indexed(config, store.database.path, gone)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 
-from memory.sessions.events import CLOSED_ERROR_PRIORITY, Event, guess_action, of_error
+from memory.sessions.events import (
+    CLOSED_ERROR_PRIORITY,
+    EVENTS_OF_CALL_MAX,
+    Event,
+    guess_action,
+    of_error,
+)
 from memory.sessions.eviction import EVENTS_MAX, evict_events
 from memory.sessions.open_session import OpenSession
 from memory.sessions.preparing import Prepared, digest
@@ -95,16 +101,20 @@ class EventWriter:
         return event._replace(text=path, target=path)
 
     def _touch(self, session: OpenSession, event: Event, at: float | None) -> None:
+        """Note what a call does to a file, by its arguments: a second creation is a change."""
         if event.category not in ("file_edit", "file_read"):
             return
         action: str = event.action or "read"
         if action == "created" and self._is_touched(session, event.target):
             action = "modified"
+        self._count_touch(session, event.target, action, at)
+
+    def _count_touch(self, session: OpenSession, path: str, action: str, at: float | None) -> None:
         self._db.execute(
             "INSERT INTO file_touch VALUES (?, ?, ?, 1, ?, ?)"
             " ON CONFLICT (session_id, path, action) DO UPDATE SET count = count + 1,"
             " last_at = COALESCE(excluded.last_at, last_at)",
-            (session.id, event.target, action, at, at),
+            (session.id, path, action, at, at),
         )
 
     def _is_touched(self, session: OpenSession, path: str) -> bool:
@@ -137,6 +147,7 @@ class EventWriter:
             key = digest(call.hex() if call else record.key, "error")
             self.add(session, key, of_error(target, one.head), record.at)
         else:
+            targets += self._write_files(session, record, one.events, events, call, tool)
             for target in targets:
                 self._db.execute(
                     "UPDATE event SET state = 'closed', priority = ? WHERE session_id = ?"
@@ -148,13 +159,40 @@ class EventWriter:
         if record.is_denied or record.failed:
             self._undo_touches(session, events, tool)
 
+    def _write_files(  # noqa: PLR0913, PLR0917 - a call and its result
+        self,
+        session: OpenSession,
+        record: MessageRecord,
+        changed: tuple[Event, ...],
+        events: list[tuple[int, str, str]],
+        call: bytes | None,
+        tool: str,
+    ) -> list[str]:
+        """Note the files that a result tells of; return those that the call's arguments did not.
+        Of the others the edit is counted already, and only what was done is corrected."""
+        told = {target for _, category, target in events if category == "file_edit"}
+        others: list[str] = []
+        for event in changed:
+            shown = self._shorten_path(session, event)
+            if shown.target in told:
+                self._undo_touch(session, shown.target, _edits_of(tool))
+            elif shown.target not in others:
+                others.append(shown.target)
+                of = call.hex() if call else record.key
+                self.add(session, digest(of, "file", shown.target), shown, record.at)
+            else:
+                continue
+            self._count_touch(session, shown.target, event.action, record.at)
+        self._drop_untouched(session)
+        return others
+
     def _events_of_call(
         self, session: OpenSession, call: bytes | None
     ) -> list[tuple[int, str, str]]:
         if call is None:
             return []
         found = []
-        for index in range(64):  # a call has few events; the first that is missing ends them
+        for index in range(2 * EVENTS_OF_CALL_MAX):  # the first that is missing ends them
             row = self._db.execute(
                 "SELECT id, category, target FROM event WHERE session_id = ? AND key = ?",
                 (session.id, digest(call.hex(), str(index))),
@@ -184,14 +222,12 @@ class EventWriter:
         self, session: OpenSession, events: list[tuple[int, str, str]], tool: str
     ) -> None:
         """Take back what a call that failed would have done to its files."""
-        is_deletion = guess_action(tool.lower()) == "deleted"
-        edits = ("deleted", "modified", "created") if is_deletion else ("modified", "created")
         for _, category, target in events:
-            if category in ("file_edit", "file_read"):
-                self._undo_touch(session, target, ("read",) if category == "file_read" else edits)
-        self._db.execute(
-            "DELETE FROM file_touch WHERE session_id = ? AND count <= 0", (session.id,)
-        )
+            if category == "file_read":
+                self._undo_touch(session, target, ("read",))
+            elif category == "file_edit":
+                self._undo_touch(session, target, _edits_of(tool))
+        self._drop_untouched(session)
 
     def _undo_touch(self, session: OpenSession, path: str, actions: tuple[str, ...]) -> None:
         """Take one touch back, of the first action that was noted: what was created before stays,
@@ -204,3 +240,15 @@ class EventWriter:
             )
             if changed.rowcount:
                 return
+
+    def _drop_untouched(self, session: OpenSession) -> None:
+        self._db.execute(
+            "DELETE FROM file_touch WHERE session_id = ? AND count <= 0", (session.id,)
+        )
+
+
+def _edits_of(tool: str) -> tuple[str, ...]:
+    """List as what an edit by this tool may have been noted, the likeliest first."""
+    edits = ("modified", "created")
+    is_deletion = guess_action(tool.lower()) == "deleted"
+    return ("deleted", *edits) if is_deletion else (*edits, "deleted")

@@ -7,7 +7,8 @@ user's own words; the text of an output never makes one, but for the head of an 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 from memory.sessions.cues import find_bindings
@@ -31,6 +32,10 @@ ERROR_BYTES_MAX = 200
 PATH_BYTES_MAX = 400
 TASK_BYTES_MAX = 150
 TASKS_MAX = 50
+EVENTS_OF_CALL_MAX = 400
+"""With as many of its result's files they are fewer than a session has, so that one call evicts
+nothing that its result speaks of."""
+
 COMMANDS = ("command", "git", "look")
 """Categories whose text is a command line."""
 
@@ -182,12 +187,26 @@ def of_prompt(text: str) -> Iterator[Event]:
 
 
 def of_call(record: MessageRecord, deed: Deed | None) -> Iterator[Event]:
-    """Yield the events of a tool call, whose result is not known yet."""
+    """Yield the events of a tool call, whose result is not known yet. What the host says of files
+    takes the place of what its arguments tell of them."""
+    found = _of_tool(record, deed)
+    if record.files:
+        found = (one for one in found if one.category not in ("file_edit", "tool"))
+    yield from islice(found, EVENTS_OF_CALL_MAX)
+    yield from of_files(record.files)
+
+
+def of_files(files: Iterable[tuple[str, FileAction]]) -> Iterator[Event]:
+    """Yield an event for each file that a host says was changed; of one file the last word
+    counts."""
+    told = dict(islice(files, EVENTS_OF_CALL_MAX))
+    yield from (_edit(path, action) for path, action in told.items() if path)
+
+
+def _of_tool(record: MessageRecord, deed: Deed | None) -> Iterator[Event]:
     name = record.tool.lower()
     params: Mapping[str, Any] = record.params if isinstance(record.params, Mapping) else {}
-    if record.files:
-        yield from (_edit(path, action) for path, action in record.files if path)
-    elif deed is not None:
+    if deed is not None:
         yield from _of_deed(record, deed)
     elif name in _TASK_TOOLS:
         yield from _of_task_list(params)

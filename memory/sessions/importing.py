@@ -111,6 +111,8 @@ class _Reading:
         self._importer = importer
         self._found = found
         self._file = file
+        # One time for all of a file, so that of one import the oldest sessions go first.
+        self._imported_at = time.time() if found.form else 0.0
         self._preparer = importing.make_preparer()
         self._status = measure(found, os.fstat(file.fileno()))
         with importing.database.reading() as db:
@@ -228,6 +230,7 @@ class _Reading:
         assert isinstance(cleaned, SessionRecord)
         own, parent = (f"{self._importer.agent}:{one}" for one in (cleaned.id, cleaned.parent_id))
         if own in self._judged or parent in self._judged:
+            self._judged.add(own)  # its own subagents are of the project, too
             return False
         with self._importing.database.reading() as db:
             known = db.execute(
@@ -338,7 +341,7 @@ class _Reading:
                 owner=importing.owner,
                 source_path=importing.gate.clean_head(found.path, 4096),
                 keys_are_global=self._importer.keys_are_global,
-                imported_at=time.time() if found.form else 0.0,
+                imported_at=self._imported_at,
             )
             if goes_on:
                 writer.resume(str(state.get("session", "")))

@@ -119,9 +119,11 @@ def find_expired(db: sqlite3.Connection, now: float, keep_days: float = KEEP_DAY
 
 def find_next_to_go(db: sqlite3.Connection) -> str:
     """Find the session that goes first when there is too little room: archived ones before others,
-    the oldest of those; empty where all that is left is pinned."""
+    the oldest of those; empty where all that is left is pinned. One that a person imported is as
+    old as that, and of one import the oldest goes first."""
     row = db.execute(
-        "SELECT id FROM session WHERE NOT pinned ORDER BY status <> 'archived', last_at LIMIT 1"
+        "SELECT id FROM session WHERE NOT pinned"
+        " ORDER BY status <> 'archived', MAX(last_at, created_at), last_at LIMIT 1"
     ).fetchone()
     return str(row[0]) if row else ""
 
@@ -134,7 +136,7 @@ def measure(path: Path) -> int:
 
 def compact(db: sqlite3.Connection) -> None:
     """Give back what deleting left free, and empty the log, so that no byte of it is left."""
-    db.execute("PRAGMA incremental_vacuum").fetchall()  # a page a step
+    db.executescript("PRAGMA incremental_vacuum")  # `execute` stops at the first page
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 

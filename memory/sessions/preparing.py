@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 from memory.sessions import events
@@ -50,7 +51,8 @@ class Switches(NamedTuple):
 
 class Prepared(NamedTuple):
     """A cleaned record. Of a message: its text as it is to be kept (None: not at all), its length
-    in bytes, its arguments as JSON, its events, and of a result what an error or a commit says."""
+    in bytes, its arguments as JSON, its events, and of a result what an error or a commit says.
+    The events of a result are the files that it tells of."""
 
     record: Record
     content: str | None = None
@@ -151,7 +153,8 @@ class Preparer:
                 deed.kind, tuple(map(clean, deed.values)), tuple(map(self._path, deed.edits))
             )
         params = self._params(record.params)
-        files = tuple((self._path(path), action) for path, action in record.files)
+        told = islice(record.files, events.EVENTS_OF_CALL_MAX)
+        files = tuple((self._path(path), action) for path, action in told)
         found = events.of_call(cleaned._replace(params=params, files=files), deed)
         text = None
         if self._switches.messages:
@@ -176,12 +179,17 @@ class Preparer:
         chars_max = RESULT_CHARS_MAX + (CUT_CHARS if record.full_bytes else 0)
         if commit:  # what is private or secret may look like one
             commit = events.find_commit(self._gate.clean_head(record.text, 4096))
+        changed: tuple[Event, ...] = ()
         if record.failed or record.exit_code or record.is_denied:
             head = self._gate.clean_head(record.text, RESULT_CHARS_MAX)
+        else:
+            files = islice(record.files, events.EVENTS_OF_CALL_MAX)
+            changed = tuple(events.of_files((self._path(path), action) for path, action in files))
         return Prepared(
             cleaned,
             self._gate.clean_ends(record.text, chars_max) if self._switches.messages else None,
             size,
+            events=changed,
             head=head,
             commit=commit,
         )

@@ -225,6 +225,11 @@ def read_token_counts(db: sqlite3.Connection) -> list[TokenCount]:
     return [TokenCount(*row) for row in rows]
 
 
+def count_sessions(db: sqlite3.Connection) -> int:
+    """Count the sessions of a store."""
+    return int(db.execute("SELECT COUNT(*) FROM session").fetchone()[0])
+
+
 def read_sources(db: sqlite3.Connection) -> list[SourceStatus]:
     """Read how far each transcript is read."""
     rows = db.execute(

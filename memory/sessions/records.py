@@ -57,7 +57,8 @@ class MessageRecord(NamedTuple):
     `is_prompt` marks what a person typed, and nothing that a host puts into their mouth. A tool
     call and its result have one `call_id`. `failed` and `exit_code` come from the host's own
     fields, never from the text; `is_denied` says that a rule or a person refused the call.
-    `files` are paths that the host says a call changed, where its arguments do not.
+    `files` are paths that the host says a call changed, in place of what its arguments tell: with
+    the call, or with its result where it says so only then; of one that failed there are none.
     `images` counts pictures, `thinking_bytes` measures what is not kept. `replaces` says that it
     stands in place of an earlier one of this key. `full_bytes` is the length of all of the text,
     where the transcript itself has only a part of it.

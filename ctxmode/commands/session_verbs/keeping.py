@@ -8,7 +8,7 @@ import sys
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
-from ctxmode.launch import print_answer
+from ctxmode.launch import print_answer, tell
 from ctxmode.operations import sessions as operations
 from memory.sessions import keeping
 
@@ -17,20 +17,24 @@ STATUS_OF = {"pause": "paused", "complete": "completed", "reopen": "active"}
 
 def set_status(args: argparse.Namespace) -> int:
     wanted = STATUS_OF[args.action]
-    with operations.open_sessions(load_config(args.project)) as store:
-        session = operations.find_session(store, args.id)
-        with store.database.writing() as db:
-            keeping.set_status(db, session.id, wanted)
+    config = load_config(args.project)
+    with (
+        operations.open_holding_store(config, args.id, to_write=True) as (store, session),
+        store.database.writing() as db,
+    ):
+        keeping.set_status(db, session.id, wanted)
     print_answer(args, {"id": session.id, "status": wanted}, f"{session.id} is {wanted}.")
     return exit_codes.OK
 
 
 def pin(args: argparse.Namespace) -> int:
     pinned = args.action == "pin"
-    with operations.open_sessions(load_config(args.project)) as store:
-        session = operations.find_session(store, args.id)
-        with store.database.writing() as db:
-            keeping.set_pinned(db, session.id, pinned=pinned)
+    config = load_config(args.project)
+    with (
+        operations.open_holding_store(config, args.id, to_write=True) as (store, session),
+        store.database.writing() as db,
+    ):
+        keeping.set_pinned(db, session.id, pinned=pinned)
     text = f"{session.id} {'stays for good' if pinned else 'goes in its time'}."
     print_answer(args, {"id": session.id, "pinned": pinned}, text)
     return exit_codes.OK
@@ -38,12 +42,17 @@ def pin(args: argparse.Namespace) -> int:
 
 def forget(args: argparse.Namespace) -> int:
     config = load_config(args.project)
-    with operations.open_sessions(config) as store:
-        wanted = [operations.find_session(store, name).id for name in args.ids]
-        if not args.yes and not _agrees(wanted):
-            raise UsageError("nothing was forgotten", "Say --yes to forget without being asked.")
-        gone = operations.forget_sessions(config, store, wanted)
-    print_answer(args, {"forgotten": gone}, "\n".join(f"forgot {name}" for name in gone))
+    wanted = [operations.find_holding_store(config, name)[1].id for name in args.ids]
+    if not args.yes and not _agrees(wanted):
+        raise UsageError("nothing was forgotten", "Say --yes to forget without being asked.")
+    holders = operations.find_holders(config, wanted)
+    tell(holders.left_out)
+    gone: dict[str, None] = {}
+    for path, held in holders.found.items():
+        if held:
+            with operations.open_to_write(config, path) as store:
+                gone |= dict.fromkeys(operations.forget_sessions(config, store, held))
+    print_answer(args, {"forgotten": list(gone)}, "\n".join(f"forgot {name}" for name in gone))
     return exit_codes.OK
 
 
@@ -57,13 +66,15 @@ def _agrees(names: list[str]) -> bool:
 
 def check(args: argparse.Namespace) -> int:
     config = load_config(args.project)
-    if not config.sessions_file.exists():
-        print_answer(args, {"ok": True, "problems": []}, "No session is kept yet.")
-        return exit_codes.OK
-    with operations.open_sessions(config) as store, store.database.exclusively() as db:
-        problems = list(keeping.check(db, mend=args.mend))
+    problems, lines = list[str](), list[str]()
+    for path in operations.list_stores(config):
+        with operations.open_to_write(config, path) as store, store.database.exclusively() as db:
+            tell(store.notices)
+            found = list(keeping.check(db, mend=args.mend))
+        problems += found
+        lines += found or [f"{path} is sound."]
     ok = not problems
-    text = "\n".join(problems) or f"{config.sessions_file} is sound."
+    text = "\n".join(lines) or "No session is kept yet."
     if problems and not args.mend:
         text += "\nTry: context-mode sessions check --mend"
     print_answer(args, {"ok": ok, "mended": args.mend, "problems": problems}, text)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from ctxmode import exit_codes
 from ctxmode.config.files import PROJECT_FILE, USER_FILE
 from ctxmode.config.locations import Config, load_config
-from ctxmode.config.settings import load_settings
 from ctxmode.config.transcripts import Recording
 from ctxmode.hosts.setup.recorded import find_registered
-from ctxmode.launch import print_json
+from ctxmode.launch import print_json, tell
 from ctxmode.operations import sessions as operations
 from ctxmode.operations.session_sources import apply_choice, find_oldest, is_old
+from ctxmode.operations.session_store import find_users_store
+from ctxmode.operations.session_tracking import load_bounds
 from ctxmode.render.amounts import inflect, size
 from ctxmode.render.highlight import one_line
 from memory.sessions import keeping, reading
@@ -30,15 +33,16 @@ def status(args: argparse.Namespace) -> int:
     config = load_config(args.project)
     recording = operations.read_recording(config)
     sources: list[SourceStatus] = []
-    sessions = 0
     if config.sessions_file.exists():
         with operations.open_sessions(config) as store, store.database.reading() as db:
             sources = reading.read_sources(db)
-            sessions = int(db.execute("SELECT COUNT(*) FROM session").fetchone()[0])
+    counted = operations.gather(config, reading.count_sessions)
+    tell(counted.left_out)
     own = [one for one in sources if not one.elsewhere]
     hosts = [_describe_host(one, config, recording, sources) for one in list_importers()]
     switches = _describe_switches(config, recording)
-    store_of = _describe_store(config, sessions)
+    store_of = _describe_store(config, config.sessions_file, counted.found)
+    users_store = _describe_store(config, find_users_store(config), counted.found)
     if args.json:
         troubled = [asdict(one) for one in own if one.problem or one.bad_lines]
         told = {**recording._asdict(), "sources": _list_choices(recording)}
@@ -48,6 +52,7 @@ def status(args: argparse.Namespace) -> int:
                 "switches": switches,
                 "hosts": hosts,
                 "store": store_of,
+                "users_store": users_store,
                 "troubled": troubled,
             }
         )
@@ -59,6 +64,8 @@ def status(args: argparse.Namespace) -> int:
     if not any(host["found"] for host in hosts):
         lines.append("No transcript of this project was found.")
     lines.append(_say_store(store_of))
+    if users_store["bytes"]:
+        lines.append(_say_users_store(users_store))
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return exit_codes.OK
 
@@ -158,15 +165,14 @@ def _say_hooks(host: dict[str, Any]) -> str:
     }[host["hooks"]]
 
 
-def _describe_store(config: Config, sessions: int) -> dict[str, Any]:
-    values = load_settings(config.project, config.config_home).values
-    exists = config.sessions_file.exists()
+def _describe_store(config: Config, path: Path, counted: Mapping[Path, int]) -> dict[str, Any]:
+    bounds = load_bounds(config, path)
     return {
-        "path": str(config.sessions_file),
-        "sessions": sessions,
-        "bytes": keeping.measure(config.sessions_file) if exists else 0,
-        "bytes_max": values["quota.sessions_bytes"],
-        "keep_days": values["transcripts.keep_days"],
+        "path": str(path),
+        "sessions": counted.get(path, 0),
+        "bytes": keeping.measure(path) if path.exists() else 0,
+        "bytes_max": bounds.bytes_max,
+        "keep_days": int(bounds.keep_days),
     }
 
 
@@ -177,8 +183,20 @@ def _say_store(store: dict[str, Any]) -> str:
     )
     if not store["bytes"]:
         return f"store: nothing is kept yet; {kept}"
-    place = f"{one_line(store['path'])}, {size(store['bytes'])}"
-    return f"store: {place}, {inflect(store['sessions'], 'session')}; {kept}"
+    return f"store: {_say_size(store)}; {kept}"
+
+
+def _say_users_store(store: dict[str, Any]) -> str:
+    return (
+        f"your own store, of sessions without a project: {_say_size(store)};"
+        f" each is kept {inflect(store['keep_days'], 'day')} from its last activity or import,"
+        f" at most {size(store['bytes_max'])}"
+    )
+
+
+def _say_size(store: dict[str, Any]) -> str:
+    amounts = f"{size(store['bytes'])}, {inflect(store['sessions'], 'session')}"
+    return f"{one_line(store['path'])}, {amounts}"
 
 
 def _say_recording(recording: Recording) -> str:

@@ -38,8 +38,7 @@ def queue(args: argparse.Namespace) -> int:
 
 
 def digest(args: argparse.Namespace) -> int:
-    with operations.open_sessions(load_config(args.project)) as store:
-        session = operations.find_session(store, args.id)
+    with operations.open_holding_store(load_config(args.project), args.id) as (store, session):
         text = read_digest(store, session)
     data = {"id": session.id, "text": text, "bytes": len(text.encode())}
     print_answer(args, data, highlight.harmless(text).removesuffix("\n"))
@@ -48,8 +47,8 @@ def digest(args: argparse.Namespace) -> int:
 
 def summarize(args: argparse.Namespace) -> int:
     summary = parse_summary(_read(args.file))
-    with operations.open_sessions(load_config(args.project)) as store:
-        session = operations.find_session(store, args.id)
+    config = load_config(args.project)
+    with operations.open_holding_store(config, args.id, to_write=True) as (store, session):
         store.save_summary(session.id, summary)
     data = {"id": session.id, "status": "archived"}
     print_answer(args, data, f"{session.id} is summarised and archived.")

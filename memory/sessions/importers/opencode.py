@@ -217,8 +217,6 @@ def _call(group: str, part: _Part, at: float | None, model: str) -> Iterator[Rec
     if state.get("status") not in ("running", "completed", "error"):
         return  # its arguments are not there yet
     given = state.get("input")
-    is_done = state.get("status") == "completed"
-    files = _changed_files(tool, fields(state.get("metadata"))) if is_done else ()
     yield MessageRecord(
         part.id,
         group,
@@ -227,7 +225,6 @@ def _call(group: str, part: _Part, at: float | None, model: str) -> Iterator[Rec
         tool=tool,
         params=given,
         call_id=text(part.value.get("callID")) or part.id,
-        files=tuple(files),
         subagent=first_text(fields(given), "subagent_type") if tool == "task" else "",
         skill=first_text(fields(given), "name") if tool == "skill" else "",
         model=model,
@@ -257,6 +254,7 @@ def _result(part: _Part, at: float | None) -> Iterator[Record]:
         failed=(has_failed or bool(ended)) and not is_denied,
         exit_code=ended,
         is_denied=is_denied,
+        files=() if has_failed else tuple(_changed_files(tool, metadata)),
         images=sum(one.startswith("image/") for one in mimes),
     )
 

@@ -36,7 +36,8 @@ def write_own(config, *ids):
     with open_session_store(path, "", str(config.home)) as store:
         for one in ids:
             asked = MessageRecord("1", "1", "user", "What is a monad?", 1.0, is_prompt=True)
-            store.record("chatgpt", [SessionRecord(one, title="Monads"), asked])
+            records = [SessionRecord(one, title="Monads"), asked]
+            store.record("chatgpt", records, is_imported=True)
     return path
 
 

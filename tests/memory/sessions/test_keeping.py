@@ -154,6 +154,27 @@ def test_what_is_over_its_time_is_read_again_where_it_goes_on(told):
     assert bring_in(store, path).messages == 1
 
 
+def compact(store):
+    """Give back what is free, and return how large the file is then."""
+    with store.database.exclusively() as db:
+        keeping.compact(db)
+        assert db.execute("PRAGMA freelist_count").fetchone() == (0,)
+    return keeping.measure(store.database.path)
+
+
+def test_the_file_shrinks_by_all_that_was_deleted(tmp_path):
+    said = MessageRecord("k", "k", "user", " ".join(map(str, range(500))), is_prompt=True)
+    with open_store(tmp_path / "s.sqlite3", keep_messages=True) as store:
+        before = compact(store)
+        for n in range(60):
+            told = [said._replace(key=f"{m}", group=f"{m}") for m in range(5)]
+            store.record("own", [SessionRecord(f"s{n}"), *told], now=1.0)
+        assert compact(store) > 3 * before
+        with store.database.writing() as db:
+            keeping.delete(db, [f"own:s{n}" for n in range(60)])
+        assert compact(store) <= before
+
+
 COUNTS = ["messages", "tool_calls", "compactions", "input_tokens", "output_tokens"]
 
 

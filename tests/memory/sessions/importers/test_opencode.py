@@ -196,6 +196,22 @@ def test_changed_files_are_those_that_the_host_saw(name, metadata, action, host,
     assert "a.txt" in str(session_of(store).files[action])
 
 
+@pytest.mark.parametrize("is_seen_running", [False, True])
+def test_a_changed_file_is_noted_the_same_whenever_its_call_was_read(is_seen_running, host, store):
+    session = host.session("one")
+    id_ = host.message(session, {"role": "assistant"})
+    call = tool(
+        "write", {"filePath": "/p/a.txt"}, metadata={"filepath": "/p/a.txt", "exists": True}
+    )
+    running = {**call, "state": {"status": "running", "input": call["state"]["input"]}}
+    ran = host.part(session, id_, running if is_seen_running else call)
+    bring_in(store, host)
+    host.update("part", ran, call)
+    host.touch(session)
+    bring_in(store, host)
+    assert rows(store, "SELECT path, action, count FROM file_touch") == [("a.txt", "modified", 1)]
+
+
 def test_a_compaction_has_its_summary_and_trigger(host, store):
     session = long_session(host, turns=2)
     asked = host.message(session, {"role": "user"})
@@ -233,6 +249,14 @@ def test_sessions_of_other_projects_are_passed_over_and_leave_nothing(host, stor
     with open_store(tmp_path / "all.sqlite3") as everything:
         bring_in(everything, host)
         assert rows(everything, "SELECT COUNT(*) FROM session") == [(7,)]
+
+
+def test_subagents_of_subagents_are_of_the_project_wherever_they_work(host, store):
+    long_session(host, turns=1)
+    for name, parent in (("child", "one"), ("grandchild", "child"), ("last", "grandchild")):
+        host.prompt(host.session(name, f"/elsewhere/{name}", parent=f"ses_{parent}"), name)
+    bring_in(store, host)
+    assert rows(store, "SELECT COUNT(*) FROM session") == [(4,)]
 
 
 def test_what_came_since_is_read_from_the_log_alone(host, store):
