@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from base.named_tuples import NamedTuple
 from memory.sessions.texts import cut_bytes
 
 Binding = Literal["constraint", "decision", "rejected"]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from base.named_tuples import NamedTuple
 from memory.sessions.cues import find_bindings
 from memory.sessions.records import FileAction, MessageRecord
 from memory.sessions.texts import cut_bytes

@@ -4,10 +4,13 @@ Each begins with plain text that can be searched for fast. Nothing follows an un
 in an expression, so none can be made to try again and again.
 """
 
+from __future__ import annotations
+
 import functools
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from base.named_tuples import NamedTuple
 
 KINDS_OF_BYTES_MIN = 6
 """A token of fewer different bytes than this is `xxxx…`, not a key."""
