@@ -217,7 +217,8 @@ def of_error(target: str, output: str) -> Event:
 
 def find_commit(output: str) -> str:
     """Find the branch and the commit that `git commit` reports, such as `main 1a2b3c4`."""
-    found = _COMMIT.search(output[:4096])
+    head = output[:4096]
+    found = _COMMIT.search(head) if "] " in head else None
     return f"{found[1]} {found[2][:12]}" if found else ""
 
 
