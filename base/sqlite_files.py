@@ -6,8 +6,13 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # a hook's start imports this module, and none of these
+    from pathlib import Path
+
+    from base.plain_files import StrPath
 
 BUSY_TIMEOUT_S = 30.0
 """How long a writer waits for others. Transactions are short, so only a stuck one takes longer."""
@@ -27,7 +32,7 @@ class SchemaError(Exception):
 
 
 def connect(
-    path: Path,
+    path: StrPath,
     *,
     wait_s: float = BUSY_TIMEOUT_S,
     settings: Mapping[str, str | int] = NO_SETTINGS,
@@ -39,7 +44,7 @@ def connect(
     Raises:
         sqlite3.Error: as SQLite reports it.
     """
-    db = _open(path.absolute().as_uri(), wait_s)
+    db = _open(_uri(path), wait_s)
     try:
         for name, value in settings.items():
             db.execute(f"PRAGMA {name} = {value}")
@@ -51,7 +56,7 @@ def connect(
     return db
 
 
-def connect_read_only(path: Path, *, wait_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
+def connect_read_only(path: StrPath, *, wait_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
     """Open a file for reading alone.
 
     Where the files that readers share can't be made either, nobody can write: the file is read as
@@ -60,7 +65,7 @@ def connect_read_only(path: Path, *, wait_s: float = BUSY_TIMEOUT_S) -> sqlite3.
     Raises:
         sqlite3.Error: as SQLite reports it.
     """
-    uri = path.absolute().as_uri()
+    uri = _uri(path)
     db = _open(f"{uri}?mode=ro", wait_s)
     try:
         db.execute("SELECT 1 FROM sqlite_master").fetchone()
@@ -127,6 +132,14 @@ def _version(db: sqlite3.Connection, steps: Sequence[Step]) -> int:
             "its tables have no schema's number: move the file away, and a new one is made"
         )
     return version
+
+
+def _uri(path: StrPath) -> str:
+    """Return the URI of a file, in which some characters have a meaning of their own."""
+    whole = os.path.join(os.getcwd(), os.fspath(path))
+    for mark in "%?#":
+        whole = whole.replace(mark, f"%{ord(mark):X}")
+    return f"file://{whole}"
 
 
 def _open(uri: str, wait_s: float) -> sqlite3.Connection:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ctxmode import __version__, exit_codes, garbage
 from ctxmode.errors import ContextModeError, UsageError, unwrap
 from ctxmode.render import streams
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

@@ -3,9 +3,10 @@ so nothing else is here."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
+
+from base.digests import sha256
 
 USER_FILE = "ctxmode/config.toml"
 """The user's settings, below their configuration folder."""
@@ -23,4 +24,4 @@ def name_stores(project: str) -> str:
     """Return how the names of a project's stores begin: one file a project; the readable part is
     for people, the hash tells namesakes apart."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(project))[:40].strip("-.") or "root"
-    return f"{name}-{hashlib.sha256(os.fsencode(project)).hexdigest()[:12]}"
+    return f"{name}-{sha256(os.fsencode(project)).hexdigest()[:12]}"

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
 
+from base.named_tuples import NamedTuple
 from ctxmode.config.file_names import PROJECT_FILE, USER_FILE
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ctxmode.config.files import ConfigFile
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from base.named_tuples import NamedTuple
 
 NAME_CHARS_MAX = 40
 NAMELESS = "mcp"

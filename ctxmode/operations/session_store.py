@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ctxmode.config.project import find_project
@@ -14,6 +13,9 @@ from memory.sessions.events import Deed
 from memory.sessions.store import SessionStore
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from base.plain_files import StrPath
     from ctxmode.config.locations import Config
 
 _PREFIXES = {"shell": ""}  # a command of the shell is one, whoever runs it
@@ -27,7 +29,7 @@ def find_users_store(config: Config) -> Path:
 
 
 def open_session_store(  # noqa: PLR0913
-    path: Path,
+    path: StrPath,
     project: str,
     home: str,
     *,

@@ -91,3 +91,4 @@ def cut(db: sqlite3.Connection, session: OpenSession, group: bytes) -> None:
             (session.id, first),
         )
     session.sequence, session.turn = row[0] - 1, max(row[1] - 1, 0)
+    session.changed_turn = -1

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from base.named_tuples import NamedTuple
 from memory.sessions.texts import cut_bytes
 
 Binding = Literal["constraint", "decision", "rejected"]
@@ -22,7 +23,7 @@ PROMPT_CHARS_READ = 65_536
 
 
 class Cue(NamedTuple):
-    """What a sentence must hold. The first row that fits decides."""
+    """What a sentence must hold, in lower case. The first row that fits decides."""
 
     binding: Binding
     pattern: str
@@ -100,7 +101,8 @@ CUES: tuple[Cue, ...] = (
         "我们决定用第二种方法。",
     ),
 )
-_COMPILED = tuple((cue.binding, re.compile(cue.pattern, re.IGNORECASE)) for cue in CUES)
+# Looked for in lower case: an expression that ignores the case takes twice as long.
+_COMPILED = tuple((cue.binding, re.compile(cue.pattern)) for cue in CUES)
 # A sentence ends at a mark before a space, or with its line; a list's mark is none of its words.
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])\s*|\n+")  # noqa: RUF001 - wide marks
 _LIST_MARK = re.compile(r"^\s*(?:[-*+•>]|\d{1,3}[.)])\s+")
@@ -111,7 +113,8 @@ def find_bindings(prompt: str) -> Iterator[tuple[Binding, str]]:
     """Yield each binding sentence of a prompt, verbatim, with what it is."""
     found: dict[str, Binding] = {}
     for sentence in _split(prompt[:PROMPT_CHARS_READ]):
-        kind = next((kind for kind, pattern in _COMPILED if pattern.search(sentence)), None)
+        lowered = sentence.lower()
+        kind = next((kind for kind, pattern in _COMPILED if pattern.search(lowered)), None)
         if kind is not None:
             found.setdefault(cut_bytes(sentence, SENTENCE_BYTES_MAX), kind)
         if len(found) == BINDINGS_PER_PROMPT:

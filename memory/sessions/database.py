@@ -10,12 +10,15 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from base import sqlite_files
 from base.sqlite_files import SchemaError, migrate, require_current, set_aside
 from memory.sessions.errors import ReadOnlyError, StoreUnavailableError
 from memory.sessions.schema import STEPS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # a hook's start imports this module, and none of these
+    from base.plain_files import StrPath
 
 HOOK_WAIT_S = 0.25
 """How long a hook waits for other writers."""
@@ -37,7 +40,7 @@ class Database:
 
     def __init__(
         self,
-        path: Path,
+        path: StrPath,
         *,
         create: bool = True,
         read_only: bool = False,
@@ -50,8 +53,8 @@ class Database:
         """
         self.path = path
         self.notices: tuple[str, ...] = ()
-        self.is_read_only = read_only or (path.exists() and not _is_writable(path))
-        if (read_only or not create) and not path.exists():
+        self.is_read_only = read_only or (os.path.exists(path) and not _is_writable(path))
+        if (read_only or not create) and not os.path.exists(path):
             raise StoreUnavailableError(f"{path}: no sessions are kept yet")
         with _translated(path):
             if read_only:
@@ -62,7 +65,7 @@ class Database:
                 self.notices = (f"{path} is read-only: sessions are shown, none is recorded",)
                 return
             try:
-                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
                 # Before SQLite makes it, and its log with the same rights: nobody else reads them.
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             except OSError as error:
@@ -73,7 +76,9 @@ class Database:
             except sqlite3.DatabaseError as error:
                 if not _is_damaged(error):
                     raise
-                aside = set_aside(path)
+                from pathlib import Path  # noqa: PLC0415 - a hook has no time for it
+
+                aside = set_aside(Path(path))
                 self.notices = (f"{error}; the damaged file is kept as {aside}, a new one begun",)
                 self._db = _connect(path, wait_s)
 
@@ -117,7 +122,7 @@ class Database:
             yield self._db
 
 
-def _connect_to_read(path: Path, wait_s: float) -> sqlite3.Connection:
+def _connect_to_read(path: StrPath, wait_s: float) -> sqlite3.Connection:
     db = sqlite_files.connect_read_only(path, wait_s=wait_s)
     try:
         require_current(db, STEPS)
@@ -127,7 +132,7 @@ def _connect_to_read(path: Path, wait_s: float) -> sqlite3.Connection:
     return db
 
 
-def _connect(path: Path, wait_s: float) -> sqlite3.Connection:
+def _connect(path: StrPath, wait_s: float) -> sqlite3.Connection:
     """Open and migrate. Two that make the file at once may find it locked while one of them turns
     on its log, for which SQLite does not wait."""
     deadline = time.monotonic() + wait_s
@@ -140,7 +145,7 @@ def _connect(path: Path, wait_s: float) -> sqlite3.Connection:
                 db.close()
                 raise
             with suppress(OSError):  # it is another user's
-                path.chmod(0o600)
+                os.chmod(path, 0o600)
             return db
         except sqlite3.OperationalError as error:
             is_busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -149,8 +154,8 @@ def _connect(path: Path, wait_s: float) -> sqlite3.Connection:
         time.sleep(_RETRY_S)
 
 
-def _is_writable(path: Path) -> bool:
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+def _is_writable(path: StrPath) -> bool:
+    return os.access(path, os.W_OK) and os.access(os.path.dirname(path) or ".", os.W_OK)
 
 
 def _is_damaged(error: sqlite3.DatabaseError) -> bool:
@@ -158,7 +163,7 @@ def _is_damaged(error: sqlite3.DatabaseError) -> bool:
 
 
 @contextmanager
-def _translated(path: Path) -> Iterator[None]:
+def _translated(path: StrPath) -> Iterator[None]:
     try:
         yield
     except SchemaError as error:

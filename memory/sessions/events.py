@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
+from base.named_tuples import NamedTuple
 from memory.sessions.cues import find_bindings
 from memory.sessions.records import FileAction, MessageRecord
 from memory.sessions.texts import cut_bytes
@@ -235,7 +236,8 @@ def of_error(target: str, output: str) -> Event:
 
 def find_commit(output: str) -> str:
     """Find the branch and the commit that `git commit` reports, such as `main 1a2b3c4`."""
-    found = _COMMIT.search(output[:4096])
+    head = output[:4096]
+    found = _COMMIT.search(head) if "] " in head else None
     return f"{found[1]} {found[2][:12]}" if found else ""
 
 

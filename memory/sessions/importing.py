@@ -12,8 +12,9 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
+from base.named_tuples import NamedTuple
 from base.plain_files import open_plain
 from memory.sessions.database import Database
 from memory.sessions.gate import Gate

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from memory.sessions.preparing import digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from base.plain_files import StrPath
 
 KEEP_DAYS = 30
 PROJECT_BYTES_MAX = 512 << 20
@@ -128,10 +132,10 @@ def find_next_to_go(db: sqlite3.Connection) -> str:
     return str(row[0]) if row else ""
 
 
-def measure(path: Path) -> int:
+def measure(path: StrPath) -> int:
     """Measure a store on the disk in bytes, its log included."""
-    files = (path.with_name(path.name + suffix) for suffix in ("", "-wal"))
-    return sum(file.stat().st_size for file in files if file.exists())
+    files = (f"{os.fspath(path)}{suffix}" for suffix in ("", "-wal"))
+    return sum(os.stat(file).st_size for file in files if os.path.exists(file))
 
 
 def compact(db: sqlite3.Connection) -> None:

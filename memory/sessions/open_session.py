@@ -40,6 +40,8 @@ class OpenSession:
         self.first_at: float | None = None
         """The first time of this transaction."""
         self.outcome: OutcomeRecord | None = None
+        self.changed_turn = -1
+        """The last turn that was noted as changed."""
 
     def note_time(self, at: float | None) -> None:
         """Move the last activity on, where a record is later."""

@@ -5,12 +5,13 @@ All of this is done before a transaction begins, so that a writer beside it wait
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
+from base.digests import blake2b
+from base.named_tuples import NamedTuple
 from memory.sessions import events
 from memory.sessions.events import Deed, Event, ParseCall
 from memory.sessions.gate import Gate
@@ -241,7 +242,7 @@ def _size_call(record: MessageRecord, kept: str | None) -> int:
 def digest(*parts: str) -> bytes:
     """Return the short digest by which something is known that is not kept itself."""
     data = "\0".join(parts).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(data, digest_size=KEY_BYTES).digest()
+    return blake2b(data, digest_size=KEY_BYTES).digest()
 
 
 def _bound(tokens: int | None) -> int | None:

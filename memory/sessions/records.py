@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+from base.named_tuples import NamedTuple
 
 Role = Literal["user", "assistant", "system", "tool_call", "tool_result"]
 Relation = Literal["", "subagent", "fork", "continued"]

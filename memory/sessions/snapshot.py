@@ -8,8 +8,8 @@ most lately and most often. It is a pure function of the events: the same give t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
+from base.named_tuples import NamedTuple
 from memory.sessions.events import COMMANDS, Event
 from memory.sessions.texts import cut_bytes
 

@@ -9,8 +9,9 @@ import sqlite3
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
+from base.named_tuples import NamedTuple
 from memory.sessions.database import Database
 from memory.sessions.gate import CONTEXT_CHARS, Gate
 from memory.sessions.importers.importer import Found, State

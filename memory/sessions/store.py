@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memory.sessions import delivering
@@ -26,6 +25,7 @@ from memory.sessions.writing import Writer
 
 # Hooks load this module, and need none of these.
 if TYPE_CHECKING:
+    from base.plain_files import StrPath
     from memory.sessions.keeping import Summary
     from memory.sessions.model import Message, Session
 
@@ -41,7 +41,7 @@ class SessionStore:
 
     def __init__(  # noqa: PLR0913 - what this room is handed, since it imports no other
         self,
-        path: Path,
+        path: StrPath,
         *,
         find_secrets: FindSecrets,
         parse_call: ParseCall,

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import hashlib
 import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
+from base.digests import sha256
+from base.named_tuples import NamedTuple
 from base.plain_files import open_plain
 
 HEAD_BYTES = 1024
@@ -70,13 +71,13 @@ def find_place(file: BinaryIO, known: Place) -> Place:
     is_same = (
         (status.st_dev, status.st_ino) == (known.device, known.inode)
         and status.st_size >= known.offset
-        and hashlib.sha256(head[: known.head_bytes]).digest() == known.head_sha256
+        and sha256(head[: known.head_bytes]).digest() == known.head_sha256
     )
     return Place(
         status.st_dev,
         status.st_ino,
         len(head),
-        hashlib.sha256(head).digest(),
+        sha256(head).digest(),
         known.offset if is_same else 0,
     )
 

@@ -286,11 +286,13 @@ class Writer:
             ),
         )
         self.messages += 1
-        self._db.execute(
-            "INSERT INTO turn VALUES (?, ?, ?, 1)"
-            " ON CONFLICT (session_id, number) DO UPDATE SET changed = 1",
-            (session.id, session.turn, record.at),
-        )
+        if session.turn != session.changed_turn:
+            session.changed_turn = session.turn
+            self._db.execute(
+                "INSERT INTO turn VALUES (?, ?, ?, 1)"
+                " ON CONFLICT (session_id, number) DO UPDATE SET changed = 1",
+                (session.id, session.turn, record.at),
+            )
         if record.role == "tool_result":
             self._events.write_outcome(session, record, one, call, tool)
         else:

@@ -12,8 +12,8 @@ import binascii
 import functools
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from base.named_tuples import NamedTuple
 from policy.secrets.telling_names import kind_of
 
 _VALUE = rb"""(?:"(?P<double>[^"\r\n]{1,200})"|'(?P<single>[^'\r\n]{1,200})'"""

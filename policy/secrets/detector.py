@@ -1,7 +1,6 @@
 """Finds secrets by all means at once, and replaces them by what kind they are."""
 
-from __future__ import annotations
-
+# Without `annotations` of the future, which a class of `typing` compiles: a hook has no time for it.
 import importlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

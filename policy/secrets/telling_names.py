@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -56,14 +57,14 @@ _SUFFIXES = word_set(
 
 def names(data: bytes) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of each telling name."""
-    at = 0
+    at, match_tail = 0, re.compile(_TAIL).match
     for keyword_start, keyword_end in _keywords(data.lower()):
         if keyword_start < at:
             continue
         earliest = max(at, keyword_start - NAME_BYTES_MAX)
         before = data[earliest:keyword_start]
         start = earliest + len(before.rstrip(_CHARACTERS))
-        tail = re.compile(_TAIL).match(data, keyword_end)
+        tail = match_tail(data, keyword_end)
         at = tail.end() if tail else keyword_end
         if kind := kind_of(data[start:at]):
             yield kind, start, at
@@ -106,6 +107,7 @@ def has_keyword(value: bytes) -> bool:
     return any(word in lowered for word in KEYWORDS)
 
 
+@functools.lru_cache(1024)  # a text, and those after it, use few names again and again
 def kind_of(name: bytes) -> str:
     """What a name says it holds: `password`, `secret`, `token`, `key`; empty if nothing secret."""
     last = name.rstrip(b".-").rpartition(b".")[2]

@@ -4,10 +4,13 @@ Each begins with plain text that can be searched for fast. Nothing follows an un
 in an expression, so none can be made to try again and again.
 """
 
+from __future__ import annotations
+
 import functools
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from base.named_tuples import NamedTuple
 
 KINDS_OF_BYTES_MIN = 6
 """A token of fewer different bytes than this is `xxxx…`, not a key."""
@@ -17,6 +20,8 @@ _WORDS += b" " * 0x80
 """The letters of words themselves, and a blank for all else: numbers are most of some texts."""
 
 _HEAD_BYTES = 3
+ANYWHERE = b""
+"""The head of an anchor that is looked for in every text."""
 _BLOCK_BYTES = 256 * 1024
 
 
@@ -127,11 +132,10 @@ TOKEN_FORMS = tuple(map(_form, _ROWS.strip().replace("\n    ", " ").splitlines()
 
 def find_tokens(data: bytes) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of each token, by form and not by place."""
-    heads = _heads(data)
-    for form in TOKEN_FORMS:
-        for anchor in form.anchors:
-            head = _head(anchor)
-            at = data.find(anchor) if head is None or head in heads else -1
+    anchors = _anchors()
+    for head in anchors.keys() & {ANYWHERE, *_heads(data)}:
+        for form, anchor in anchors[head]:
+            at = data.find(anchor)
             while at >= 0:
                 end = at + len(anchor)
                 if match := _match_behind(form, data, at, end):
@@ -153,12 +157,21 @@ def _heads(data: bytes) -> set[bytes]:
 
 
 @functools.cache
-def _head(anchor: bytes) -> bytes | None:
-    """How the word begins that an anchor begins with. None where the anchor may stand within a
+def _anchors() -> dict[bytes, list[tuple[TokenForm, bytes]]]:
+    """All anchors by how their words begin: of most texts a few are looked for."""
+    anchors: dict[bytes, list[tuple[TokenForm, bytes]]] = {}
+    for form in TOKEN_FORMS:
+        for anchor in form.anchors:
+            anchors.setdefault(_head(anchor), []).append((form, anchor))
+    return anchors
+
+
+def _head(anchor: bytes) -> bytes:
+    """How the word begins that an anchor begins with. `ANYWHERE` if the anchor may stand within a
     word, or is less than a word's beginning."""
     word = anchor.translate(_WORDS).partition(b" ")[0]
     if not anchor[:1].isalpha() or (word == anchor and len(word) < _HEAD_BYTES):
-        return None
+        return ANYWHERE
     return word[:_HEAD_BYTES]
 
 

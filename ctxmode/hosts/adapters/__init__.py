@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import TYPE_CHECKING, cast
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ctxmode.hosts.adapters.adapter import Adapter
     from ctxmode.hosts.hooks.calls import Purpose
 
@@ -19,8 +21,9 @@ def find_adapter(host: str) -> Adapter | None:
     """The adapter of a host; None if it is not known."""
     if host not in HOSTS:
         return None
-    module = f"ctxmode.hosts.adapters.{host.replace('-', '_')}"
-    return cast("Adapter", importlib.import_module(module))
+    loaded: Any = importlib.import_module(f"ctxmode.hosts.adapters.{host.replace('-', '_')}")
+    spoken: Adapter = loaded
+    return spoken
 
 
 def list_events(spoken: Adapter, purpose: Purpose) -> tuple[str, ...]:

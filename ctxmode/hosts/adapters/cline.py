@@ -9,12 +9,15 @@ arguments, so what is refused there becomes a call that does nothing, with the r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
 from ctxmode.hosts.hooks.json_text import read_json
 from ctxmode.hosts.hooks.tool_names import tool_call
 from ctxmode.hosts.hooks.unasked import refuse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FOLDER_VARIABLES: tuple[str, ...] = ()
 # What runs in the place of a refused call: a command that tells why, a file that cannot be.

@@ -7,12 +7,15 @@ begins a shell, but not of what it types into that afterwards.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ctxmode.hosts.adapters import claude_code
 from ctxmode.hosts.hooks.calls import Answer, Ruling, ToolCall
 from ctxmode.hosts.hooks.typed_shells import begins_prompt
 from ctxmode.hosts.hooks.unasked import refuse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FOLDER_VARIABLES: tuple[str, ...] = ()
 EVENTS = claude_code.EVENTS

@@ -8,11 +8,14 @@ every version that has hooks; an unknown one is an error of its configuration.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
 from ctxmode.hosts.hooks.tool_names import server_tool, tool_call
 from ctxmode.hosts.hooks.unasked import refuse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FOLDER_VARIABLES = ("CRUSH_CWD", "CRUSH_PROJECT_DIR")
 EVENTS: Mapping[str, Purpose] = {"PreToolUse": "judge"}

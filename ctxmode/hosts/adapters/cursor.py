@@ -12,11 +12,14 @@ by the list of such events in the command line's program.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
 from ctxmode.hosts.hooks.json_text import read_json
 from ctxmode.hosts.hooks.tool_names import tool_call
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FOLDER_VARIABLES = ("CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 EVENTS: Mapping[str, Purpose] = {

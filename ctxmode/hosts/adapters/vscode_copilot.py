@@ -10,11 +10,14 @@ the command line sends what the editor sends, but looks for the decision at the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ctxmode.hosts.adapters import claude_code
 from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
 from ctxmode.hosts.hooks.tool_names import is_known, server_tool
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FOLDER_VARIABLES: tuple[str, ...] = ()
 EVENTS: Mapping[str, Purpose] = {

@@ -7,11 +7,14 @@ Hooks are run in the folder of the workspace, which events do not name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
 from ctxmode.hosts.hooks.tool_names import tool_call
 from ctxmode.hosts.hooks.unasked import refuse_by_code
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FOLDER_VARIABLES: tuple[str, ...] = ()
 EVENTS: Mapping[str, Purpose] = {

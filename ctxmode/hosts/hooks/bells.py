@@ -12,14 +12,17 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
 
+from base.digests import blake2b
+from base.named_tuples import NamedTuple
 from ctxmode.config.file_names import SESSIONS_SUFFIX, STORES_FOLDER, name_stores
 from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.hooks.calls import Purpose
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
+    from typing import Any
 
     from ctxmode.config.transcripts import SourceChoice
     from memory.sessions.importers.importer import Found, Importer
@@ -140,8 +143,6 @@ def _ring(bell: Bell, agent: str, store_path: str, ends_at: float) -> str:
         return ""
     if bell.purpose == "open" and not _is_after_compaction(bell):
         return _tell_opening(bell, agent, store_path)
-    from pathlib import Path  # noqa: PLC0415
-
     from ctxmode.operations.session_sources import find_source  # noqa: PLC0415
     from ctxmode.operations.session_store import open_session_store  # noqa: PLC0415
 
@@ -152,7 +153,7 @@ def _ring(bell: Bell, agent: str, store_path: str, ends_at: float) -> str:
     if found is None and bell.host not in TELLING:
         return ""
     with open_session_store(
-        Path(store_path),
+        store_path,
         bell.project,
         bell.home,
         keep_messages=recording.messages,
@@ -199,13 +200,11 @@ def _is_after_compaction(bell: Bell) -> bool:
 
 def _tell_opening(bell: Bell, agent: str, store_path: str) -> str:
     """Say what another beginning calls for. It only reads, so nothing of importing is loaded."""
-    from pathlib import Path  # noqa: PLC0415
-
     from base.sqlite_files import connect_read_only  # noqa: PLC0415
     from memory.sessions import opening  # noqa: PLC0415
 
     now = time.time()
-    with closing(connect_read_only(Path(store_path), wait_s=STORE_WAIT_S)) as db:
+    with closing(connect_read_only(store_path, wait_s=STORE_WAIT_S)) as db:
         db.execute("BEGIN")
         if bell.text("source", "trigger") == "resume":
             session_id = f"{agent}:{bell.session}"
@@ -291,9 +290,7 @@ def find_transcript(bell: Bell, importer: Importer, choice: SourceChoice) -> Fou
 def _waiting_mark(store_path: str, session: str) -> str:
     """Return the path of the empty file that says that a session's snapshot waits: by it a hook
     tells without opening the store."""
-    import hashlib  # noqa: PLC0415
-
-    digest = hashlib.blake2b(session.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    digest = blake2b(session.encode("utf-8", "replace"), digest_size=8).hexdigest()
     return f"{store_path}.waiting-{digest}"
 
 

@@ -1,12 +1,19 @@
 """What an agent is about to do, and what is to be said to it: the same for every host."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
 
-CallKind = Literal["command", "read", "search", "edit", "fetch", "tool"]
-RulingKind = Literal["pass", "advise", "ask", "deny"]
-Purpose = Literal["judge", "open", "prompt", "turn", "compact", "end", "act"]
+from base.named_tuples import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal, TypeAlias
+
+CallKind: TypeAlias = "Literal['command', 'read', 'search', 'edit', 'fetch', 'tool']"
+RulingKind: TypeAlias = "Literal['pass', 'advise', 'ask', 'deny']"
+Purpose: TypeAlias = "Literal['judge', 'open', 'prompt', 'turn', 'compact', 'end', 'act']"
 """What an event of a host is for.
 
 `judge`: a tool is about to run, and the rules are asked. `open`: a conversation begins, and takes a
@@ -61,6 +68,6 @@ class Refusal(NamedTuple):
     text: str
 
 
-Answer = Mapping[str, Any] | str | Refusal | None
+Answer: TypeAlias = "Mapping[str, Any] | str | Refusal | None"
 """What a hook says: JSON or plain text on stdout, a refusal by its exit code, or nothing."""
 PASS = Ruling("pass")

@@ -12,11 +12,11 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.hooks import bells
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ctxmode.hosts.hooks.bells import Bell
     from memory.sessions.store import SessionStore
@@ -77,8 +77,6 @@ def record(bell: Bell, event_name: str, now: float) -> None:
 
 
 def _record(bell: Bell, event_name: str, now: float) -> None:
-    from pathlib import Path  # noqa: PLC0415 - only in the child
-
     from ctxmode.config.transcripts import load_recording  # noqa: PLC0415
     from ctxmode.hosts.hooks.told import list_records  # noqa: PLC0415
     from ctxmode.operations.session_sources import find_source  # noqa: PLC0415
@@ -92,7 +90,7 @@ def _record(bell: Bell, event_name: str, now: float) -> None:
     records = list_records(bell.event, event_name, bell.session, bell.project, now)
     found = bells.find_transcript(bell, importer, recording.choice(agent))
     with open_session_store(
-        Path(bells.sessions_path(bell)),
+        bells.sessions_path(bell),
         bell.project,
         bell.home,
         keep_messages=recording.messages,

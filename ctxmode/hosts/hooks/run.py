@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from ctxmode.hosts.adapters import find_adapter, list_events
 from ctxmode.hosts.hooks.calls import PASS, Answer, Purpose, Ruling, ToolCall
 from ctxmode.hosts.hooks.json_text import read_json
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ctxmode.hosts.adapters.adapter import Adapter
     from ctxmode.hosts.hooks.bells import Bell

@@ -14,7 +14,6 @@ prompt and all after it are gone then. A `summary` may be of another session, un
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -22,6 +21,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from base.digests import blake2b
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.records import (
     CompactionRecord,
@@ -365,7 +365,7 @@ def _key(value: Mapping[str, Any]) -> str:
 
 def _digest(value: object) -> str:
     data = json.dumps(value, sort_keys=True).encode()
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    return blake2b(data, digest_size=16).hexdigest()
 
 
 def _text(value: object) -> str:

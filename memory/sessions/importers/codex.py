@@ -17,12 +17,12 @@ are UUIDs of version 7: one that was made before the thread's own id is the pare
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from base.digests import sha256
 from memory.sessions.importers import codex_outcome as outcome
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.importers.stranger import (
@@ -333,7 +333,7 @@ def _joined(parts: list[Any]) -> str:
 
 
 def _digest(said: str) -> str:
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _model(state: State) -> str:

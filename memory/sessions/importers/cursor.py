@@ -16,13 +16,13 @@ one folder is it known; else nothing of the session is read.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
+from base.digests import sha256
 from base.plain_files import open_plain
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.importers.stranger import (
@@ -191,7 +191,7 @@ def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:
     role, content = value.get("role"), fields(value.get("message")).get("content")
     if role in ("user", "assistant"):
         said = json.dumps(content, sort_keys=True).encode("utf-8", "surrogatepass")
-        group = f"{number}:{hashlib.sha256(said).hexdigest()[:16]}"
+        group = f"{number}:{sha256(said).hexdigest()[:16]}"
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         for index, block in enumerate(listed(blocks)):
             key = f"{group}:{index}"

@@ -16,12 +16,13 @@ cached, with tools' prompts; output is candidates with thoughts.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from base.digests import sha256
+from base.named_tuples import NamedTuple
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.importers.stranger import (
     count,
@@ -106,7 +107,7 @@ def _root_of(project: os.DirEntry[str], ground: Ground) -> str:
         with open_plain(os.path.join(project.path, ".project_root")) as file:
             return file.read(_ROOT_BYTES_MAX).decode("utf-8", "replace").strip()
     except (OSError, ValueError):
-        hashed = hashlib.sha256(os.fsencode(ground.project)).hexdigest()
+        hashed = sha256(os.fsencode(ground.project)).hexdigest()
         return ground.project if ground.project and project.name == hashed else ""
 
 
@@ -321,7 +322,7 @@ def _is_new(key: str, state: State) -> bool:
 
 
 def _digest(key: str) -> str:
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 IMPORTER = Importer(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, Protocol
 
+from base.named_tuples import NamedTuple
 from memory.sessions.records import Record, SessionRecord
 
 State = dict[str, Any]

@@ -19,8 +19,9 @@ import re
 import sqlite3
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import Any
 
+from base.named_tuples import NamedTuple
 from memory.sessions.importers.host_database import HostDatabase
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.importers.opencode_rows import (

@@ -11,8 +11,9 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from base.named_tuples import NamedTuple
 from memory.sessions.importers.host_database import VALUE_BYTES_MAX, HostDatabase
 from memory.sessions.importers.importer import State
 from memory.sessions.importers.stranger import count, text

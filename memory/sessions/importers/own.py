@@ -7,12 +7,12 @@ by `own_lines`.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from base.digests import blake2b
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.importers.stranger import (
     code,
@@ -237,7 +237,7 @@ def _first(value: Mapping[str, Any], *names: str) -> object:
 def digest_value(value: object) -> str:
     """Return what tells a value from others."""
     data = json.dumps(value, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(data, digest_size=8).hexdigest()
+    return blake2b(data, digest_size=8).hexdigest()
 
 
 def never_found(ground: Ground) -> Iterator[Found]:
