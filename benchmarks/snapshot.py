@@ -105,7 +105,8 @@ def read_transcript(path: Path) -> Session:
 
 def read_snapshot(text: str) -> Given:
     """Read the paths and commands of a snapshot as its titles and marks tell."""
-    part, files, commands = "", set(), []
+    part, commands = "", []
+    files: set[str] = set()
     for line in text.split("\n"):
         if line in ("Files (* edited):", "Commands (! failed):"):
             part = line[0]
@@ -135,9 +136,14 @@ def has_file(path: str, given: Given) -> bool:
 
 def has_command(command: str, given: Given) -> bool:
     """Whether a command can be read that begins alike. Where one is told up to a text that it is
-    given, which goes to a file that is named, that is enough; and what only chooses what of its
-    output is shown may be another."""
+    given, which goes to a file that is named, that is enough; what only chooses what of its output
+    is shown may be another; and one that shows a file is told by the file's path."""
     wanted = _without_tail(command)
+    words = wanted.split()
+    is_plain = not any(mark in wanted for mark in "|;&<>$`")
+    if is_plain and words[:1] in (["cat"], ["sed"], ["nl"], ["head"], ["tail"]):  # noqa: SIM102
+        if has_file(words[-1], given):
+            return True
     for shown in given.commands:
         head = shown.removesuffix(" …")
         is_told_by_file = head != shown and ">" in head and "<<" in head.rpartition(" ")[2]

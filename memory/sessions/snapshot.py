@@ -62,6 +62,11 @@ _TITLES = {
 _TAIL = re.compile(
     r"(?:\s*(?:2>&1|\|\s*(?:head|tail)(?:\s+(?:-[nc]?\s?)?\d+|\s+--?\w+=?\d*)*|\|\s*cat))+\s*$"
 )
+# A command that shows one file is a reading of it, for hosts that have no other way to read.
+_SHOWING = re.compile(
+    r"(?:cat|nl(?: -ba)?|sed -n ['\"]?\d+,\d+p['\"]?|(?:head|tail)(?: -n? ?\d+)?) "
+    r"([\w./~@+][\w./~@+,=-]*)"
+)
 _HEREDOC = re.compile(r"<<-?\s?(['\"]?)[A-Za-z_]\w*\1(?=\s|$)")
 
 
@@ -203,7 +208,7 @@ def _commands(events: Sequence[Event], known: str) -> Iterator[str]:
     latest: dict[str, Event] = {}
     uses: list[tuple[str, float] | None] = []
     for event in events:
-        is_one = event.category in COMMANDS and event.state != "denied"
+        is_one = event.category in COMMANDS and event.state != "denied" and not _find_shown(event)
         key = _TAIL.sub("", _show_command(event.text)) if is_one else ""
         uses.append((key, 1.0) if is_one else None)
         if is_one:
@@ -226,14 +231,22 @@ def _show_command(text: str) -> str:
 def _files(events: Sequence[Event], known: str) -> tuple[list[str], set[str]]:
     """Return the files, the most important first, and which were edited."""
     edited = {event.text for event in events if event.category == "file_edit"}
-    uses: list[tuple[str, float] | None] = [
-        (event.text, EDIT_WEIGHT if event.category == "file_edit" else 1.0)
-        if event.category in ("file_edit", "file_read") and event.state != "denied"
-        else None
-        for event in events
-    ]
+    uses: list[tuple[str, float] | None] = []
+    for event in events:
+        is_touched = event.category in ("file_edit", "file_read") and event.state != "denied"
+        path = event.text if is_touched else _find_shown(event)
+        weight = EDIT_WEIGHT if event.category == "file_edit" else 1.0
+        uses.append((path, weight) if path else None)
     costs = weigh_paths({use[0] for use in uses if use})
     return [path for path in _rank(uses, costs) if path and not _has(known, path)], edited
+
+
+def _find_shown(event: Event) -> str:
+    """Return the path of the file that a command shows and does nothing else; else nothing."""
+    if event.category != "look" or event.state in ("failed", "denied"):
+        return ""
+    found = _SHOWING.fullmatch(_TAIL.sub("", event.text))
+    return found[1] if found else ""
 
 
 def _git(events: Sequence[Event], subject: Subject) -> list[str]:

@@ -118,6 +118,29 @@ def test_a_command_is_shown_once_however_its_output_was_cut():
     ]
 
 
+SHOWING = {
+    "sed -n '1,200p' src/app/a.py": "src/app/a.py",
+    "cat src/a.py | head -50": "src/a.py",
+    "head -n 20 README.md 2>&1": "README.md",
+    "nl -ba ~/notes.md": "~/notes.md",
+    "cat a.py b.py": "",
+    "cat a.py | grep x": "",
+    "cat $FILE": "",
+    "tail -f log": "",
+    "sed -n '/def/p' a.py": "",
+}
+
+
+@pytest.mark.parametrize("command", SHOWING)
+def test_a_command_that_shows_one_file_is_told_by_the_file(command):
+    text = build_snapshot([Event("look", command), Event("look", "ls")], Subject("a:b"))
+    given = read_snapshot(text)
+    assert given.files == (frozenset([SHOWING[command]]) if SHOWING[command] else frozenset())
+    assert (command in given.commands) is (not SHOWING[command])
+    failed = build_snapshot([Event("look", command, state="failed")], Subject("a:b"))
+    assert read_snapshot(failed).commands == (command,)
+
+
 def test_a_text_given_to_a_command_is_told_by_the_file_that_it_goes_to():
     body = "import os " * 20
     events = [
