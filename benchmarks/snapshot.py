@@ -13,27 +13,21 @@ session was given: its goal, rules, tasks, errors, branch and last request.
 from __future__ import annotations
 
 import json
-import random
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.report import Report, Row, argument_parser, show, summary
+from benchmarks.snapshot_sets import SHAPES, Session, make_session
 from ctxmode.operations.session_store import parse_call
 from memory.sessions.event_reading import read_events
 from memory.sessions.events import COMMANDS
 from memory.sessions.gate import Gate
 from memory.sessions.importers.claude_code import parse_line
 from memory.sessions.preparing import Prepared, Preparer, Switches
-from memory.sessions.records import (
-    CompactionRecord,
-    MessageRecord,
-    Record,
-    SessionRecord,
-    TaskRecord,
-)
+from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
 from memory.sessions.schema import create_tables
 from memory.sessions.snapshot import Subject, build_snapshot
 from memory.sessions.texts import shorten_path
@@ -42,10 +36,25 @@ from policy.secrets import find_secrets
 
 CALLS_BEFORE, CALLS_AFTER, CALLS_ASKED = 20, 5, 30
 COMMAND_CHARS = 80
-LONG_SESSIONS = 40
-FILES, CALLS_PER_PART, PARTS = 240, 260, 4
-_VERBS = ("must never", "always has to", "should not", "needs to")
-_THINGS = ("the parser", "the login page", "the importer", "the scheduler", "the cache")
+LONG_SESSIONS, SHAPE_SESSIONS = 40, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What an agent reads out of a snapshot: its text, full paths, and commands."""
+
+    text: str
+    files: frozenset[str]
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is looked into: the snapshot alone, or the host's summary and what is beside it."""
+
+    alone: Given
+    beside: Given
+    summary: str
 
 
 @dataclass(slots=True)
@@ -56,11 +65,13 @@ class Score:
     given: int = 0
     with_summary: int = 0
 
-    def count(self, wanted: Iterable[str], snapshot: str, both: str) -> None:
+    def count(
+        self, wanted: Iterable[str], is_given: Callable[[str, Given], bool], asked: Asked
+    ) -> None:
         for one in wanted:
             self.asked += 1
-            self.given += one in snapshot
-            self.with_summary += one in both
+            self.given += is_given(one, asked.alone)
+            self.with_summary += one in asked.summary or is_given(one, asked.beside)
 
     def share(self, number: int) -> float:
         return number / self.asked if self.asked else 1.0
@@ -78,14 +89,6 @@ class Scores:
     times_s: list[float] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
-    """One session's records, and the facts that it was given."""
-
-    records: Sequence[Record]
-    facts: Sequence[str] = ()
-
-
 def read_transcript(path: Path) -> Session:
     """Read a transcript of Claude Code; lines that are none are passed over."""
     state: dict[str, object] = {}
@@ -100,67 +103,67 @@ def read_transcript(path: Path) -> Session:
     return Session(records)
 
 
-def make_session(seed: int) -> Session:
-    """Make up a long session with facts in it. Work moves through the files: what was used lately
-    is used again, as in real ones, and some files and commands come back all the time."""
-    chance = random.Random(seed)
-    files = [f"src/{chance.choice('abcdefgh')}{n % 17}/module_{n}.py" for n in range(FILES)]
-    commands = [f"make check-{n} ARGS='--only part{n}'" for n in range(30)]
-    thing = chance.choice(_THINGS)
-    goal = f"Rewrite {thing} so that request {seed} is served within a second."
-    rule = f"The table of {thing} {chance.choice(_VERBS)} be changed by request {seed}."
-    last = f"Now go on with part {seed} of {thing}."
-    task, broken = f"Document part {seed} of {thing}", f"make broken-{seed}"
-    records: list[Record] = [
-        SessionRecord(f"s{seed}", working_directory="/p", git_branch=f"topic/{seed}"),
-        _prompt("goal", goal + " " + rule),
-        TaskRecord("1", task),
-    ]
-    for part in range(PARTS):
-        for number in range(CALLS_PER_PART):
-            records += _call(chance, f"{part}-{number}", files, commands, part, number)
-        if part == 0:
-            records += _failing(broken)
-            records.append(_prompt("last", last))
-        records.append(CompactionRecord(f"c{part}"))
-    return Session(records, (goal[:60], rule, last, task, broken, f"topic/{seed}"))
+def read_snapshot(text: str) -> Given:
+    """Read the paths and commands of a snapshot as its titles and marks tell."""
+    part, commands = "", []
+    files: set[str] = set()
+    for line in text.split("\n"):
+        if line in ("Files (* edited):", "Commands (! failed):"):
+            part = line[0]
+        elif line.startswith(("Git: ", "context-mode: ")):
+            part = ""
+        elif part == "F":
+            files.update(read_paths(line))
+        elif part == "C":
+            commands.append(line.removeprefix("! "))
+    return Given(text, frozenset(files), tuple(commands))
 
 
-def _prompt(key: str, text: str) -> MessageRecord:
-    return MessageRecord(key, key, "user", text, 1.0, is_prompt=True)
+def read_paths(line: str) -> Iterator[str]:
+    """Read the paths of one line: in quotes, alone, or names behind their folder."""
+    if line.startswith('"'):
+        yield json.loads(line.removesuffix("*"))
+        return
+    folder, mark, names = line.rpartition(": ")
+    for name in names.split(" ") if mark else [line]:
+        yield folder + name.removesuffix("*")
 
 
-def _call(  # noqa: PLR0913, PLR0917 - where a session stands
-    chance: random.Random,
-    key: str,
-    files: Sequence[str],
-    commands: Sequence[str],
-    part: int,
-    number: int,
-) -> list[Record]:
-    """One call: mostly of what the work is at, sometimes of anything."""
-    at = (part * CALLS_PER_PART + number) * FILES // (PARTS * CALLS_PER_PART)
-    near = max(0, min(FILES - 1, round(chance.gauss(at, 4))))
-    if chance.random() < 0.3:
-        command = commands[min(int(chance.expovariate(0.6)), len(commands) - 1)]
-        params, tool = {"command": command}, "Bash"
-    else:
-        path = files[near] if chance.random() < 0.85 else chance.choice(files[:8])
-        params = {"file_path": f"/p/{path}"}
-        tool = "Edit" if chance.random() < 0.4 else "Read"
-    return [
-        MessageRecord(key, key, "tool_call", at=1.0, tool=tool, params=params, call_id=key),
-        MessageRecord(f"{key}r", f"{key}r", "tool_result", "ok", 1.0, call_id=key),
-    ]
+def has_file(path: str, given: Given) -> bool:
+    """Whether the full path can be read; a name alone does not count."""
+    return path in given.files
 
 
-def _failing(command: str) -> list[Record]:
-    return [
-        MessageRecord("f", "f", "tool_call", tool="Bash", params={"command": command}, call_id="f"),
-        MessageRecord(
-            "fr", "fr", "tool_result", "error: no", call_id="f", failed=True, exit_code=2
-        ),
-    ]
+def has_command(command: str, given: Given) -> bool:
+    """Whether a command can be read that begins alike. Where one is told up to a text that it is
+    given, which goes to a file that is named, that is enough; what only chooses what of its output
+    is shown may be another; and one that shows a file is told by the file's path."""
+    wanted = _without_tail(command)
+    words = wanted.split()
+    is_plain = not any(mark in wanted for mark in "|;&<>$`")
+    if is_plain and words[:1] in (["cat"], ["sed"], ["nl"], ["head"], ["tail"]):  # noqa: SIM102
+        if has_file(words[-1], given):
+            return True
+    for shown in given.commands:
+        head = shown.removesuffix(" …")
+        is_told_by_file = head != shown and ">" in head and "<<" in head.rpartition(" ")[2]
+        if shown.startswith(command[:COMMAND_CHARS]) or _without_tail(shown) == wanted:
+            return True
+        if is_told_by_file and command.startswith(head):
+            return True
+    return False
+
+
+def _without_tail(command: str) -> str:
+    parts = command.replace("2>&1", "").split("|")
+    while len(parts) > 1 and parts[-1].split()[:1] in (["head"], ["tail"]):
+        parts.pop()
+    return "|".join(parts).strip()
+
+
+def has_text(text: str, given: Given) -> bool:
+    """Whether a fact stands there word for word."""
+    return text in given.text
 
 
 def measure(session: Session, scores: Scores) -> None:
@@ -179,9 +182,10 @@ def measure(session: Session, scores: Scores) -> None:
         writer.finish()
         done = at
         summary_text = _summary(prepared[at:])
-        before = set(_uses(prepared[:at], first.working_directory))
+        before = set(map(_begin, _uses(prepared[:at], first.working_directory)))
         calls = list(_calls(prepared[at:]))[:CALLS_ASKED]
-        after = set(_uses(calls, first.working_directory)) & before
+        later = {_begin(use): use for use in _uses(calls, first.working_directory)}
+        after = [use for begin, use in later.items() if begin in before]
         if sum(1 for _ in _calls(prepared[:at])) < CALLS_BEFORE or len(calls) < CALLS_AFTER:
             continue
         began = time.perf_counter()
@@ -189,18 +193,21 @@ def measure(session: Session, scores: Scores) -> None:
         snapshot = build_snapshot(events, Subject(first.id, first.git_branch))
         scores.times_s.append(time.perf_counter() - began)
         beside = build_snapshot(events, Subject(first.id, first.git_branch, summary_text))
-        both = beside + "\n" + summary_text
+        asked = Asked(read_snapshot(snapshot), read_snapshot(beside), summary_text)
         scores.compactions += 1
         scores.sizes.append(len(snapshot.encode()))
-        scores.files.count((t for kind, t in after if kind == "file"), snapshot, both)
-        scores.commands.count((t for kind, t in after if kind == "command"), snapshot, both)
-        scores.facts.count(session.facts, snapshot, both)
+        scores.files.count((t for kind, t in after if kind == "file"), has_file, asked)
+        scores.commands.count((t for kind, t in after if kind == "command"), has_command, asked)
+        scores.facts.count(session.facts, has_text, asked)
     db.close()
 
 
 def _compactions(prepared: Sequence[Prepared]) -> Iterator[int]:
+    """Yield where compactions are; a second record of one, with its summary, is none."""
+    seen = set()
     for index, one in enumerate(prepared):
-        if isinstance(one.record, CompactionRecord) and not one.record.summary:
+        if isinstance(one.record, CompactionRecord) and one.record.key not in seen:
+            seen.add(one.record.key)
             yield index
 
 
@@ -221,7 +228,12 @@ def _uses(prepared: Iterable[Prepared], folder: str) -> Iterator[tuple[str, str]
             if event.category in ("file_edit", "file_read"):
                 yield "file", shorten_path(event.target, folder, "")
             elif event.category in COMMANDS:
-                yield "command", event.text[:COMMAND_CHARS]
+                yield "command", event.text
+
+
+def _begin(use: tuple[str, str]) -> tuple[str, str]:
+    kind, text = use
+    return kind, text[:COMMAND_CHARS] if kind == "command" else text
 
 
 def main() -> None:
@@ -229,27 +241,33 @@ def main() -> None:
     parser.add_argument("transcripts", nargs="*", type=Path, metavar="TRANSCRIPT")
     parser.add_argument("--sessions", type=int, default=LONG_SESSIONS, help="of the long set")
     args = parser.parse_args()
+    report = Report("snapshot")
+    if args.transcripts:
+        _report_one(report, "", map(read_transcript, args.transcripts))
+    for name, shape in {} if args.transcripts else SHAPES.items():
+        number = args.sessions if name == "long" else min(args.sessions, SHAPE_SESSIONS)
+        _report_one(report, name, (make_session(shape, seed) for seed in range(number)))
+    show(report, as_json=args.json)
+
+
+def _report_one(report: Report, name: str, sessions: Iterable[Session]) -> None:
+    """Measure a set and add its figures, each under the set's name."""
     scores = Scores()
-    sessions = (
-        map(read_transcript, args.transcripts)
-        if args.transcripts
-        else map(make_session, range(args.sessions))
-    )
     for session in sessions:
         measure(session, scores)
-    report = Report("snapshot")
     if scores.times_s:
-        report.add(Row("building a snapshot", summary(scores.times_s)))
-    report.figures["compactions"] = scores.compactions
-    report.figures["bytes_at_most"] = max(scores.sizes, default=0)
-    for name, score in (("files", scores.files), ("commands", scores.commands)):
-        report.figures[f"{name}_asked"] = score.asked
-        report.figures[f"percent_of_{name}"] = 100 * score.share(score.given)
-        report.figures[f"percent_of_{name}_with_the_summary"] = 100 * score.share(
-            score.with_summary
-        )
-    report.figures["percent_of_facts"] = 100 * scores.facts.share(scores.facts.given)
-    show(report, as_json=args.json)
+        report.add(Row(f"building a snapshot: {name}".removesuffix(": "), summary(scores.times_s)))
+    of = f"{name}: " if name else ""
+    figures = report.figures
+    figures[f"{of}compactions"] = scores.compactions
+    figures[f"{of}bytes_at_most"] = max(scores.sizes, default=0)
+    for what, score in (("files", scores.files), ("commands", scores.commands)):
+        figures[f"{of}{what}_asked"] = score.asked
+        figures[f"{of}percent_of_{what}"] = 100 * score.share(score.given)
+        if not name:
+            figures[f"percent_of_{what}_with_the_summary"] = 100 * score.share(score.with_summary)
+    if scores.facts.asked:
+        figures[f"{of}percent_of_facts"] = 100 * scores.facts.share(scores.facts.given)
 
 
 if __name__ == "__main__":

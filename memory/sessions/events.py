@@ -177,13 +177,13 @@ _ERROR_WORD = re.compile(
 _COMMIT = re.compile(r"^\[([\w./-]{1,80})(?: \(root-commit\))? ([0-9a-f]{7,40})\] ", re.MULTILINE)
 
 
-def of_prompt(text: str) -> Iterator[Event]:
-    """Yield the events of what a person typed."""
+def of_prompt(text: str, end: str = "") -> Iterator[Event]:
+    """Yield the events of what a person typed; `end` is the end where the text is its beginning."""
     line = " ".join(text.split())
     if not line:
         return
     yield Event("prompt", cut_bytes(line, PROMPT_BYTES_MAX))
-    for kind, sentence in find_bindings(text):
+    for kind, sentence in find_bindings(text, end):
         yield Event(kind, sentence, target=sentence)
 
 

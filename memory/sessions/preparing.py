@@ -13,6 +13,7 @@ from typing import Any
 from base.digests import blake2b
 from base.named_tuples import NamedTuple
 from memory.sessions import events
+from memory.sessions.cues import END_CHARS_READ
 from memory.sessions.events import Deed, Event, ParseCall
 from memory.sessions.gate import Gate
 from memory.sessions.records import (
@@ -140,7 +141,10 @@ class Preparer:
         content = None
         if record.is_prompt:
             content = self._gate.clean_head(text, CONTENT_CHARS_MAX)
-            found = tuple(events.of_prompt(content))
+            end = ""
+            if len(text) > CONTENT_CHARS_MAX:
+                end = self._gate.clean_ends(text, 2 * END_CHARS_READ)[-END_CHARS_READ:]
+            found = tuple(events.of_prompt(content, end))
         elif self._switches.messages:
             content = self._gate.clean_head(text, CONTENT_CHARS_MAX)
         kept = content if self._switches.messages else None

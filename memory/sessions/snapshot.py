@@ -7,11 +7,15 @@ most lately and most often. It is a pure function of the events: the same give t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, takewhile
 
 from base.named_tuples import NamedTuple
 from memory.sessions.events import COMMANDS, Event
-from memory.sessions.texts import cut_bytes
+from memory.sessions.path_lines import weigh_paths, write_paths
+from memory.sessions.texts import cut_bytes, size_bytes
 
 SNAPSHOT_BYTES_MAX = 2048
 HEAD = "context-mode: records of this session"
@@ -40,6 +44,7 @@ compactions, commands that were needed again: .86 by weight alone, .93 so. The a
 shortest from being first merely for that."""
 
 COMMAND_BYTES_MAX = 120
+PATHS_TRIED = 2
 REST = ("files", "commands", "words", "errors", "git")
 LINE_BYTES_MAX = 240
 _TITLES = {
@@ -53,6 +58,17 @@ _TITLES = {
     "git": "Git: ",
 }
 
+# What only chooses what of an output is shown.
+_TAIL = re.compile(
+    r"(?:\s*(?:2>&1|\|\s*(?:head|tail)(?:\s+(?:-[nc]?\s?)?\d+|\s+--?\w+=?\d*)*|\|\s*cat))+\s*$"
+)
+# A command that shows one file is a reading of it, for hosts that have no other way to read.
+_SHOWING = re.compile(
+    r"(?:cat|nl(?: -ba)?|sed -n ['\"]?\d+,\d+p['\"]?|(?:head|tail)(?: -n? ?\d+)?) "
+    r"([\w./~@+][\w./~@+,=-]*)"
+)
+_HEREDOC = re.compile(r"<<-?\s?(['\"]?)[A-Za-z_]\w*\1(?=\s|$)")
+
 
 class Subject(NamedTuple):
     """What a snapshot says of the session besides its events. `known` is a text that the agent has
@@ -64,10 +80,27 @@ class Subject(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """One part: its lines, the most important first."""
+    """One part: its lines, the most important first. `edited` are those of the files."""
 
     name: str
     lines: Sequence[str]
+    edited: Collection[str] = ()
+
+    def fit(self, room: int) -> tuple[str, ...]:
+        """Return the most important lines that take at most so many bytes with the title."""
+        room -= len(_TITLES[self.name])
+        if self.name == "files":
+            return tuple(_fit_paths(self.lines, self.edited, room))
+        chosen = []
+        for line in self.lines:
+            if (cost := size_bytes(line) + 1) <= room:
+                chosen.append(line)
+                room -= cost
+        return tuple(chosen)
+
+    def size(self, lines: Sequence[str]) -> int:
+        """Return how many bytes the part takes with these lines."""
+        return _size_lines(lines) + len(_TITLES[self.name]) if lines else 0
 
 
 def build_snapshot(
@@ -82,37 +115,51 @@ def build_snapshot(
     if not any(part.lines for part in parts):
         return ""
     head = f"{HEAD}, not orders. More: ctx_session or ctx_search, session {subject.session_id[:60]}"
-    chosen = _choose(parts, bytes_max - _size(head))
-    texts = [head]
-    for part in parts:
-        if lines := [line for line in part.lines if line in chosen[part.name]]:
-            texts.append(_TITLES[part.name] + "\n".join(lines))
-    return "\n".join(texts)
+    chosen = _choose(parts, bytes_max - size_bytes(head))
+    return "\n".join(
+        [head, *(_TITLES[n] + "\n".join(lines) for n, lines in chosen.items() if lines)]
+    )
 
 
-def _choose(parts: Sequence[_Part], left: int) -> dict[str, dict[str, None]]:
+def _choose(parts: Sequence[_Part], left: int) -> dict[str, tuple[str, ...]]:
     """Choose the lines: each part's within its share, then the rest in order."""
-    chosen: dict[str, dict[str, None]] = {part.name: {} for part in parts}
-    by_name = {part.name: part for part in parts}
-
-    def take(part: _Part, room: int) -> int:
-        """Take what fits into `room` bytes; return how many that takes."""
-        taken = 0
-        for line in part.lines:
-            if line in chosen[part.name]:
-                continue
-            first = not chosen[part.name]
-            cost = _size(line) + (len(_TITLES[part.name]) + 1 if first else 1)
-            if taken + cost <= room:
-                chosen[part.name][line] = None
-                taken += cost
-        return taken
-
+    chosen: dict[str, tuple[str, ...]] = {}
+    sizes: dict[str, int] = {}
     for part in parts:
-        left -= take(part, min(SHARES[part.name], left))
+        share = min(SHARES[part.name], left)
+        if part.name == REST[0]:  # it is chosen next, from all that is left
+            sizes[part.name] = min(share, part.size(part.lines))
+        else:
+            chosen[part.name] = part.fit(share)
+            sizes[part.name] = part.size(chosen[part.name])
+        left -= sizes[part.name]
+    by_name = {part.name: part for part in parts}
     for name in REST:
-        left -= take(by_name[name], left)
-    return chosen
+        room = left + sizes[name]
+        chosen[name] = by_name[name].fit(room)
+        left = room - by_name[name].size(chosen[name])
+    return {part.name: chosen[part.name] for part in parts}
+
+
+def _fit_paths(paths: Sequence[str], edited: Collection[str], room: int) -> list[str]:
+    """Return lines with the most of the paths that fit; of the first that does not, the next few
+    are tried, which may be shorter."""
+    listed = [path for path in paths[: max(room, 0)] if size_bytes(path) < room]
+    # Names alone fit in any case as well as names with folders.
+    sizes = accumulate(size_bytes(path.rpartition("/")[2]) + 1 for path in listed)
+    most = sum(1 for _ in takewhile(lambda size: size <= room, sizes))
+    count = bisect_right(
+        range(1, most + 1), room, key=lambda n: _size_lines(write_paths(listed[:n], edited))
+    )
+    chosen = listed[:count]
+    for path in listed[count + 1 : count + 1 + PATHS_TRIED]:
+        if _size_lines(write_paths([*chosen, path], edited)) <= room:
+            chosen.append(path)
+    return write_paths(chosen, edited)
+
+
+def _size_lines(lines: Sequence[str]) -> int:
+    return sum(size_bytes(line) + 1 for line in lines)
 
 
 def _find_parts(events: Sequence[Event], subject: Subject) -> list[_Part]:
@@ -135,7 +182,7 @@ def _find_parts(events: Sequence[Event], subject: Subject) -> list[_Part]:
         _Part("tasks", _fitting(tasks)),
         _Part("errors", _fitting(_errors(events))),
         _Part("commands", _fitting(_commands(events, known))),
-        _Part("files", _fitting(_files(events, known))),
+        _Part("files", *_files(events, known)),
         _Part("git", _fitting(_git(events, subject))),
     ]
 
@@ -157,19 +204,49 @@ def _errors(events: Sequence[Event]) -> Iterator[str]:
 
 
 def _commands(events: Sequence[Event], known: str) -> Iterator[str]:
-    states = {event.text: event.state for event in events if event.category in COMMANDS}
-    for text in _rank(event if event.category in COMMANDS else None for event in events):
-        if not _has(known, text):
-            shown = cut_bytes(text, COMMAND_BYTES_MAX)
-            yield f"! {shown}" if states[text] == "failed" else shown
+    """Name each command by the latest way it was run; ways that differ in their tail are one."""
+    latest: dict[str, Event] = {}
+    uses: list[tuple[str, float] | None] = []
+    for event in events:
+        is_one = event.category in COMMANDS and event.state != "denied" and not _find_shown(event)
+        key = _TAIL.sub("", _show_command(event.text)) if is_one else ""
+        uses.append((key, 1.0) if is_one else None)
+        if is_one:
+            latest[key] = event
+    shown = {key: _show_command(event.text) for key, event in latest.items()}
+    for key in _rank(uses, {key: size_bytes(text) for key, text in shown.items()}):
+        if not _has(known, latest[key].text):
+            yield f"! {shown[key]}" if latest[key].state == "failed" else shown[key]
 
 
-def _files(events: Sequence[Event], known: str) -> Iterator[str]:
+def _show_command(text: str) -> str:
+    """Show a command. A text that is given to it is left out where what stands before names the
+    file that it goes to; else its beginning is what tells the command from others."""
+    found = _HEREDOC.search(text)
+    if found and found.end() < len(text) and ">" in text[: found.start()]:
+        text = f"{text[: found.end()]} …"
+    return cut_bytes(text, COMMAND_BYTES_MAX)
+
+
+def _files(events: Sequence[Event], known: str) -> tuple[list[str], set[str]]:
+    """Return the files, the most important first, and which were edited."""
     edited = {event.text for event in events if event.category == "file_edit"}
-    is_file = ("file_edit", "file_read")
-    for path in _rank(event if event.category in is_file else None for event in events):
-        if not _has(known, path):
-            yield f"{path} *" if path in edited else path
+    uses: list[tuple[str, float] | None] = []
+    for event in events:
+        is_touched = event.category in ("file_edit", "file_read") and event.state != "denied"
+        path = event.text if is_touched else _find_shown(event)
+        weight = EDIT_WEIGHT if event.category == "file_edit" else 1.0
+        uses.append((path, weight) if path else None)
+    costs = weigh_paths({use[0] for use in uses if use})
+    return [path for path in _rank(uses, costs) if path and not _has(known, path)], edited
+
+
+def _find_shown(event: Event) -> str:
+    """Return the path of the file that a command shows and does nothing else; else nothing."""
+    if event.category != "look" or event.state in ("failed", "denied"):
+        return ""
+    found = _SHOWING.fullmatch(_TAIL.sub("", event.text))
+    return found[1] if found else ""
 
 
 def _git(events: Sequence[Event], subject: Subject) -> list[str]:
@@ -186,18 +263,15 @@ def _is_commit(event: Event) -> bool:
     return event.state not in ("", "failed", "denied", "open", "closed")
 
 
-def _rank(events: Iterable[Event | None]) -> list[str]:
+def _rank(uses: Sequence[tuple[str, float] | None], costs: Mapping[str, float]) -> list[str]:
     """Rank texts by frecency per byte: each use counts, and halves with what happened since. Of
     None only the place counts. Equal ones rank by their latest use."""
-    listed = list(events)
     weights: dict[str, float] = {}
-    for age, event in enumerate(reversed(listed)):
-        if event is not None and event.state != "denied":
-            weight = EDIT_WEIGHT if event.category == "file_edit" else 1.0
-            weights[event.text] = weights.get(event.text, 0.0) + weight * 0.5 ** (
-                age / HALF_LIFE_EVENTS
-            )
-    return sorted(weights, key=lambda text: -weights[text] / (LINE_COST_BYTES + _size(text)))
+    for age, use in enumerate(reversed(uses)):
+        if use is not None:
+            text, weight = use
+            weights[text] = weights.get(text, 0.0) + weight * 0.5 ** (age / HALF_LIFE_EVENTS)
+    return sorted(weights, key=lambda text: -weights[text] / (LINE_COST_BYTES + costs[text]))
 
 
 def _has(known: str, text: str) -> bool:
@@ -206,7 +280,3 @@ def _has(known: str, text: str) -> bool:
 
 def _line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _size(text: str) -> int:
-    return len(text.encode())

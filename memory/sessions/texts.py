@@ -15,6 +15,11 @@ def unpack(data: bytes | None) -> str | None:
     return None if data is None else zlib.decompress(data).decode()
 
 
+def size_bytes(text: str) -> int:
+    """Return how many bytes of UTF-8 a text takes; a lone surrogate counts as three."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
 def cut_bytes(text: str, bytes_max: int) -> str:
     """Return the text, or what of it takes at most so many bytes: whole words if there are any, an
     ellipsis at the end."""

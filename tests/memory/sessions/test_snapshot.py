@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from benchmarks.snapshot import read_snapshot
 from memory.sessions.events import PRIORITIES, Event, of_error, of_prompt
 from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, Subject, build_snapshot
 
@@ -39,9 +40,17 @@ def check(events, subject, bytes_max):
     assert len(text.encode()) <= bytes_max  # and it is UTF-8: a lone surrogate would raise
     assert text == build_snapshot(list(events), subject, bytes_max)
     everything = build_snapshot(events, subject, 10_000_000)
-    assert set(text.split("\n")) <= set(everything.split("\n"))  # no line is cut
+    assert set(other_lines(text)) <= set(other_lines(everything))  # no line is cut
+    touched = {e.text for e in events if e.category in ("file_edit", "file_read")}
+    assert read_snapshot(text).files <= touched  # and no path
     assert bool(text) == bool(everything)
     return text
+
+
+def other_lines(text):
+    """Lines of other parts than that of files, which names a folder once for those that fit."""
+    before, _, files = text.partition("\nFiles (* edited):\n")
+    return [*before.split("\n"), *(line for line in files.split("\n") if line[:5] == "Git: ")]
 
 
 def test_r4_whatever_a_session_holds_its_snapshot_is_within_its_size(is_long):
@@ -72,3 +81,79 @@ LARGE = {
 def test_r4_what_is_large_is_bounded_and_still_told(what):
     text = check(LARGE[what], Subject("a:b"), SNAPSHOT_BYTES_MAX)
     assert text.count("\n") >= 1
+
+
+def edits(paths):
+    return [Event("file_edit", path, path) for path in paths]
+
+
+# With how many are to be shown at least; one a line there would be 35, 40, 55 and 64 of them.
+FOLDERS = {
+    "deep": ([f"packages/core/src/main/java/com/acme/a{n % 3}/M{n}.java" for n in range(300)], 120),
+    "outside": ([f"/usr/lib/python3/dist-packages/one/m{n}.py" for n in range(300)], 150),
+    "thousands of folders": ([f"packages/area{n}/src/index.ts" for n in range(3000)], 70),
+    "apart in a folder alone": ([f"src/{a}/{b}/i.ts" for a in "abcdefgh" for b in "abcdefgh"], 64),
+}
+
+
+@pytest.mark.parametrize("what", FOLDERS)
+def test_folders_are_named_once_so_that_more_files_fit(what):
+    paths, least = FOLDERS[what]
+    text = check(edits(paths), Subject("a:b"), SNAPSHOT_BYTES_MAX)
+    shown = read_snapshot(text).files
+    assert len(shown) >= least
+    assert paths[-1] in shown  # what was used last stands before the others
+    assert text.split("Files (* edited):\n")[1].startswith(paths[-1][:4])
+
+
+def test_a_command_is_shown_once_however_its_output_was_cut():
+    tails = ("", " | tail -30", " 2>&1 | tail -n 20", " 2>&1", " | head -5 | cat")
+    events = [Event("command", f"make check{tail}") for tail in tails]
+    events += [Event("command", "make check | grep -c tail"), Event("command", "make check ARGS=2")]
+    shown = read_snapshot(build_snapshot(events, Subject("a:b"))).commands
+    assert sorted(shown) == [
+        "make check ARGS=2",
+        "make check | grep -c tail",
+        "make check | head -5 | cat",  # the latest way
+    ]
+
+
+SHOWING = {
+    "sed -n '1,200p' src/app/a.py": "src/app/a.py",
+    "cat src/a.py | head -50": "src/a.py",
+    "head -n 20 README.md 2>&1": "README.md",
+    "nl -ba ~/notes.md": "~/notes.md",
+    "cat a.py b.py": "",
+    "cat a.py | grep x": "",
+    "cat $FILE": "",
+    "tail -f log": "",
+    "sed -n '/def/p' a.py": "",
+}
+
+
+@pytest.mark.parametrize("command", SHOWING)
+def test_a_command_that_shows_one_file_is_told_by_the_file(command):
+    text = build_snapshot([Event("look", command), Event("look", "ls")], Subject("a:b"))
+    given = read_snapshot(text)
+    assert given.files == (frozenset([SHOWING[command]]) if SHOWING[command] else frozenset())
+    assert (command in given.commands) is (not SHOWING[command])
+    failed = build_snapshot([Event("look", command, state="failed")], Subject("a:b"))
+    assert read_snapshot(failed).commands == (command,)
+
+
+def test_a_text_given_to_a_command_is_told_by_the_file_that_it_goes_to():
+    body = "import os " * 20
+    events = [
+        Event("command", f"cat > tools/run.py <<'EOF' {body}1"),
+        Event("command", f"cat > tools/run.py <<'EOF' {body}2"),
+        Event("command", f"python3 - <<'EOF' {body}"),
+        Event("command", "cat > tools/run.py <<'EOF'"),
+        Event("command", "echo 1 << 2 > out"),
+    ]
+    shown = read_snapshot(build_snapshot(events, Subject("a:b"))).commands
+    assert "cat > tools/run.py <<'EOF' …" in shown
+    assert "cat > tools/run.py <<'EOF'" in shown
+    assert "echo 1 << 2 > out" in shown
+    (other,) = (one for one in shown if one.startswith("python3"))
+    assert "import os import os" in other
+    assert len(shown) == 4
