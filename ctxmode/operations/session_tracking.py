@@ -93,7 +93,7 @@ def load_bounds(config: Config, path: Path) -> Bounds:
 def let_go(config: Config, sessions: SessionStore, store: kb.Store | None) -> list[str]:
     """Delete the sessions that are too old, and where too much is kept those that come next; return
     which went. `store` forgets their turns, too."""
-    bounds = load_bounds(config, sessions.database.path)
+    bounds = load_bounds(config, Path(sessions.database.path))
     gone: list[str] = []
     with sessions.database.reading() as db:
         expired = keeping.find_expired(db, time.time(), bounds.keep_days)

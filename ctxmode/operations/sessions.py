@@ -346,4 +346,4 @@ def _forget_turns(config: Config, store: SessionStore, gone: list[str]) -> None:
         return
     from ctxmode.operations.session_search import forget_indexed  # noqa: PLC0415 - loads the index
 
-    forget_indexed(config, store.database.path, gone)
+    forget_indexed(config, Path(store.database.path), gone)

@@ -1,6 +1,6 @@
 """Finds secrets by all means at once, and replaces them by what kind they are."""
 
-# Without `annotations` of the future, which a class of `typing` compiles: hooks have no time for it.
+# Without `annotations` of the future, which a class of `typing` compiles: hooks lack the time.
 import importlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

@@ -36,17 +36,23 @@ _PATHS = ("path", "file_path", "cwd", "working_directory")
 
 def transcripts_folder(ground: Ground) -> str:
     """Return the folder of all transcripts."""
-    return os.path.join(ground.home, ".windsurf", "transcripts")
+    return ground.root or os.path.join(ground.home, ".windsurf", "transcripts")
 
 
 def find_transcripts(ground: Ground) -> Iterator[Found]:
-    """Yield the conversations of the project."""
-    entries = [one for one in scan(transcripts_folder(ground)) if one.name.endswith(".jsonl")]
-    for entry in entries[:TRANSCRIPTS_MAX]:
-        if not is_file(entry):
-            continue
+    """Yield the conversations of the project, of the latest that there are."""
+    entries = (one for one in scan(transcripts_folder(ground)) if one.name.endswith(".jsonl"))
+    latest = sorted(filter(is_file, entries), key=_changed_at, reverse=True)
+    for entry in latest[:TRANSCRIPTS_MAX]:
         if not ground.project or _names_project(entry, ground.project):
             yield Found(entry.path, entry.name.removesuffix(".jsonl"), ground.project)
+
+
+def _changed_at(entry: os.DirEntry[str]) -> float:
+    try:
+        return entry.stat(follow_symlinks=False).st_mtime
+    except OSError:
+        return 0.0
 
 
 def _names_project(entry: os.DirEntry[str], project: str) -> bool:
