@@ -136,8 +136,8 @@ def has_file(path: str, given: Given) -> bool:
 
 def has_command(command: str, given: Given) -> bool:
     """Whether a command can be read that begins alike. Where one is told up to a text that it is
-    given, which goes to a file that is named, that is enough; what only chooses what of its output
-    is shown may be another; and one that shows a file is told by the file's path."""
+    given, which goes to a file that is named, that is enough; and one that shows a file is told by
+    the file's path."""
     wanted = _without_tail(command)
     words = wanted.split()
     is_plain = not any(mark in wanted for mark in "|;&<>$`")
@@ -147,7 +147,7 @@ def has_command(command: str, given: Given) -> bool:
     for shown in given.commands:
         head = shown.removesuffix(" …")
         is_told_by_file = head != shown and ">" in head and "<<" in head.rpartition(" ")[2]
-        if shown.startswith(command[:COMMAND_CHARS]) or _without_tail(shown) == wanted:
+        if shown.startswith(command[:COMMAND_CHARS]):
             return True
         if is_told_by_file and command.startswith(head):
             return True

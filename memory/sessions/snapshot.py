@@ -43,6 +43,13 @@ LINE_COST_BYTES = 20
 compactions, commands that were needed again: .86 by weight alone, .93 so. The addition keeps the
 shortest from being first merely for that."""
 
+FULL_PATHS_BYTES = 640
+"""So much of the files is written in full, a line each: the ones that are used most, which are then
+found by their path. Further ones stand behind their folder."""
+
+FULL_PATHS_LEAST = 10
+"""Where fewer would fit in full, paths are long, and folders are worth more."""
+
 COMMAND_BYTES_MAX = 120
 PATHS_TRIED = 2
 REST = ("files", "commands", "words", "errors", "git")
@@ -142,6 +149,22 @@ def _choose(parts: Sequence[_Part], left: int) -> dict[str, tuple[str, ...]]:
 
 
 def _fit_paths(paths: Sequence[str], edited: Collection[str], room: int) -> list[str]:
+    """Return lines with the most of the paths that fit: the first in full, behind them as many as
+    folders that are named once leave room for. Where few would fit in full, none is."""
+    full = []
+    left = min(room, FULL_PATHS_BYTES)
+    for path in paths:
+        (line,) = write_paths([path], edited)
+        if (cost := size_bytes(line) + 1) > left:
+            break
+        full.append(line)
+        left -= cost
+    if len(full) < min(FULL_PATHS_LEAST, len(paths)):
+        full = []
+    return [*full, *_fit_grouped(paths[len(full) :], edited, room - _size_lines(full))]
+
+
+def _fit_grouped(paths: Sequence[str], edited: Collection[str], room: int) -> list[str]:
     """Return lines with the most of the paths that fit; of the first that does not, the next few
     are tried, which may be shorter."""
     listed = [path for path in paths[: max(room, 0)] if size_bytes(path) < room]
@@ -204,19 +227,18 @@ def _errors(events: Sequence[Event]) -> Iterator[str]:
 
 
 def _commands(events: Sequence[Event], known: str) -> Iterator[str]:
-    """Name each command by the latest way it was run; ways that differ in their tail are one."""
+    """Name each command as it was run latest."""
     latest: dict[str, Event] = {}
     uses: list[tuple[str, float] | None] = []
     for event in events:
         is_one = event.category in COMMANDS and event.state != "denied" and not _find_shown(event)
-        key = _TAIL.sub("", _show_command(event.text)) if is_one else ""
+        key = _show_command(event.text) if is_one else ""
         uses.append((key, 1.0) if is_one else None)
         if is_one:
             latest[key] = event
-    shown = {key: _show_command(event.text) for key, event in latest.items()}
-    for key in _rank(uses, {key: size_bytes(text) for key, text in shown.items()}):
-        if not _has(known, latest[key].text):
-            yield f"! {shown[key]}" if latest[key].state == "failed" else shown[key]
+    for text in _rank(uses, {text: size_bytes(text) for text in latest}):
+        if not _has(known, latest[text].text):
+            yield f"! {text}" if latest[text].state == "failed" else text
 
 
 def _show_command(text: str) -> str:

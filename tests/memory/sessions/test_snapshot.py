@@ -106,18 +106,6 @@ def test_folders_are_named_once_so_that_more_files_fit(what):
     assert text.split("Files (* edited):\n")[1].startswith(paths[-1][:4])
 
 
-def test_a_command_is_shown_once_however_its_output_was_cut():
-    tails = ("", " | tail -30", " 2>&1 | tail -n 20", " 2>&1", " | head -5 | cat")
-    events = [Event("command", f"make check{tail}") for tail in tails]
-    events += [Event("command", "make check | grep -c tail"), Event("command", "make check ARGS=2")]
-    shown = read_snapshot(build_snapshot(events, Subject("a:b"))).commands
-    assert sorted(shown) == [
-        "make check ARGS=2",
-        "make check | grep -c tail",
-        "make check | head -5 | cat",  # the latest way
-    ]
-
-
 SHOWING = {
     "sed -n '1,200p' src/app/a.py": "src/app/a.py",
     "cat src/a.py | head -50": "src/a.py",
