@@ -145,3 +145,20 @@ def test_a_text_given_to_a_command_is_told_by_the_file_that_it_goes_to():
     (other,) = (one for one in shown if one.startswith("python3"))
     assert "import os import os" in other
     assert len(shown) == 4
+
+
+def test_the_files_used_most_stand_in_full_and_further_ones_behind_their_folder():
+    paths = [f"cmd/server/handlers/route{number}.go" for number in range(60)]
+    text = build_snapshot([Event("file_read", path, target=path) for path in paths], Subject("a:b"))
+    latest = list(reversed(paths))
+    assert all(path in text for path in latest[:10])
+    assert latest[30] not in text
+    assert set(latest[:31]) <= read_snapshot(text).files
+
+
+def test_where_few_paths_would_fit_in_full_folders_are_named_once():
+    folder = "/".join(f"module{number}" for number in range(12))
+    paths = [f"{folder}/f{number}.py" for number in range(40)]
+    text = build_snapshot([Event("file_read", path, target=path) for path in paths], Subject("a:b"))
+    assert text.count(folder) == 1
+    assert set(paths) <= read_snapshot(text).files
