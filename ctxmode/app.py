@@ -304,7 +304,7 @@ async def _track_sessions(config: Config, keep: Keep, calls: SessionCalls) -> No
 
 
 async def _read_poll_s(config: Config) -> float:
-    """Read how long to wait at most; what cannot be read is told by every command."""
+    """Read how long to wait at most; every command names what cannot be read."""
     from ctxmode.config.settings import load_settings  # noqa: PLC0415 - after the first answer
 
     with suppress(OSError, ContextModeError):
@@ -315,7 +315,7 @@ async def _read_poll_s(config: Config) -> float:
 
 
 async def _track_step(config: Config, keep: Keep, calls: SessionCalls) -> tuple[str, ...]:
-    """Do one step of it; what fails is told by `sessions status`, and the next step tries again.
+    """Do one step of it; `sessions status` names what fails, and the next step tries again.
     Return the folders that are to be watched."""
     from ctxmode.operations.session_tracking import track_step  # noqa: PLC0415 - after the first answer
     from kb.errors import StoreError  # noqa: PLC0415

@@ -1,5 +1,5 @@
-"""Sessions that hooks tell of beside a transcript: prompts and calls are taken from whichever told
-them first, so that none is there twice. Which kinds hooks tell is in the session's metadata."""
+"""Sessions that both hooks and a transcript report: prompts, and calls, are taken from whichever came
+first, so that none is there twice. Which kinds come from hooks is in the session's metadata."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _KINDS = {"user": "prompts", "tool_call": "calls", "tool_result": "calls"}
 
 
 def read_hooked(db: sqlite3.Connection, session_id: str) -> str:
-    """Read what hooks tell of a session: the calls of its subagents they tell with its own."""
+    """Read which kinds of a session's messages come from hooks, as JSON; empty where none do."""
     row = db.execute(
         "SELECT json_extract(metadata, '$.hooks') FROM session WHERE id = ?", (session_id,)
     ).fetchone()
     return str((row and row[0]) or "")
 
 
-def is_told_elsewhere(
+def comes_from_elsewhere(
     db: sqlite3.Connection, session: OpenSession, role: str, *, by_hooks: bool
 ) -> bool:
-    """Tell whether a message of this role is the other source's to tell."""
+    """Tell whether messages of this role are taken from the other source."""
     kind = _KINDS.get(role)
     if kind is None or not (session.hooked or by_hooks):
         return False

@@ -130,7 +130,7 @@ class SessionStore:
         now: float | None = None,
         is_new: bool = True,
         owner: str = "",
-        is_told_by_hooks: bool = False,
+        is_from_hooks: bool = False,
         is_imported: bool = False,
     ) -> Imported:
         """Write records that stand in no transcript, and return what became of them. The first
@@ -148,7 +148,7 @@ class SessionStore:
                 home=self._importing.home,
                 owner=owner or self._importing.owner,
                 may_begin=is_new,
-                is_told_by_hooks=is_told_by_hooks,
+                is_from_hooks=is_from_hooks,
                 imported_at=time.time() if is_imported else 0.0,
             )
             writer.write(prepared)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from memory.sessions.compaction_writing import cut, write_compaction
 from memory.sessions.event_writing import EventWriter
-from memory.sessions.hooked import is_told_elsewhere, read_hooked
+from memory.sessions.hooked import comes_from_elsewhere, read_hooked
 from memory.sessions.open_session import OpenSession
 from memory.sessions.outcome_writing import write_outcome
 from memory.sessions.preparing import Prepared, digest
@@ -46,7 +46,7 @@ class Writer:
         owner: str = "",
         keys_are_global: bool = False,
         may_begin: bool = True,
-        is_told_by_hooks: bool = False,
+        is_from_hooks: bool = False,
         imported_at: float = 0.0,
     ) -> None:
         self._db = db
@@ -58,7 +58,7 @@ class Writer:
         self._owner = owner
         self._keys_are_global = keys_are_global
         self._may_begin = may_begin
-        self._is_told_by_hooks = is_told_by_hooks
+        self._is_from_hooks = is_from_hooks
         self._open: dict[str, OpenSession | None] = {}
         self._current: OpenSession | None = None
         self._is_copy = False
@@ -236,7 +236,7 @@ class Writer:
     # Messages
 
     def _message(self, session: OpenSession, record: MessageRecord, one: Prepared) -> None:
-        if is_told_elsewhere(self._db, session, record.role, by_hooks=self._is_told_by_hooks):
+        if comes_from_elsewhere(self._db, session, record.role, by_hooks=self._is_from_hooks):
             return
         key = self._key(session, record.key)
         self._is_copy = self._is_known(session, key)

@@ -1,6 +1,6 @@
-"""Capture: what a host's hooks tell goes into the record of sessions, behind the answer.
+"""Capture: what a host's hooks report goes into the record of sessions, after its answer.
 
-The answer is given before. Then a child without the host's streams redacts and stores, which takes
+First the answer is given. Then a child without the host's streams redacts and stores, which takes
 longer than the hook may; it outlives the hook, and a timer ends it. Whatever fails is logged.
 """
 
@@ -78,7 +78,7 @@ def record(bell: Bell, event_name: str, now: float) -> None:
 
 def _record(bell: Bell, event_name: str, now: float) -> None:
     from ctxmode.config.transcripts import load_recording  # noqa: PLC0415
-    from ctxmode.hosts.hooks.told import list_records  # noqa: PLC0415
+    from ctxmode.hosts.hooks.hook_records import list_records  # noqa: PLC0415
     from ctxmode.operations.session_sources import find_source  # noqa: PLC0415
     from ctxmode.operations.session_store import open_session_store  # noqa: PLC0415
 
@@ -102,7 +102,7 @@ def _record(bell: Bell, event_name: str, now: float) -> None:
             deadline = time.monotonic() + IMPORT_S
             store.import_transcript(importer, found, deadline=deadline)
         if len(records) > 1:
-            store.record(agent, records, is_told_by_hooks=True)
+            store.record(agent, records, is_from_hooks=True)
 
 
 def _is_known(store: SessionStore, session_id: str) -> bool:

@@ -49,7 +49,7 @@ def _attend(
     spoken: Adapter, host: str, event_name: str, text: bytes, environ: Mapping[str, str]
 ) -> tuple[Answer, Log]:
     """What to say of an event that decides nothing: what is recorded of sessions, and where a
-    conversation begins the opening text before it. Afterwards what it tells is captured."""
+    conversation begins the opening text before it. Afterwards what it reports is captured."""
     purpose = spoken.EVENTS[event_name]
     said, log = "", _nothing
     if bell := _read_bell(spoken, host, purpose, text, environ):

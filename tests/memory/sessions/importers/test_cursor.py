@@ -240,7 +240,7 @@ def record(place: Place, *records: Any) -> None:
         parse_call=lambda name, params, cwd: None,
     ) as store:
         begin = SessionRecord(ID, working_directory=str(place.project))
-        store.record("cursor", [begin, *records], is_told_by_hooks=True)
+        store.record("cursor", [begin, *records], is_from_hooks=True)
 
 
 def prompt(key: str) -> MessageRecord:

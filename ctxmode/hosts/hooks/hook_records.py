@@ -1,7 +1,7 @@
-"""What the events of Cursor's hooks tell, as records of a session.
+"""Reads the events of Cursor's hooks as records of a session.
 
 Fields by cursor.com/docs/hooks. A call is known by its `tool_use_id`, a prompt by its
-`generation_id`, so that hooks that are registered twice tell it once.
+`generation_id`, so that hooks that are registered twice count once.
 """
 
 from __future__ import annotations
