@@ -1,5 +1,5 @@
-"""Sessions that both hooks and a transcript report: prompts, and calls, are taken from whichever came
-first, so that none is there twice. Which kinds come from hooks is in the session's metadata."""
+"""Sessions that both hooks and a transcript report: prompts, and calls, are taken from whichever
+came first, so that none is there twice. Which kinds come from hooks is in the metadata."""
 
 from __future__ import annotations
 
