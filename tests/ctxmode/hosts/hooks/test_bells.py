@@ -105,7 +105,7 @@ def test_r5_the_snapshot_is_back_after_a_compaction_once(place):
     text = place.ring("open", source="compact")
     assert text.startswith(HEAD)
     assert len(text.encode()) <= SNAPSHOT_BYTES_MAX
-    for part in (RULE, "src/login.py *", "make test-login", "Mend the login."):
+    for part in (RULE, "src/login.py*", "make test-login", "Mend the login."):
         assert part in text
     assert place.ring("open", source="compact") == ""
 
