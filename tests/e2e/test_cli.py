@@ -216,7 +216,8 @@ def test_doctor_tells_of_hooks_that_codex_passes_over(place):
 def test_nothing_is_counted_before_a_tool_is_called(place):
     assert place.run("stats").stdout.startswith(b"No tool was called in this project yet.\n")
     counted = json.loads(place.run("stats", "--json").stdout)
-    assert counted["total"] == {"calls": 0, "errors": 0, "produced": 0, "returned": 0, "kept": 0}
+    nothing = dict.fromkeys(("calls", "errors", "produced", "returned", "kept"), 0)
+    assert counted["total"] == {**nothing, "reduction": None}
 
 
 class Pages(http.server.BaseHTTPRequestHandler):
