@@ -116,6 +116,7 @@ def _describe_host(
     hooks, name = find_registered(importer.agent, config.project, config.home, config.config_home)
     is_on = choice.enabled and recording.events
     found = list(placed.find(operations.find_ground(config)))
+    oldest = find_oldest(config)
     return {
         "agent": importer.agent,
         "title": importer.title,
@@ -124,7 +125,7 @@ def _describe_host(
         "path": choice.path,
         "pattern": choice.pattern,
         "found": len(found),
-        "too_old": sum(is_old(one, find_oldest(config)) for one in found),
+        "too_old": sum(is_old(one, oldest) for one in found),
         "read": len(own),
         "undecided": sum(
             one.elsewhere and one.is_undecided for one in sources if one.agent == importer.agent
