@@ -39,17 +39,17 @@ def connect(
 ) -> sqlite3.Connection:
     """Open a file for reading and writing, made where it is missing, with a write-ahead log.
 
-    Transactions are begun explicitly. `settings` are pragmas, set before the log is.
+    Transactions are begun explicitly. `settings` are pragmas, set before the log is. Without one
+    of `synchronous` the last transactions may be lost with the machine's power, never the file.
 
     Raises:
         sqlite3.Error: as SQLite reports it.
     """
     db = _open(_uri(path), wait_s)
     try:
-        for name, value in settings.items():
+        for name, value in {"synchronous": "NORMAL", **settings}.items():
             db.execute(f"PRAGMA {name} = {value}")
         db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
     except BaseException:
         db.close()
         raise

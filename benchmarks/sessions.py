@@ -33,8 +33,8 @@ from benchmarks.report import Report, Row, argument_parser, show, summary
 from benchmarks.transcripts import write_transcript
 from ctxmode.hosts.hooks.bells import STORE_WAIT_S
 from ctxmode.operations.session_store import open_session_store
+from memory.errors import MemoryRoomError
 from memory.sessions import keeping
-from memory.sessions.errors import SessionsError
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Found
 from memory.sessions.preparing import digest
@@ -71,7 +71,7 @@ def write_events(store_path: Path, writer: int, first: int, last: int) -> None:
                     number += 1
                     if number % OPENED_FOR == 0:
                         break
-        except SessionsError as error:  # it waits on, and is written later
+        except MemoryRoomError as error:  # it waits on, and is written later
             failed = error.message
         if failed:
             _tell(failed=failed, took_s=time.perf_counter() - began)

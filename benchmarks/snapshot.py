@@ -22,16 +22,16 @@ from pathlib import Path
 from benchmarks.report import Report, Row, argument_parser, show, summary
 from benchmarks.snapshot_sets import SHAPES, Session, make_session
 from ctxmode.operations.session_store import parse_call
+from memory.gate import Gate
 from memory.sessions.event_reading import read_events
 from memory.sessions.events import COMMANDS
-from memory.sessions.gate import Gate
 from memory.sessions.importers.claude_code import parse_line
 from memory.sessions.preparing import Prepared, Preparer, Switches
 from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
 from memory.sessions.schema import create_tables
 from memory.sessions.snapshot import Subject, build_snapshot
-from memory.sessions.texts import shorten_path
 from memory.sessions.writing import Writer
+from memory.texts import shorten_path
 from policy.secrets import find_secrets
 
 CALLS_BEFORE, CALLS_AFTER, CALLS_ASKED = 20, 5, 30

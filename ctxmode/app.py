@@ -319,9 +319,9 @@ async def _track_step(config: Config, keep: Keep, calls: SessionCalls) -> tuple[
     Return the folders that are to be watched."""
     from ctxmode.operations.session_tracking import track_step  # noqa: PLC0415 - after the first answer
     from kb.errors import StoreError  # noqa: PLC0415
-    from memory.sessions.errors import SessionsError  # noqa: PLC0415
+    from memory.errors import MemoryRoomError  # noqa: PLC0415
 
-    with suppress(OSError, ContextModeError, SessionsError, StoreError):
+    with suppress(OSError, ContextModeError, MemoryRoomError, StoreError):
         return await trio.to_thread.run_sync(
             track_step, config, keep.store, calls, limiter=keep.writing, abandon_on_cancel=True
         )

@@ -18,6 +18,11 @@ STORES_FOLDER = "projects"
 """The folder of all stores, below the storage place."""
 
 SESSIONS_SUFFIX = ".sessions.sqlite3"
+FACTS_SUFFIX = ".memory.sqlite3"
+USER_FACTS = f"user{FACTS_SUFFIX}"
+"""Beside the projects' files: the facts that hold for all of a user's projects."""
+
+PAGES_SUFFIX = ".pages.git"
 
 
 def name_stores(project: str) -> str:

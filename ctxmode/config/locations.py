@@ -11,11 +11,18 @@ from pathlib import Path
 
 import platformdirs
 
-from ctxmode.config.file_names import SESSIONS_SUFFIX, STORES_FOLDER, name_stores
+from ctxmode.config.file_names import (
+    FACTS_SUFFIX,
+    PAGES_SUFFIX,
+    SESSIONS_SUFFIX,
+    STORES_FOLDER,
+    USER_FACTS,
+    name_stores,
+)
 from ctxmode.config.project import find_project
 from ctxmode.errors import ContextModeError, UsageError, why
 
-_ENDING = re.compile(r"(?:\.usage|\.sessions)?\.sqlite3$")
+_ENDING = re.compile(r"(?:\.usage|\.sessions|\.memory)?\.sqlite3$")
 _STEM = re.compile(r"(.+)-[0-9a-f]{12}")
 
 
@@ -55,6 +62,21 @@ class Config:
     def sessions_file(self) -> Path:
         """The agents' sessions in the project, beside its store."""
         return self.database.with_suffix(SESSIONS_SUFFIX)
+
+    @property
+    def facts_file(self) -> Path:
+        """The facts that are remembered of the project, beside its store."""
+        return self.database.with_suffix(FACTS_SUFFIX)
+
+    @property
+    def users_facts_file(self) -> Path:
+        """The facts that hold for all projects of the user."""
+        return self.database.with_name(USER_FACTS)
+
+    @property
+    def pages_folder(self) -> Path:
+        """The repository of the project's pages, beside its store."""
+        return self.database.with_suffix(PAGES_SUFFIX)
 
     @property
     def state_dir(self) -> Path:

@@ -19,7 +19,7 @@ from memory.sessions.keeping import Summary
 from memory.sessions.model import Message, Session
 from memory.sessions.resuming import RESUME_BYTES, build_resume, choose_start, describe_message
 from memory.sessions.store import SessionStore
-from memory.sessions.texts import cut_bytes
+from memory.texts import cut_bytes
 
 SUMMARY_BYTES_MAX = 1 << 20
 _LISTS = ("decisions", "contacts", "learnings", "action_items")

@@ -76,7 +76,7 @@ class SessionCalls:
             del self.waiting[:-WAITING_MAX]
 
     def write(self, sessions: SessionStore) -> None:
-        """Write what waits; SessionsError if it cannot be, and it waits on."""
+        """Write what waits; MemoryRoomError if it cannot be, and it waits on."""
         with self._lock:
             calls = tuple(self.waiting)
         for agent, session_id in dict.fromkeys((one.agent, one.session_id) for one in calls):

@@ -13,8 +13,8 @@ from ctxmode.operations.session_calls import SessionCalls, name_owner
 from ctxmode.operations.session_store import open_session_store
 from ctxmode.operations.session_tracking import list_known
 from ctxmode.operations.sessions import find_ground, read_recording
+from memory.errors import MemoryRoomError
 from memory.sessions import reading
-from memory.sessions.errors import SessionsError
 from memory.sessions.importers import find_importer
 from memory.sessions.importers.importer import Found, Ground, Importer
 from memory.sessions.model import Session
@@ -57,7 +57,7 @@ def catch_up(config: Config, calls: SessionCalls, agent: str) -> None:
     deadline = time.monotonic() + CATCH_UP_S
     recording = read_recording(config)
     with (
-        suppress(SessionsError, OSError),
+        suppress(MemoryRoomError, OSError),
         open_session_store(
             config.sessions_file,
             str(config.project),

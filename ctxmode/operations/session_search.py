@@ -15,7 +15,7 @@ from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.errors import translate_errors
 from ctxmode.operations.library import open_store_at
 from ctxmode.operations.session_store import find_users_store, open_session_store
-from memory.sessions.errors import SessionsError
+from memory.errors import MemoryRoomError
 from memory.sessions.store import SessionStore
 from memory.sessions.turns import list_changed_turns, mark_indexed, read_turn
 
@@ -32,7 +32,7 @@ def index_turns(sessions: SessionStore, store: kb.Store, *, deadline: float) -> 
     A turn that grew takes the place of what was indexed of it.
 
     Raises:
-        SessionsError, kb.StoreError: one of the stores cannot be read or written.
+        MemoryRoomError, kb.StoreError: one of the stores cannot be read or written.
     """
     while True:
         with sessions.database.reading() as db:
@@ -76,7 +76,7 @@ def open_users_index(config: Config) -> Iterator[kb.Store]:
 
 
 def _index_new(path: Path, project: str, config: Config, store: kb.Store, deadline: float) -> None:
-    with suppress(sqlite3.Error, SessionsError, kb.StoreError):
+    with suppress(sqlite3.Error, MemoryRoomError, kb.StoreError):
         with closing(connect_read_only(path, wait_s=WAIT_S)) as db:
             if db.execute("SELECT 1 FROM turn WHERE changed LIMIT 1").fetchone() is None:
                 return

@@ -42,7 +42,7 @@ def open_session_store(  # noqa: PLR0913
     `read_only` it is neither made nor migrated.
 
     Raises:
-        SessionsError: it cannot be opened, or is missing and not to be made.
+        MemoryRoomError: it cannot be opened, or is missing and not to be made.
     """
     from policy.secrets import find_secrets  # noqa: PLC0415 - not where nothing is new
 

@@ -35,7 +35,7 @@ def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> tuple[st
 
     Raises:
         ContextModeError: a configuration file cannot be read.
-        SessionsError, kb.StoreError: one of the stores cannot be read or written.
+        MemoryRoomError, kb.StoreError: one of the stores cannot be read or written.
     """
     if not calls.waiting and not config.sessions_file.exists():
         return ()

@@ -18,8 +18,9 @@ from ctxmode.config.locations import Config
 from ctxmode.config.transcripts import Recording, load_recording
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations.session_store import find_users_store, open_session_store
+from memory.errors import MemoryRoomError
 from memory.sessions import keeping, reading
-from memory.sessions.errors import SessionsError, UnknownSessionError
+from memory.sessions.errors import UnknownSessionError
 from memory.sessions.importers.importer import Ground
 from memory.sessions.model import Session
 from memory.sessions.store import SessionStore
@@ -42,7 +43,7 @@ def translate_session_errors() -> Iterator[None]:
         yield
     except UnknownSessionError as error:
         raise UsageError(error.message, error.remedy) from error
-    except SessionsError as error:
+    except MemoryRoomError as error:
         raise ContextModeError(error.message, error.remedy) from error
 
 

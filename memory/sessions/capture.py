@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memory.sessions.model import Message
-from memory.sessions.texts import cut_bytes
+from memory.texts import cut_bytes
 
 USER_BYTES_MAX = 2048
 ANSWER_BYTES_MAX = 4096

@@ -7,7 +7,7 @@ import sqlite3
 from memory.sessions.events import Event
 from memory.sessions.open_session import OpenSession
 from memory.sessions.records import CompactionRecord
-from memory.sessions.texts import pack
+from memory.texts import pack
 
 COMPACTED = "[Context compacted]"
 """The text of the message that marks a compaction."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from base.named_tuples import NamedTuple
-from memory.sessions.texts import cut_bytes
+from memory.texts import cut_bytes
 
 Binding = Literal["constraint", "decision", "rejected"]
 SENTENCE_BYTES_MAX = 150

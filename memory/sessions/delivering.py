@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from memory.sessions.texts import pack, unpack
+from memory.texts import pack, unpack
 
 SNAPSHOTS_KEPT = 10
 """Of each session."""

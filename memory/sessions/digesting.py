@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from memory.sessions.events import COMMANDS, Event
 from memory.sessions.model import Message, Session
-from memory.sessions.texts import cut_bytes
+from memory.texts import cut_bytes
 
 DIGEST_BYTES_MAX = 32_768
 ANSWERS_SHOWN = 10

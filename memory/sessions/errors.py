@@ -1,24 +1,9 @@
-"""What can be wrong with a store of sessions, or with what is asked of it."""
+"""What can be wrong with what is asked of a store of sessions."""
 
 from __future__ import annotations
 
-
-class SessionsError(Exception):
-    """Something is wrong; the message says what, `remedy` what to do."""
-
-    def __init__(self, message: str, remedy: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.remedy = remedy
+from memory.errors import MemoryRoomError
 
 
-class StoreUnavailableError(SessionsError):
-    """The file cannot be opened, is locked for too long, or another release wrote it."""
-
-
-class ReadOnlyError(SessionsError):
-    """The file can only be read."""
-
-
-class UnknownSessionError(SessionsError):
+class UnknownSessionError(MemoryRoomError):
     """No session has this id, or several begin with it."""

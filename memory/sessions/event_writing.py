@@ -15,7 +15,7 @@ from memory.sessions.eviction import EVENTS_MAX, evict_events
 from memory.sessions.open_session import OpenSession
 from memory.sessions.preparing import Prepared, digest
 from memory.sessions.records import MessageRecord
-from memory.sessions.texts import cut_bytes, shorten_path
+from memory.texts import cut_bytes, shorten_path
 
 TITLE_BYTES_MAX = 80
 _CLOSING = ("command", "git", "look", "file_edit", "file_read")

@@ -14,7 +14,7 @@ from typing import Any
 from base.named_tuples import NamedTuple
 from memory.sessions.cues import find_bindings
 from memory.sessions.records import FileAction, MessageRecord
-from memory.sessions.texts import cut_bytes
+from memory.texts import cut_bytes
 
 PRIORITIES: Mapping[str, int] = {
     **dict.fromkeys(("prompt", "constraint", "decision", "rejected", "task", "error"), 1),

@@ -24,8 +24,8 @@ from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.reading import read_messages
 from memory.sessions.records import Record, SessionRecord
 from memory.sessions.tail import read_lines
-from memory.sessions.texts import unpack
 from memory.sessions.whereabouts import EXPECTED_ERRORS
+from memory.texts import unpack
 
 TRANSCRIPT_BYTES_MAX = 256 << 20
 """Of a larger transcript nothing is read: it would not fit in memory."""

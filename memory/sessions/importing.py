@@ -16,8 +16,8 @@ from typing import BinaryIO
 
 from base.named_tuples import NamedTuple
 from base.plain_files import open_plain
-from memory.sessions.database import Database
-from memory.sessions.gate import Gate
+from memory.database import Database
+from memory.gate import Gate
 from memory.sessions.importers.importer import Found, Importer, State
 from memory.sessions.importers.whole_json import RefusedError
 from memory.sessions.preparing import Prepared, Preparer
@@ -88,7 +88,7 @@ def import_source(
     database of many sessions only those of the project are read.
 
     Raises:
-        SessionsError: the store cannot be written.
+        MemoryRoomError: the store cannot be written.
     """
     try:
         # A database's host must not find it locked; read twice at once, its rows stay the same.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 
-from memory.sessions.texts import cut_bytes
+from memory.texts import cut_bytes
 
 FILES_LOOKED_AT = 200
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate, chain
 
-from memory.sessions.texts import size_bytes
+from memory.texts import size_bytes
 
 FOLDER_BYTES_MIN = 4
 """A shorter folder, such as the root, is never named by itself."""

@@ -12,10 +12,10 @@ from typing import Any
 
 from base.digests import blake2b
 from base.named_tuples import NamedTuple
+from memory.gate import Gate
 from memory.sessions import events
 from memory.sessions.cues import END_CHARS_READ
 from memory.sessions.events import Deed, Event, ParseCall
-from memory.sessions.gate import Gate
 from memory.sessions.records import (
     TOKEN_KINDS,
     CompactionRecord,

@@ -24,7 +24,7 @@ from memory.sessions.model import (
     compute_status,
 )
 from memory.sessions.sources import UNDECIDED
-from memory.sessions.texts import unpack
+from memory.texts import unpack
 
 CANDIDATES_NAMED = 5
 

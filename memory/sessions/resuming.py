@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 
 from memory.sessions.model import Message, Session
-from memory.sessions.texts import cut_bytes
+from memory.texts import cut_bytes
 
 RESUME_BYTES = 8192
 RESUME_BYTES_MIN = 512

@@ -15,7 +15,7 @@ from itertools import accumulate, takewhile
 from base.named_tuples import NamedTuple
 from memory.sessions.events import COMMANDS, Event
 from memory.sessions.path_lines import weigh_paths, write_paths
-from memory.sessions.texts import cut_bytes, size_bytes
+from memory.texts import cut_bytes, size_bytes
 
 SNAPSHOT_BYTES_MAX = 2048
 HEAD = "context-mode: records of this session"

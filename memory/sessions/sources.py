@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import Any
 
 from base.named_tuples import NamedTuple
-from memory.sessions.database import Database
-from memory.sessions.gate import CONTEXT_CHARS, Gate
+from memory.database import Database
+from memory.gate import CONTEXT_CHARS, Gate
 from memory.sessions.importers.importer import Found, State
 from memory.sessions.preparing import digest
 from memory.sessions.tail import Line, Place

@@ -9,16 +9,17 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from memory.database import WAIT_S, Database
+from memory.gate import FindSecrets, Gate
 from memory.sessions import delivering
-from memory.sessions.database import WAIT_S, Database
 from memory.sessions.event_reading import read_events
 from memory.sessions.events import ParseCall
-from memory.sessions.gate import FindSecrets, Gate
 from memory.sessions.importers import find_importer
 from memory.sessions.importers.importer import Found, Ground, Importer
 from memory.sessions.importing import Imported, Importing, import_source
 from memory.sessions.preparing import Preparer, Switches
 from memory.sessions.records import Record
+from memory.sessions.schema import STEPS
 from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, Subject, build_snapshot
 from memory.sessions.sources import count_unread, find_form, forget_source, needs_reading
 from memory.sessions.writing import Writer
@@ -63,7 +64,9 @@ class SessionStore:
         Raises:
             StoreUnavailableError: it is missing and not to be made, or cannot be opened.
         """
-        self.database = Database(path, create=create, read_only=read_only, wait_s=wait_s)
+        self.database = Database(
+            path, STEPS, holds="sessions", create=create, read_only=read_only, wait_s=wait_s
+        )
         self._gate = Gate(find_secrets)
         self._parse_call = parse_call
         self._switches = Switches(keep_messages)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memory.sessions.events import COMMANDS
-from memory.sessions.texts import cut_bytes, unpack
+from memory.texts import cut_bytes, unpack
 
 TURN_BYTES_MAX = 4096
 LABEL_ID_CHARS = 8

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import BinaryIO
 
 from base.plain_files import open_plain
-from memory.sessions.database import Database
+from memory.database import Database
 from memory.sessions.importers.importer import Found, Importer, State
 from memory.sessions.records import SessionRecord
 from memory.sessions.tail import read_lines

@@ -24,8 +24,8 @@ from memory.sessions.records import (
     SessionRecord,
     UsageRecord,
 )
-from memory.sessions.texts import pack
 from memory.sessions.usage_writing import write_usage
+from memory.texts import pack
 
 _COUNTED_ROLES = ("user", "assistant", "tool_call")
 

@@ -1,5 +1,5 @@
 """Rooms import only downwards: ctxmode > executor > policy, kb, runtimes, images > base; memory is
-beside executor, and its parts import none of each other."""
+beside executor, and its parts import none of each other. Facts may use the kb."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ BELOW = {
     "images": {"base"},
     "base": set(),
 }
+MEMORY_PARTS = {"facts", "pages", "sessions"}
 IMPORTING_CALLS = {"import_module", "__import__"}
 
 
@@ -38,12 +39,37 @@ def imported(source: str) -> Iterator[str]:
 
 def upward(room: str, source: str) -> set[str]:
     """The rooms that a module of `room` imports and must not."""
-    return {name for name in imported(source) if name in BELOW} - BELOW[room] - {room}
+    below = {"base", "kb"} if room == "memory/facts" else BELOW[room.split("/", maxsplit=1)[0]]
+    return (
+        {name for name in imported(source) if name in BELOW}
+        - below
+        - {room.split("/", maxsplit=1)[0]}
+    )
+
+
+def room_of(path: str) -> str:
+    """The room of a module: the top-level folder, or the part of memory."""
+    parts = path.split("/")
+    return "/".join(parts[: 2 if parts[0] == "memory" and len(parts) > 2 else 1])
+
+
+def beside(path: str, source: str) -> set[str]:
+    """The parts of memory that a module imports beside its own."""
+    own = room_of(path).removeprefix("memory/")
+    return {part for part in MEMORY_PARTS - {own} if f"memory.{part}" in source}
 
 
 def test_no_module_imports_a_room_beside_or_above_its_own(modules):
-    found = {path: upward(path.split("/")[0], text) for path, text in modules.items()}
+    found = {path: upward(room_of(path), text) for path, text in modules.items()}
     assert {path: rooms for path, rooms in found.items() if rooms} == {}
+
+
+def test_the_parts_of_memory_import_none_of_each_other(modules):
+    own = {path: text for path, text in modules.items() if path.startswith("memory/")}
+    found = {path: beside(path, text) for path, text in own.items()}
+    assert {path: parts for path, parts in found.items() if parts} == {}
+    assert beside("memory/facts/x.py", "from memory.sessions.model import Message") == {"sessions"}
+    assert beside("memory/gate.py", "import memory.pages.model") == {"pages"}
 
 
 @pytest.mark.parametrize(
@@ -53,6 +79,8 @@ def test_no_module_imports_a_room_beside_or_above_its_own(modules):
         ("kb", "import policy.model"),
         ("policy", "def f():\n    import runtimes"),
         ("images", "import runtimes"),
+        ("memory/pages", "import kb"),
+        ("memory/facts", "import policy"),
         ("base", "from kb import store"),
         ("runtimes", "import importlib\nimportlib.import_module('kb.store')"),
         ("executor", "from ctxmode.app import App"),

@@ -35,7 +35,7 @@ from memory.sessions.model import Session
 from memory.sessions.resuming import RESUME_BYTES
 from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX
 from memory.sessions.store import SessionStore
-from memory.sessions.texts import cut_bytes
+from memory.texts import cut_bytes
 
 ID_CHARS_MAX = 300
 NOTHING_YET = "Nothing happened in it yet."

@@ -13,7 +13,7 @@ from ctxmode.operations import session_calls
 from ctxmode.operations.session_calls import SessionCalls
 from ctxmode.operations.session_choice import STORE_WAIT_S, catch_up
 from ctxmode.operations.session_store import open_session_store
-from memory.sessions.errors import SessionsError
+from memory.errors import MemoryRoomError
 
 HOLD = """
 import sqlite3, sys
@@ -69,7 +69,7 @@ def test_calls_wait_while_another_process_holds_the_lock_and_are_written_in_orde
     with locked(config.sessions_file):
         for number in range(1, 6):
             call(calls, number)
-            with pytest.raises(SessionsError), open_briefly(config) as store:
+            with pytest.raises(MemoryRoomError), open_briefly(config) as store:
                 calls.write(store)
             catch_up(config, calls, CLIENT)  # an answer goes without
             assert len(calls.waiting) == number
@@ -98,7 +98,7 @@ def test_a_store_that_is_locked_between_two_sessions_has_none_of_their_calls_twi
             return done[0]
 
         monkeypatch.setattr(store, "record", record)
-        with pytest.raises(SessionsError):
+        with pytest.raises(MemoryRoomError):
             calls.write(store)
     assert len(calls.waiting) == 4
     catch_up(config, calls, CLIENT)

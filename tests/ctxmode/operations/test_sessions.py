@@ -11,7 +11,7 @@ from ctxmode.operations import sessions
 from ctxmode.operations.quotas import read_holdings
 from ctxmode.operations.session_store import USER_STORE, open_session_store
 from kb.all_stores import keep_to_quota
-from memory.sessions.errors import ReadOnlyError
+from memory.errors import ReadOnlyError
 from memory.sessions.keeping import Summary
 from memory.sessions.records import MessageRecord, SessionRecord
 from tests.ctxmode.projects import answer, prompt

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ctxmode.operations.session_store import parse_call
+from memory.gate import Gate
 from memory.sessions.cues import BINDINGS_PER_END, END_CHARS_READ, find_bindings
-from memory.sessions.gate import Gate
 from memory.sessions.preparing import CONTENT_CHARS_MAX, Preparer, Switches
 from memory.sessions.records import MessageRecord
 from policy.secrets import find_secrets

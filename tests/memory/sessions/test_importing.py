@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memory.errors import MemoryRoomError
 from memory.sessions import importing, keeping, sources, tail, tail_events
-from memory.sessions.errors import SessionsError
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Found
 from memory.sessions.reading import read_sources
@@ -563,7 +563,7 @@ def test_a_store_that_cannot_be_written_is_told_in_words(tmp_path):
         open_store(tmp_path / "s.sqlite3") as holder,
         open_store(tmp_path / "s.sqlite3", wait_s=0.01) as store,
         holder.database.writing(),
-        pytest.raises(SessionsError),
+        pytest.raises(MemoryRoomError),
     ):
         bring_in(store, path)
 

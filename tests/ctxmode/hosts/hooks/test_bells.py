@@ -18,7 +18,7 @@ from ctxmode.hosts.hooks.bells import Bell, answer_bell
 from ctxmode.hosts.setup.hosts import BY_NAME
 from ctxmode.hosts.setup.plan import plan, write
 from ctxmode.hosts.setup.target import Target
-from memory.sessions.errors import SessionsError
+from memory.errors import MemoryRoomError
 from memory.sessions.snapshot import HEAD, SNAPSHOT_BYTES_MAX
 from tests.memory.sessions.importers.opencode_database import Host, tool
 
@@ -250,7 +250,7 @@ def test_the_log_of_failures_stays_within_its_size(place, monkeypatch):
     monkeypatch.setattr(bells, "LOG_BYTES_MAX", 20_000)
 
     def fail(*_: object) -> str:
-        raise SessionsError("日本" * 1000)
+        raise MemoryRoomError("日本" * 1000)
 
     monkeypatch.setattr(bells, "_ring", fail)
     for _ in range(100):

@@ -1,4 +1,4 @@
-"""Opening the file: its settings, its schema, a damaged one set aside, a read-only one still read.
+"""Opening a file of what is remembered: its settings, its schema, what becomes of a damaged one.
 
 There is no lock file: writers wait for each other in SQLite, each for as long as it may.
 """
@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from base import sqlite_files
-from base.sqlite_files import SchemaError, migrate, require_current, set_aside
-from memory.sessions.errors import ReadOnlyError, StoreUnavailableError
-from memory.sessions.schema import STEPS
+from base.sqlite_files import NO_SETTINGS, SchemaError, Step, migrate, require_current, set_aside
+from memory.errors import ReadOnlyError, StoreUnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # a hook's start imports this module, and none of these
@@ -32,37 +31,47 @@ _SETTINGS: Mapping[str, str | int] = {
     "secure_delete": "ON",  # what is forgotten leaves no byte in the file
     "cache_size": -8192,  # 8 MiB
 }
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _RETRY_S = 0.01
 
 
 class Database:
     """The open file, for one thread at a time."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - how it is opened
         self,
         path: StrPath,
+        steps: Sequence[Step],
         *,
+        holds: str,
         create: bool = True,
         read_only: bool = False,
         wait_s: float = WAIT_S,
+        settings: Mapping[str, str | int] = NO_SETTINGS,
+        may_replace: bool = True,
     ) -> None:
-        """Open the file, made and migrated where needed. With `read_only` nothing of that is done.
+        """Open the file, made and migrated by `steps` where needed. With `read_only` nothing of
+        that is done. `holds` says in a word what is in it, such as "sessions". A damaged file is
+        set aside for a new one only if it `may_replace` it.
 
         Raises:
-            StoreUnavailableError: it is missing and not to be made, or cannot be opened.
+            StoreUnavailableError: it is missing and not to be made, damaged and not to be
+                replaced, or cannot be opened.
         """
         self.path = path
+        self._steps = steps
+        self._settings = {**_SETTINGS, **settings}
         self.notices: tuple[str, ...] = ()
         self.is_read_only = read_only or (os.path.exists(path) and not _is_writable(path))
         if (read_only or not create) and not os.path.exists(path):
-            raise StoreUnavailableError(f"{path}: no sessions are kept yet")
+            raise StoreUnavailableError(f"{path}: no {holds} are kept yet")
         with _translated(path):
             if read_only:
-                self._db = _connect_to_read(path, wait_s)
+                self._db = self._connect_to_read(wait_s)
                 return
             if self.is_read_only:
                 self._db = sqlite_files.connect_read_only(path, wait_s=wait_s)
-                self.notices = (f"{path} is read-only: sessions are shown, none is recorded",)
+                self.notices = (f"{path} is read-only: {holds} are shown, none is recorded",)
                 return
             try:
                 os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
@@ -72,15 +81,15 @@ class Database:
                 where = error.filename or path
                 raise StoreUnavailableError(f"{where}: {error.strerror}") from error
             try:
-                self._db = _connect(path, wait_s)
+                self._db = self._connect(wait_s)
             except sqlite3.DatabaseError as error:
-                if not _is_damaged(error):
+                if not (may_replace and is_damaged(error)):
                     raise
                 from pathlib import Path  # noqa: PLC0415 - a hook has no time for it
 
                 aside = set_aside(Path(path))
                 self.notices = (f"{error}; the damaged file is kept as {aside}, a new one begun",)
-                self._db = _connect(path, wait_s)
+                self._db = self._connect(wait_s)
 
     def close(self) -> None:
         """Close the file; safe to call twice."""
@@ -121,44 +130,43 @@ class Database:
         with _translated(self.path):
             yield self._db
 
-
-def _connect_to_read(path: StrPath, wait_s: float) -> sqlite3.Connection:
-    db = sqlite_files.connect_read_only(path, wait_s=wait_s)
-    try:
-        require_current(db, STEPS)
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def _connect(path: StrPath, wait_s: float) -> sqlite3.Connection:
-    """Open and migrate. Two that make the file at once may find it locked while one of them turns
-    on its log, for which SQLite does not wait."""
-    deadline = time.monotonic() + wait_s
-    while True:
+    def _connect_to_read(self, wait_s: float) -> sqlite3.Connection:
+        db = sqlite_files.connect_read_only(self.path, wait_s=wait_s)
         try:
-            db = sqlite_files.connect(path, wait_s=wait_s, settings=_SETTINGS)
+            require_current(db, self._steps)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _connect(self, wait_s: float) -> sqlite3.Connection:
+        """Open and migrate. Two that make the file at once may find it locked while one of them
+        turns on its log, for which SQLite does not wait."""
+        deadline = time.monotonic() + wait_s
+        while True:
             try:
-                migrate(db, STEPS)
-            except BaseException:
-                db.close()
-                raise
-            with suppress(OSError):  # it is another user's
-                os.chmod(path, 0o600)
-            return db
-        except sqlite3.OperationalError as error:
-            is_busy = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-            if not is_busy or time.monotonic() >= deadline:
-                raise
-        time.sleep(_RETRY_S)
+                db = sqlite_files.connect(self.path, wait_s=wait_s, settings=self._settings)
+                try:
+                    migrate(db, self._steps)
+                except BaseException:
+                    db.close()
+                    raise
+                with suppress(OSError):  # it is another user's
+                    os.chmod(self.path, 0o600)
+                return db
+            except sqlite3.OperationalError as error:
+                is_busy = error.sqlite_errorcode & 0xFF in _BUSY
+                if not is_busy or time.monotonic() >= deadline:
+                    raise
+            time.sleep(_RETRY_S)
 
 
 def _is_writable(path: StrPath) -> bool:
     return os.access(path, os.W_OK) and os.access(os.path.dirname(path) or ".", os.W_OK)
 
 
-def _is_damaged(error: sqlite3.DatabaseError) -> bool:
+def is_damaged(error: sqlite3.DatabaseError) -> bool:
+    """Tell whether an error says that the file is no database, or a broken one."""
     return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.sessions.gate import CONTEXT_CHARS, DEPTH_MAX, ITEMS_MAX, Gate
+from memory.gate import CONTEXT_CHARS, DEPTH_MAX, ITEMS_MAX, Gate
 from policy.secrets import find_secrets
 from tests.policy.secret_corpus import BASE64, POSITIVES, PRIVATE_KEYS, made
 

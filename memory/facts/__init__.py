@@ -1,0 +1,1 @@
+"""Facts that are found again: a ledger that is only added to, branches, recall in a budget."""

@@ -1,0 +1,57 @@
+"""Paths of facts, as CTXone has them: `/memory/pinned/SOURCE/SLUG`, `/memory/primed/SOURCE/SLUG`,
+`/memory/CONTEXT/KEY`, `/sessions/ID/{summary,decisions,details}`."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from memory.errors import BadInputError
+from memory.facts.model import PATH_BYTES_MAX
+
+PINNED = "/memory/pinned"
+PRIMED = "/memory/primed"
+ROOTS = ("/memory/", "/sessions/")
+_SPACES = re.compile(r"\s+")
+_DROPPED = re.compile(r"[^\w\- ]+")
+
+
+def check_path(path: str) -> str:
+    """Return a path in Unicode's composed form.
+
+    Raises:
+        BadInputError: it does not begin with /memory/ or /sessions/, is too long, has an empty,
+            `.` or `..` part, or a control character.
+    """
+    plain = unicodedata.normalize("NFC", path)
+    parts = plain.split("/")[1:]
+    problem = ""
+    if not plain.startswith(ROOTS):
+        problem = "it begins with neither /memory/ nor /sessions/"
+    elif len(plain.encode("utf-8", "surrogatepass")) > PATH_BYTES_MAX:
+        problem = f"it has more than {PATH_BYTES_MAX} bytes"
+    elif any(part.strip() in ("", ".", "..") for part in parts):
+        problem = "a part of it is empty, . or .."
+    elif any(unicodedata.category(mark)[0] == "C" for mark in plain):
+        problem = "it holds a control character"
+    if problem:
+        raise BadInputError(
+            f"{path[:80]!r} is no path of a fact: {problem}",
+            "Give a path such as /memory/general/deploy.",
+        )
+    return plain
+
+
+def make_path(context: str, key: str) -> str:
+    """Return the path of a key in a context.
+
+    Raises:
+        BadInputError: they make no path.
+    """
+    return check_path(f"/memory/{context.strip().strip('/')}/{key.strip().strip('/')}")
+
+
+def make_slug(title: str) -> str:
+    """Return a heading's slug as GitHub makes it: lower case, blanks as dashes, no punctuation."""
+    plain = unicodedata.normalize("NFC", title).strip().lower()
+    return _SPACES.sub("-", _DROPPED.sub("", plain)).strip("-")[:80] or "section"

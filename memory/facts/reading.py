@@ -1,0 +1,159 @@
+"""Reading facts and the ledger: what stands at a path, what stands on a branch, who wrote it."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+from memory.facts.errors import UnknownBranchError, UnknownFactError
+from memory.facts.model import MAIN, Change, Fact
+
+_ID = re.compile(r"mem-[a-z2-7]{8}")
+
+# Of each path the newest change that the branch sees: its own, else those of the branches that it
+# began from, up to where it began.
+_LINEAGE = """
+WITH RECURSIVE lineage (name, upto, depth) AS (
+    SELECT ?, 9223372036854775807, 0
+    UNION ALL
+    SELECT b.parent, min(b.fork_seq, lineage.upto), lineage.depth + 1
+    FROM branch b JOIN lineage ON b.name = lineage.name WHERE b.parent IS NOT NULL
+),
+seen (path, seq) AS (
+    SELECT path, seq FROM (
+        SELECT c.path AS path, c.seq AS seq,
+            row_number() OVER (PARTITION BY c.path ORDER BY l.depth, c.seq DESC) AS place
+        FROM lineage l JOIN change c ON c.branch = l.name AND c.seq <= l.upto
+        {condition}
+    ) WHERE place = 1
+)
+"""
+_ROWS = """
+SELECT f.uid, c.path, f.title, f.body, f.tags, c.scope, c.branch, c.seq, c.at, c.agent, c.session,
+    c.category, c.why, c.confidence, c.source, c.expires_at, c.pinned, f.sha256
+FROM {table} s JOIN change c ON c.seq = s.seq JOIN fact f ON f.id = c.fact_id
+"""
+_FACT_FIELDS = (
+    *("id", "path", "title", "text", "tags", "scope", "branch", "seq", "at", "agent", "session"),
+    *("category", "why", "confidence", "source", "expires_at", "is_pinned", "sha256"),
+)
+_CHANGES = """
+SELECT c.seq, c.branch, c.path, coalesce(f.uid, ''), c.operation, c.at, c.agent, c.session,
+    c.category, c.why, c.confidence, c.source, c.expires_at, coalesce(o.uid, ''), c.pinned,
+    c.scope, coalesce(f.title, ''), coalesce(f.body, '')
+FROM change c LEFT JOIN fact f ON f.id = c.fact_id LEFT JOIN fact o ON o.id = c.supersedes
+"""
+_CHANGE_FIELDS = (
+    *("seq", "branch", "path", "fact_id", "operation", "at", "agent", "session", "category", "why"),
+    *("confidence", "source", "expires_at", "supersedes", "is_pinned", "scope", "title", "text"),
+)
+
+
+def require_branch(db: sqlite3.Connection, name: str, *, writes: bool = False) -> None:
+    """Make sure that a branch is there; with `writes`, that it takes some.
+
+    Raises:
+        UnknownBranchError: it is not.
+    """
+    row = db.execute("SELECT state FROM branch WHERE name = ?", (name,)).fetchone()
+    if row is None:
+        raise UnknownBranchError(
+            f"there is no branch {name[:80]!r}",
+            "See those that there are with `context-mode memory branch`.",
+        )
+    if writes and row[0] != "open":
+        raise UnknownBranchError(
+            f"the branch {name!r} is {row[0]}, and takes no more writes",
+            "Write to another branch, or begin a new one.",
+        )
+
+
+def read_facts(
+    db: sqlite3.Connection,
+    branch: str = MAIN,
+    *,
+    now: float,
+    prefix: str = "",
+    expired: bool = False,
+) -> Iterator[Fact]:
+    """Yield what stands on a branch by path; that which begins with `prefix`. Expired facts are
+    left out, or are alone yielded with `expired`."""
+    begins = "substr(c.path, 1, length(?)) = ?"
+    time = "c.expires_at <= ?" if expired else "(c.expires_at IS NULL OR c.expires_at > ?)"
+    if branch == MAIN:
+        query, given = _ROWS.format(table="live"), []
+    else:
+        query = _LINEAGE.format(condition="") + _ROWS.format(table="seen")
+        given = [branch]
+    rows = db.execute(
+        f"{query} WHERE {begins} AND {time} ORDER BY c.path", (*given, prefix, prefix, now)
+    )
+    for row in rows:
+        yield _make_fact(row, branch)
+
+
+def find_at(db: sqlite3.Connection, branch: str, path: str) -> Fact | None:
+    """Return what stands at a path of a branch, expired or not; None where nothing does."""
+    query = _LINEAGE.format(condition="WHERE c.path = ?") + _ROWS.format(table="seen")
+    row = db.execute(query, (branch, path)).fetchone()
+    return None if row is None else _make_fact(row, branch)
+
+
+def find_fact(db: sqlite3.Connection, branch: str, wanted: str) -> Fact:
+    """Return what stands on a branch by its path or its id.
+
+    Raises:
+        UnknownFactError: nothing of it does.
+    """
+    path = wanted
+    if _ID.fullmatch(wanted):
+        row = db.execute(
+            "SELECT c.path FROM change c JOIN fact f ON f.id = c.fact_id WHERE f.uid = ?"
+            " ORDER BY c.seq DESC LIMIT 1",
+            (wanted,),
+        ).fetchone()
+        path = row[0] if row else ""
+    found = find_at(db, branch, path) if path.startswith("/") else None
+    if found is None or wanted not in (found.path, found.id):
+        raise UnknownFactError(
+            f"no fact {wanted[:80]!r} stands on {branch}",
+            "See those that do with `context-mode memory list`.",
+        )
+    return found
+
+
+def read_changes(  # noqa: PLR0913 - what may be asked for
+    db: sqlite3.Connection,
+    branch: str = "",
+    *,
+    path: str = "",
+    prefix: str = "",
+    after: int = 0,
+    limit: int = -1,
+) -> list[Change]:
+    """List the ledger, the newest first: of one branch or of all, at one path, below `prefix`,
+    after a number."""
+    conditions = {"c.branch = ?": branch, "c.path = ?": path}
+    used = {text: value for text, value in conditions.items() if value}
+    where = " AND ".join(["c.seq > ?", "substr(c.path, 1, length(?)) = ?", *used])
+    rows = db.execute(
+        f"{_CHANGES} WHERE {where} ORDER BY c.seq DESC LIMIT ?",
+        (after, prefix, prefix, *used.values(), limit),
+    )
+    return [_make_change(row) for row in rows]
+
+
+def _make_fact(row: tuple[Any, ...], branch: str) -> Fact:
+    values = dict(zip(_FACT_FIELDS, row, strict=True))
+    values["tags"] = tuple(json.loads(values["tags"]))
+    values["is_pinned"] = bool(values["is_pinned"])
+    values["sha256"] = values["sha256"].hex()
+    return Fact(**{**values, "branch": branch})
+
+
+def _make_change(row: tuple[Any, ...]) -> Change:
+    values = dict(zip(_CHANGE_FIELDS, row, strict=True))
+    return Change(**{**values, "is_pinned": bool(values["is_pinned"])})
