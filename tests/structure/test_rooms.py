@@ -39,12 +39,9 @@ def imported(source: str) -> Iterator[str]:
 
 def upward(room: str, source: str) -> set[str]:
     """The rooms that a module of `room` imports and must not."""
-    below = {"base", "kb"} if room == "memory/facts" else BELOW[room.split("/", maxsplit=1)[0]]
-    return (
-        {name for name in imported(source) if name in BELOW}
-        - below
-        - {room.split("/", maxsplit=1)[0]}
-    )
+    top = room.partition("/")[0]
+    below = {"base", "kb"} if room == "memory/facts" else BELOW[top]
+    return {name for name in imported(source) if name in BELOW} - below - {top}
 
 
 def room_of(path: str) -> str:
