@@ -52,6 +52,11 @@ _CHANGE_FIELDS = (
 )
 
 
+def is_id(text: str) -> bool:
+    """Tell whether a text has the form of a fact's id."""
+    return _ID.fullmatch(text) is not None
+
+
 def require_branch(db: sqlite3.Connection, name: str, *, writes: bool = False) -> None:
     """Make sure that a branch is there; with `writes`, that it takes some.
 

@@ -1,0 +1,279 @@
+"""Writing facts: each call is one transaction, done wholly or not at all."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from memory.errors import BadInputError
+from memory.facts.drafts import Prepared, clean_author, clean_why, prepare
+from memory.facts.errors import UnknownFactError
+from memory.facts.ledger import Entry, add_fact, append, digest_text
+from memory.facts.model import DEFAULT_CONTEXT, MAIN, Author, Draft, Fact, Operation, Written
+from memory.facts.paths import check_path, make_path
+from memory.facts.reading import find_at, find_fact, is_id, require_branch
+from memory.facts.store import FactStore
+
+
+def remember(store: FactStore, draft: Draft, author: Author, branch: str = MAIN) -> Written:
+    """Write a fact. What stood at its path, and what it supersedes, is replaced in the same
+    transaction. The same text at its path writes nothing.
+
+    Raises:
+        BadInputError: the draft, the author or the branch is not what it must be.
+        UnknownFactError: nothing stands where it supersedes something.
+        UnknownBranchError: there is no such branch, or it takes no writes.
+    """
+    now = store.clock()
+    writer = clean_author(store.gate, author)
+    prepared = prepare(store.gate, draft, writer, now)
+    name = check_branch_name(branch)
+    with store.database.writing() as db:
+        require_branch(db, name, writes=True)
+        return write_prepared(db, prepared, writer, branch, now)
+
+
+def write_prepared(
+    db: sqlite3.Connection, draft: Prepared, author: Author, branch: str, now: float
+) -> Written:
+    """Write what `prepare` gave, within a transaction.
+
+    Raises:
+        BadInputError: it is of a session, and would take the place of a project's fact.
+        UnknownFactError: nothing stands where it supersedes something.
+    """
+    old = _find_standing(db, draft, branch, now)
+    wanted = draft.supersedes
+    other = find_wanted(db, branch, wanted, draft.context) if wanted else None
+    if other is not None and old is not None and other.path == old.path:
+        other = None
+    is_nearer = old is not None and draft.scope == "session" and old.scope != "session"
+    if old is not None and is_nearer and not is_expired(old, now):
+        raise BadInputError(
+            f"a fact of the {old.scope} stands at {old.path}, and this one is a session's",
+            "Give another key, or the scope of the fact that stands there.",
+        )
+    if old is not None and other is None and _is_same(old, draft, now):
+        return Written(old.id, old.path, old.seq, True, redactions=draft.redactions)
+    is_same_text = old is not None and _has_same_text(old, draft)
+    row = find_row(db, old.id) if old and is_same_text else add_fact(db, *_text_of(draft))
+    uid = find_uid(db, row)
+    path = old.path if old else (draft.path + uid if draft.path.endswith("/") else draft.path)
+    replaced = old if old and not is_same_text else other
+    entry = Entry(
+        branch=branch,
+        path=check_path(path),
+        fact_id=row,
+        operation="replace" if old else "add",
+        at=now,
+        author=author,
+        scope=draft.scope,
+        category=draft.category,
+        why=draft.why,
+        confidence=draft.confidence,
+        source=draft.source,
+        expires_at=draft.expires_at,
+        supersedes=find_row(db, replaced.id) if replaced else None,
+        is_pinned=draft.is_pinned or _stays_pinned(old, author, is_same_text),
+    )
+    if other is not None:
+        change = Change(branch, "retract", author, now, f"superseded by {uid}")
+        append_change(db, other, change, fact_id=None)
+    seq = append(db, entry)
+    return Written(uid, path, seq, False, replaced.id if replaced else "", draft.redactions)
+
+
+def forget(
+    store: FactStore, wanted: str, author: Author, *, branch: str = MAIN, why: str = ""
+) -> Fact:
+    """Retract a fact by its id or path, and return it as it stood. Its history stays.
+
+    Raises:
+        UnknownFactError: nothing of it stands on the branch.
+    """
+    return _change(store, wanted, _Asked(branch, "retract", author, why))
+
+
+def pin(
+    store: FactStore, wanted: str, author: Author, *, branch: str = MAIN, why: str = ""
+) -> Fact:
+    """Have each recall begin with a fact; return it as it stands then.
+
+    Raises:
+        UnknownFactError: nothing of it stands on the branch, or it is expired.
+    """
+    return _change(store, wanted, _Asked(branch, "pin", author, why))
+
+
+def unpin(
+    store: FactStore, wanted: str, author: Author, *, branch: str = MAIN, why: str = ""
+) -> Fact:
+    """Undo `pin`; return the fact as it stands then.
+
+    Raises:
+        UnknownFactError: nothing of it stands on the branch, or it is expired.
+    """
+    return _change(store, wanted, _Asked(branch, "unpin", author, why))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is done to a fact whose text stays as it is: where, by whom, when and why."""
+
+    branch: str
+    operation: Operation
+    author: Author
+    at: float
+    why: str
+
+
+def append_change(
+    db: sqlite3.Connection,
+    fact: Fact,
+    change: Change,
+    *,
+    fact_id: int | None,
+    is_pinned: bool = False,
+) -> int:
+    """Add a row about a fact that stands; without `fact_id` nothing stands there from then on."""
+    entry = Entry(
+        branch=change.branch,
+        path=fact.path,
+        fact_id=fact_id,
+        operation=change.operation,
+        at=change.at,
+        author=change.author,
+        scope=fact.scope,
+        category=fact.category,
+        why=change.why,
+        confidence=fact.confidence,
+        source=fact.source,
+        expires_at=fact.expires_at if fact_id else None,
+        supersedes=None if fact_id else find_row(db, fact.id),
+        is_pinned=is_pinned,
+    )
+    return append(db, entry)
+
+
+def find_row(db: sqlite3.Connection, uid: str) -> int:
+    """Return the row of a fact by its id."""
+    return int(db.execute("SELECT id FROM fact WHERE uid = ?", (uid,)).fetchone()[0])
+
+
+def find_uid(db: sqlite3.Connection, row: int) -> str:
+    """Return the id of a fact by its row."""
+    return str(db.execute("SELECT uid FROM fact WHERE id = ?", (row,)).fetchone()[0])
+
+
+def check_branch_name(branch: object) -> str:
+    """Return the name of a branch if it is a text.
+
+    Raises:
+        BadInputError: it is none.
+    """
+    if not isinstance(branch, str):
+        raise BadInputError("the branch is no text", "Give the name of a branch.")
+    return branch
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is to be done to a fact, as the caller gave it."""
+
+    branch: str
+    operation: Operation
+    author: Author
+    why: str
+
+
+def _change(store: FactStore, wanted: str, asked: _Asked) -> Fact:
+    branch, now = check_branch_name(asked.branch), store.clock()
+    author, why = clean_author(store.gate, asked.author), clean_why(store.gate, asked.why)
+    change = Change(branch, asked.operation, author, now, why)
+    with store.database.writing() as db:
+        require_branch(db, branch, writes=True)
+        fact = find_wanted(db, branch, wanted)
+        if asked.operation == "retract":
+            append_change(db, fact, change, fact_id=None)
+            return fact
+        if is_expired(fact, now):
+            raise UnknownFactError(
+                f"{wanted[:80]!r} is expired", "Write it again, without a time or with a later one."
+            )
+        is_pinned = asked.operation == "pin"
+        if fact.is_pinned == is_pinned:
+            return fact
+        row = find_row(db, fact.id)
+        append_change(db, fact, change, fact_id=row, is_pinned=is_pinned)
+        return find_fact(db, branch, fact.path)
+
+
+def find_wanted(
+    db: sqlite3.Connection, branch: str, wanted: str, context: str = DEFAULT_CONTEXT
+) -> Fact:
+    """Return what stands on a branch by its id, its path, or its key in a context.
+
+    Raises:
+        BadInputError: it is none of these.
+        UnknownFactError: nothing of it stands on the branch.
+    """
+    if not isinstance(wanted, str) or not wanted.strip():
+        raise BadInputError("no fact is named", "Give an id, a path or a key.")
+    name = wanted.strip()
+    if name.startswith("/"):
+        name = check_path(name)
+    elif not is_id(name):
+        name = make_path(context, name)
+    return find_fact(db, branch, name)
+
+
+def is_expired(fact: Fact, now: float) -> bool:
+    """Tell whether a fact's time is over."""
+    return fact.expires_at is not None and fact.expires_at <= now
+
+
+def _find_standing(db: sqlite3.Connection, draft: Prepared, branch: str, now: float) -> Fact | None:
+    """Return what stands at the draft's path. A draft without a key has none of its own: it is the
+    same fact as one with the same text in its folder."""
+    if not draft.path.endswith("/"):
+        return find_at(db, branch, draft.path)
+    paths = db.execute(
+        "SELECT DISTINCT c.path FROM fact f JOIN change c ON c.fact_id = f.id"
+        " WHERE f.sha256 = ?1 AND c.path = ?2 || f.uid",
+        (digest_text(draft.title, draft.body), draft.path),
+    ).fetchall()
+    for (path,) in paths:
+        found = find_at(db, branch, path)
+        if found and found.scope == draft.scope and not is_expired(found, now):
+            return found if _has_same_digest(found, draft) else None
+    return None
+
+
+def _stays_pinned(old: Fact | None, author: Author, is_same_text: bool) -> bool:
+    """Tell whether what is written at a pinned path is pinned. A person's correction is. An
+    agent's is not: what reaches every conversation is asked for each time."""
+    return old is not None and old.is_pinned and (is_same_text or author.agent == "user")
+
+
+def _is_same(old: Fact, draft: Prepared, now: float) -> bool:
+    """Tell whether writing a draft would change nothing that can be seen."""
+    return (
+        _has_same_text(old, draft)
+        and not draft.is_expiry_given
+        and not is_expired(old, now)
+        and (old.expires_at is None or draft.scope == "session")
+        and (old.confidence, old.scope) == (draft.confidence, draft.scope)
+        and (old.is_pinned or not draft.is_pinned)
+    )
+
+
+def _has_same_text(old: Fact, draft: Prepared) -> bool:
+    return _has_same_digest(old, draft) and old.tags == draft.tags
+
+
+def _has_same_digest(old: Fact, draft: Prepared) -> bool:
+    return old.sha256 == digest_text(draft.title, draft.body).hex()
+
+
+def _text_of(draft: Prepared) -> tuple[str, str, tuple[str, ...]]:
+    return draft.title, draft.body, draft.tags
