@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from memory.facts.errors import UnknownBranchError, UnknownFactError
@@ -162,3 +162,11 @@ def _make_fact(row: tuple[Any, ...], branch: str) -> Fact:
 def _make_change(row: tuple[Any, ...]) -> Change:
     values = dict(zip(_CHANGE_FIELDS, row, strict=True))
     return Change(**{**values, "is_pinned": bool(values["is_pinned"])})
+
+
+def read_live(
+    db: sqlite3.Connection, condition: str, given: Iterable[str | int | float]
+) -> list[Fact]:
+    """List what stands on "main" and meets a condition on `s`, the row of `live`."""
+    rows = db.execute(f"{_ROWS.format(table='live')} WHERE {condition}", tuple(given))
+    return [_make_fact(row, MAIN) for row in rows]

@@ -1,0 +1,245 @@
+"""Recall: pinned facts and those that answer a query, written within a budget of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kb.tokens import BYTES_PER_TOKEN, estimate_tokens
+from memory.errors import BadInputError
+from memory.facts.model import MAIN, SCOPES, Fact, Scope
+from memory.facts.ranking import Match, find_matches
+from memory.facts.reading import read_facts, read_live, require_branch
+from memory.facts.recall_text import CUT, HEADER, quote_lines, write_all, write_fact, write_head
+from memory.facts.store import FactStore
+
+Estimate = Callable[[str], int]
+DEFAULT_BUDGET = 1500
+ESTIMATOR = "bytes / 4"
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRequest:
+    """What is asked for. `budget` is in tokens; a `limit` of 0 is none."""
+
+    query: str = ""
+    budget: int = DEFAULT_BUDGET
+    branch: str = MAIN
+    scopes: tuple[Scope, ...] = SCOPES
+    is_exact: bool = False
+    session: str = ""
+    limit: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A fact as it is shown, and why."""
+
+    fact: Fact
+    text: str
+    is_full_match: bool = False
+    score: float = 0.0
+    matched: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """The answer. `live_tokens` is what all live facts would take, by the sum that writes keep."""
+
+    text: str
+    facts: tuple[Recalled, ...]
+    pinned_shown: int
+    pinned_total: int
+    matches_shown: int
+    matches_total: int
+    shadowed: int
+    budget: int
+    tokens: int
+    estimator: str
+    live_tokens: int
+    now: float
+
+
+def recall(
+    stores: Sequence[FactStore], asked: RecallRequest, estimate: Estimate = estimate_tokens
+) -> Recall:
+    """Find facts and write as many as fit.
+
+    Raises:
+        BadInputError: the budget is too small for any answer.
+        UnknownBranchError: the first store has no such branch.
+    """
+    smallest = estimate(HEADER)
+    if asked.budget < smallest:
+        raise BadInputError(
+            f"a budget of {asked.budget} tokens is too small for an answer",
+            f"Give at least {smallest}.",
+        )
+    now = stores[0].clock()
+    pinned, matches, live_bytes = _gather(stores, asked, now)
+    nearest, shadowed = _find_nearest([*pinned, *(match.fact for match in matches)])
+    pinned = sorted((one for one in pinned if one.id in nearest), key=_pinned_order)
+    filling = _Filling(asked.budget, estimate)
+    for fact in pinned:
+        filling.add_pinned(fact)
+    shown = {one.fact.sha256 for one in filling.facts}
+    pinned_shown = len(filling.facts)
+    by_order = sorted(
+        (one for one in matches if one.fact.id in nearest), key=lambda match: match.order
+    )
+    total = 0
+    for match in by_order:
+        if match.fact.sha256 in shown:
+            continue
+        shown.add(match.fact.sha256)
+        total += 1
+        if not asked.limit or len(filling.facts) - pinned_shown < asked.limit:
+            filling.add_match(match)
+    text = filling.text
+    return Recall(
+        text=text,
+        facts=tuple(filling.facts),
+        pinned_shown=pinned_shown,
+        pinned_total=len(pinned),
+        matches_shown=len(filling.facts) - pinned_shown,
+        matches_total=total,
+        shadowed=shadowed,
+        budget=asked.budget,
+        tokens=estimate(text),
+        estimator=ESTIMATOR,
+        live_tokens=-(-live_bytes // BYTES_PER_TOKEN),
+        now=now,
+    )
+
+
+def recall_json(found: Recall) -> dict[str, Any]:
+    """Return what is told of a recall as JSON."""
+    return {
+        "pinned": {"shown": found.pinned_shown, "total": found.pinned_total},
+        "matches": {"shown": found.matches_shown, "total": found.matches_total},
+        "shadowed": found.shadowed,
+        "budget": found.budget,
+        "tokens": found.tokens,
+        "estimator": found.estimator,
+        "counterfactual": {
+            "assumes": "all live facts sent instead",
+            "tokens": found.live_tokens,
+            "ratio": round(found.live_tokens / found.tokens, 2) if found.tokens else 0.0,
+        },
+        "facts": [_fact_json(one, found.now) for one in found.facts],
+    }
+
+
+def _fact_json(one: Recalled, now: float) -> dict[str, Any]:
+    fact = one.fact
+    return {
+        "id": fact.id,
+        "path": fact.path,
+        "title": fact.title,
+        "text": one.text,
+        "pinned": fact.is_pinned,
+        "full_match": one.is_full_match,
+        "score": round(one.score, 4),
+        "age_s": max(0, round(now - fact.at)),
+        "agent": fact.agent,
+        "confidence": fact.confidence,
+        "scope": fact.scope,
+        "matched": list(one.matched),
+    }
+
+
+def _gather(
+    stores: Sequence[FactStore], asked: RecallRequest, now: float
+) -> tuple[list[Fact], list[Match], int]:
+    pinned: list[Fact] = []
+    matches: list[Match] = []
+    live_bytes = 0
+    for number, store in enumerate(stores):
+        # The user's file has no branches of a project: what stands on its main goes with each.
+        branch = MAIN if number else asked.branch
+        with store.database.reading() as db:
+            require_branch(db, branch)
+            found = find_matches(db, asked.query, branch=branch, now=now, is_exact=asked.is_exact)
+            if branch == MAIN:
+                live = "s.pinned AND (s.expires_at IS NULL OR s.expires_at > ?)"
+                some = read_live(db, live, [now])
+            else:
+                some = [one for one in read_facts(db, branch, now=now) if one.is_pinned]
+            pinned += [one for one in some if _is_asked(one, asked)]
+            matches += [one for one in found if _is_asked(one.fact, asked)]
+            row = db.execute("SELECT value FROM mark WHERE name = 'live_bytes'").fetchone()
+            live_bytes += int(row[0])
+    return pinned, matches, live_bytes
+
+
+def _is_asked(fact: Fact, asked: RecallRequest) -> bool:
+    """Tell whether a fact is of a scope that is asked for, and of no other session."""
+    is_others = fact.scope == "session" and asked.session not in ("", fact.session)
+    return fact.scope in asked.scopes and not is_others
+
+
+def _find_nearest(facts: Iterable[Fact]) -> tuple[set[str], int]:
+    """Return the ids of facts that no nearer scope hides at their path, and count the hidden."""
+    distinct = {fact.id: fact for fact in facts}
+    nearest: dict[str, Fact] = {}
+    for fact in sorted(distinct.values(), key=lambda one: SCOPES.index(one.scope)):
+        nearest.setdefault(fact.path, fact)
+    return {fact.id for fact in nearest.values()}, len(distinct) - len(nearest)
+
+
+def _pinned_order(fact: Fact) -> tuple[int, str, str]:
+    return SCOPES.index(fact.scope), fact.title, fact.path
+
+
+class _Filling:
+    """The answer as far as it is filled. The whole text is measured, headings too."""
+
+    def __init__(self, budget: int, estimate: Estimate) -> None:
+        self._budget = budget
+        self._estimate = estimate
+        self._pinned: list[str] = []
+        self._matches: list[str] = []
+        self._is_first = True
+        self.facts: list[Recalled] = []
+
+    @property
+    def text(self) -> str:
+        return write_all(self._pinned, self._matches)
+
+    def add_pinned(self, fact: Fact) -> None:
+        """Add a pinned fact if half the budget holds it; of the first, what that holds."""
+        block, text = write_fact(fact), fact.text
+        if self._is_first and not self._fits_pinned(block):
+            block, text = self._cut(fact)
+        self._is_first = False
+        if block and self._fits_pinned(block):
+            self._pinned.append(block)
+            self.facts.append(Recalled(fact, text))
+
+    def add_match(self, match: Match) -> None:
+        """Add a fact if it fits."""
+        block = write_fact(match.fact)
+        if self._estimate(write_all(self._pinned, [*self._matches, block])) <= self._budget:
+            self._matches.append(block)
+            fact = match.fact
+            self.facts.append(
+                Recalled(fact, fact.text, match.is_full_match, match.score, match.matched)
+            )
+
+    def _fits_pinned(self, block: str) -> bool:
+        return self._estimate(write_all([*self._pinned, block], [])) <= self._budget // 2
+
+    def _cut(self, fact: Fact) -> tuple[str, str]:
+        """Return the longest beginning in whole lines that fits, marked; empty if none does."""
+        lines = quote_lines(fact.text)
+        low, high = 0, len(lines)
+        while low < high:
+            middle = (low + high + 1) // 2
+            block = write_head(fact) + "".join(lines[:middle]) + CUT
+            low, high = (middle, high) if self._fits_pinned(block) else (low, middle - 1)
+        if not low:
+            return "", ""
+        return write_head(fact) + "".join(lines[:low]) + CUT, "\n".join(
+            fact.text.splitlines()[:low]
+        )
