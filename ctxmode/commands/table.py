@@ -40,6 +40,7 @@ VERBS: dict[str, Verb] = {
         Verb("sources", "list what is kept"),
         Verb("outputs", "list, read or compare what runs printed"),
         Verb("sessions", "see, resume, summarise or forget what agents did in their sessions"),
+        Verb("memory", "remember facts, and recall those that answer a question"),
         Verb("show", "show a kept source, exactly"),
         Verb("purge", "forget what is kept, for good"),
         Verb("stats", "show what tools produced, returned and kept out of the context"),

@@ -22,8 +22,6 @@ FACTS_SUFFIX = ".memory.sqlite3"
 USER_FACTS = f"user{FACTS_SUFFIX}"
 """Beside the projects' files: the facts that hold for all of a user's projects."""
 
-PAGES_SUFFIX = ".pages.git"
-
 
 def name_stores(project: str) -> str:
     """Return how the names of a project's stores begin: one file a project; the readable part is

@@ -19,7 +19,7 @@ BELOW = {
     "images": {"base"},
     "base": set(),
 }
-MEMORY_PARTS = {"facts", "pages", "sessions"}
+MEMORY_PARTS = {"facts", "sessions"}
 IMPORTING_CALLS = {"import_module", "__import__"}
 
 
@@ -66,7 +66,7 @@ def test_the_parts_of_memory_import_none_of_each_other(modules):
     found = {path: beside(path, text) for path, text in own.items()}
     assert {path: parts for path, parts in found.items() if parts} == {}
     assert beside("memory/facts/x.py", "from memory.sessions.model import Message") == {"sessions"}
-    assert beside("memory/gate.py", "import memory.pages.model") == {"pages"}
+    assert beside("memory/gate.py", "import memory.facts.model") == {"facts"}
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_the_parts_of_memory_import_none_of_each_other(modules):
         ("kb", "import policy.model"),
         ("policy", "def f():\n    import runtimes"),
         ("images", "import runtimes"),
-        ("memory/pages", "import kb"),
+        ("memory/sessions", "import kb"),
         ("memory/facts", "import policy"),
         ("base", "from kb import store"),
         ("runtimes", "import importlib\nimportlib.import_module('kb.store')"),

@@ -1,0 +1,273 @@
+"""Remember facts of this project, and recall those that answer a question, within a budget.
+
+A fact lies at a path, /memory/CONTEXT/KEY; writing to it again replaces it, and its history stays.
+FACT is an id, such as mem-k7k2qx3a, or a path. Facts with --scope user hold in all your projects.
+
+examples:
+  context-mode memory remember "Paths are POSIX only" --context decisions --key paths
+  context-mode memory recall "which paths" --budget 800
+  context-mode memory search POSIX --exact
+  context-mode memory list
+  context-mode memory pin /memory/decisions/paths
+  context-mode memory blame /memory/decisions/paths --json
+  context-mode memory log --limit 5
+  context-mode memory unpin /memory/decisions/paths
+  context-mode memory forget /memory/decisions/paths --why "Windows is supported"
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+from ctxmode import exit_codes
+from ctxmode.config.locations import load_config
+from ctxmode.errors import UsageError
+from ctxmode.launch import print_answer, print_json, tell
+from ctxmode.operations.facts import Facts, open_facts, translate_fact_errors
+from ctxmode.render.highlight import harmless, one_line
+from memory.facts import writing
+from memory.facts.drafts import parse_confidence, parse_ttl
+from memory.facts.model import (
+    BODY_BYTES_MAX,
+    CATEGORIES,
+    DEFAULT_CONTEXT,
+    SCOPES,
+    Author,
+    Change,
+    Draft,
+    Fact,
+)
+from memory.facts.reading import read_changes, read_facts
+from memory.facts.recalling import DEFAULT_BUDGET, Recalled, RecallRequest, recall_json
+from memory.facts.recalling import recall as recall_facts
+from memory.facts.searching import search as search_facts
+
+PERSON = Author()
+NOTHING = "Nothing is remembered yet.\n"
+SHOWN_CHARS = 72
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+    def add(name: str, about: str) -> argparse.ArgumentParser:
+        one = actions.add_parser(name, help=about, description=about)
+        one.add_argument("--json", action="store_true", help="as docs/cli.md tells")
+        return one
+
+    _add_remember(add("remember", "write a fact"))
+    recall = add("recall", "pinned facts, and those that answer a question")
+    recall.add_argument("query", metavar="QUERY", nargs="?", default="")
+    recall.add_argument("--budget", type=_count, default=DEFAULT_BUDGET, metavar="TOKENS",
+        help=f"how much the answer may take (default {DEFAULT_BUDGET})")  # fmt: skip
+    search = add("search", "facts that answer a query, the best first, without a budget")
+    search.add_argument("query", metavar="QUERY")
+    search.add_argument("--prefix", default="", metavar="PATH", help="only below this path")
+    search.add_argument("--limit", type=_count, default=50, metavar="N")
+    for one in (recall, search):
+        one.add_argument("--exact", action="store_true", help="only what holds QUERY as it is")
+    listing = add("list", "all facts, by their paths")
+    listing.add_argument("--prefix", default="", metavar="PATH", help="only below this path")
+    listing.add_argument("--expired", action="store_true", help="only those whose time is over")
+    add("show", "one fact, and who wrote it").add_argument("fact", metavar="FACT")
+    for name, about in (
+        ("pin", "begin each recall with a fact"),
+        ("unpin", "let a fact be recalled by questions alone"),
+        ("forget", "take a fact out of recall; its history stays"),
+    ):
+        one = add(name, about)
+        one.add_argument("fact", metavar="FACT")
+        one.add_argument("--why", default="", metavar="TEXT", help="the reason, for the ledger")
+    add("blame", "all that was written at a fact's path").add_argument("fact", metavar="FACT")
+    log = add("log", "the ledger, the newest first")
+    log.add_argument("--prefix", default="", metavar="PATH", help="only below this path")
+    log.add_argument("--limit", type=_count, default=20, metavar="N")
+
+
+def _add_remember(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", metavar="TEXT|-", help="the fact; - is stdin")
+    parser.add_argument("--title", default="", metavar="TEXT")
+    parser.add_argument("--context", default=DEFAULT_CONTEXT, metavar="NAME",
+        help=f"what it is about (default {DEFAULT_CONTEXT})")  # fmt: skip
+    parser.add_argument("--key", default="", metavar="NAME", help="replaces what has this key")
+    parser.add_argument("--tag", action="append", default=[], metavar="NAME")
+    parser.add_argument("--confidence", default="medium", metavar="HOW",
+        help="high, medium, low, or 0 to 1")  # fmt: skip
+    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, for the ledger")
+    parser.add_argument("--category", choices=CATEGORIES, default="observe")
+    parser.add_argument("--ttl", default="", metavar="AGE", help="until it expires: 12h, 30d, 2w")
+    parser.add_argument("--scope", choices=SCOPES, default="project",
+        help="user: in all your projects")  # fmt: skip
+    parser.add_argument("--supersedes", default="", metavar="FACT", help="another that goes")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.action == "remember":
+        _remember(args)
+        return exit_codes.OK
+    with open_facts(load_config(args.project)) as facts:
+        tell(facts.notices)
+        ACTIONS[args.action](args, facts)
+    return exit_codes.OK
+
+
+def _remember(args: argparse.Namespace) -> None:
+    with translate_fact_errors():
+        draft = Draft(
+            text=_read_text(args.text),
+            title=args.title,
+            key=args.key,
+            context=args.context,
+            tags=tuple(args.tag),
+            confidence=parse_confidence(args.confidence),
+            category=args.category,
+            why=args.why,
+            ttl_s=parse_ttl(args.ttl),
+            scope=args.scope,
+            supersedes=args.supersedes,
+        )
+    name = "user" if args.scope == "user" else "project"
+    with open_facts(load_config(args.project), to_write=name) as facts:
+        tell(facts.notices)
+        store = facts.user if name == "user" else facts.project
+        assert store is not None
+        written = writing.remember(store, draft, PERSON)
+    word = "unchanged" if written.is_unchanged else "remembered"
+    text = f"{word}: {written.id} {harmless(written.path)}"
+    if written.redactions:
+        text += f"\n{written.redactions} secrets were left out"
+    print_answer(args, asdict(written), text)
+
+
+def _read_text(given: str) -> str:
+    if given != "-":
+        return given
+    data = sys.stdin.buffer.read(BODY_BYTES_MAX + 1)
+    try:
+        return data.decode().removesuffix("\n")
+    except UnicodeDecodeError as error:
+        if len(data) <= BODY_BYTES_MAX:
+            raise UsageError("the fact is not UTF-8", "Give a text.") from error
+        return data.decode(errors="replace")  # it is too long, which is said of it
+
+
+def _recall(args: argparse.Namespace, facts: Facts) -> None:
+    asked = RecallRequest(args.query, args.budget, is_exact=args.exact)
+    if not facts.stores:
+        print_answer(args, {"text": "", "facts": []}, NOTHING.strip())
+        return
+    found = recall_facts(facts.stores, asked)
+    print_answer(args, {"text": found.text, **recall_json(found)}, harmless(found.text.rstrip()))
+
+
+def _search(args: argparse.Namespace, facts: Facts) -> None:
+    found: list[Recalled] = []
+    if facts.stores:
+        found = search_facts(
+            facts.stores, args.query, prefix=args.prefix, is_exact=args.exact, limit=args.limit
+        )
+    if args.json:
+        print_json({"facts": [{**asdict(one.fact), **_match_json(one)} for one in found]})
+    else:
+        lines = (_line(one.fact.id, one.fact.path, one.fact.text) for one in found)
+        _write(lines, "No fact answers it.\n")
+
+
+def _match_json(one: Recalled) -> dict[str, object]:
+    return {
+        "full_match": one.is_full_match,
+        "score": round(one.score, 4),
+        "matched": list(one.matched),
+    }
+
+
+def _list(args: argparse.Namespace, facts: Facts) -> None:
+    found: list[Fact] = []
+    for store in facts.stores:
+        with store.database.reading() as db:
+            found += read_facts(db, now=store.clock(), prefix=args.prefix, expired=args.expired)
+    if args.json:
+        print_json({"facts": [asdict(one) for one in found]})
+    else:
+        _write((_line(one.id, one.path, one.text) for one in found), NOTHING)
+
+
+def _show(args: argparse.Namespace, facts: Facts) -> None:
+    _, fact = facts.find(args.fact)
+    pinned = ", pinned" if fact.is_pinned else ""
+    head = f"{fact.id} {fact.path} ({fact.scope}{pinned}), by {fact.agent}, {_time(fact.at)}"
+    parts = (head, fact.title, fact.text, f"why: {fact.why}" if fact.why else "")
+    print_answer(args, asdict(fact), harmless("\n".join(filter(None, parts))))
+
+
+def _change(args: argparse.Namespace, facts: Facts) -> None:
+    store, _ = facts.find(args.fact)
+    change = {"pin": writing.pin, "unpin": writing.unpin, "forget": writing.forget}[args.action]
+    fact = change(store, args.fact, PERSON, why=args.why)
+    done = {"pin": "pinned", "unpin": "no longer pinned", "forget": "forgotten"}[args.action]
+    print_answer(args, asdict(fact), f"{done}: {fact.id} {harmless(fact.path)}")
+
+
+def _blame(args: argparse.Namespace, facts: Facts) -> None:
+    store, fact = facts.find(args.fact)
+    with store.database.reading() as db:
+        changes = read_changes(db, path=fact.path)
+    _show_changes(args, changes)
+
+
+def _log(args: argparse.Namespace, facts: Facts) -> None:
+    changes: list[Change] = []
+    for store in facts.stores:
+        with store.database.reading() as db:
+            changes += read_changes(db, prefix=args.prefix, limit=args.limit)
+    changes.sort(key=lambda one: -one.at)
+    _show_changes(args, changes[: args.limit])
+
+
+def _show_changes(args: argparse.Namespace, changes: list[Change]) -> None:
+    if args.json:
+        print_json({"changes": [asdict(one) for one in changes]})
+        return
+    lines = (
+        f"{_time(one.at)}  {one.operation:7}  {one.category:10}  {one.confidence:.2f}  "
+        f"{one_line(one.agent)}  {_line(one.fact_id, one.path, one.why or one.text)}"
+        for one in changes
+    )
+    _write(lines, NOTHING)
+
+
+def _line(name: str, path: str, text: str) -> str:
+    short = text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
+    return f"{name}  {one_line(path)}  {one_line(short)}"
+
+
+def _write(lines: Iterable[str], nothing: str) -> None:
+    text = "".join(f"{line}\n" for line in lines)
+    sys.stdout.write(text or nothing)
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9 or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    return int(text)
+
+
+ACTIONS: dict[str, Callable[[argparse.Namespace, Facts], None]] = {
+    "recall": _recall,
+    "search": _search,
+    "list": _list,
+    "show": _show,
+    "pin": _change,
+    "unpin": _change,
+    "forget": _change,
+    "blame": _blame,
+    "log": _log,
+}

@@ -1,1 +1,0 @@
-"""Pages of knowledge: drafts in the project, versions in a git repository, changes by section."""

@@ -1,0 +1,119 @@
+"""`context-mode memory`: facts as a person writes, recalls, looks at and forgets them."""
+
+from __future__ import annotations
+
+import pytest
+
+PATH = "/memory/decisions/paths"
+TEXT = "Paths are POSIX only"
+SECRET = "ghp_" + "R7kQ2mZx9LpV4tWc8YbN" + "3sDf6HgJ1aKe5uTo"  # made up
+
+
+@pytest.fixture
+def ask(user):
+    """Run the verb in a project; what it prints as JSON comes back as such."""
+
+    def run(*words, project="here", code=0):
+        return user.ask(project, "memory", *words, code=code)
+
+    run("remember", TEXT, "--context", "decisions", "--key", "paths", "--why", "no Windows users")
+    return run
+
+
+def paths(found):
+    return [one["path"] for one in found["facts"]]
+
+
+def test_x3_a_fact_is_recalled_with_its_author_and_reason(ask):
+    found = ask("recall", "which paths", "--json")
+    assert paths(found) == [PATH]
+    assert TEXT in found["text"]
+    assert found["tokens"] <= found["budget"] == 1500
+    shown = ask("show", PATH, "--json")
+    assert (shown["text"], shown["agent"], shown["why"]) == (TEXT, "user", "no Windows users")
+
+
+def test_a_write_to_a_path_replaces_what_stood_there_and_the_ledger_has_both(ask):
+    again = ("remember", TEXT, "--context", "decisions", "--key", "paths", "--json")
+    assert ask(*again)["is_unchanged"]
+    ask("remember", "Windows is supported", "--context", "decisions", "--key", "paths")
+    assert TEXT not in ask("recall", "paths windows", "--json")["text"]
+    changes = ask("blame", PATH, "--json")["changes"]
+    assert [one["operation"] for one in changes] == ["replace", "add"]
+    assert [one["text"] for one in changes] == ["Windows is supported", TEXT]
+
+
+def test_x4_a_pinned_fact_is_in_every_recall_until_it_is_not(ask):
+    assert paths(ask("recall", "weather", "--json")) == []
+    ask("pin", PATH)
+    found = ask("recall", "weather", "--json")
+    assert (paths(found), found["pinned"]) == ([PATH], {"shown": 1, "total": 1})
+    ask("unpin", PATH)
+    assert paths(ask("recall", "weather", "--json")) == []
+
+
+def test_x11_what_is_forgotten_is_in_no_recall_and_stays_in_the_log(ask):
+    ask("forget", PATH, "--why", "it changed")
+    assert paths(ask("recall", "paths", "--json")) == paths(ask("list", "--json")) == []
+    newest = ask("log", "--limit", "1", "--json")["changes"][0]
+    assert (newest["operation"], newest["path"], newest["why"]) == ("retract", PATH, "it changed")
+    ask("show", PATH, code=2)
+
+
+def test_the_users_facts_hold_in_every_project_and_a_projects_in_one(ask):
+    ask("remember", "Answer in British English", "--scope", "user", "--key", "english")
+    there = ask("recall", "english paths", "--json", project="there")
+    assert paths(there) == ["/memory/general/english"]
+    assert sorted(paths(ask("list", "--json"))) == [PATH, "/memory/general/english"]
+
+
+def test_search_is_by_words_or_letter_by_letter_below_a_path(ask):
+    assert paths(ask("search", "path", "--json")) == [PATH]
+    assert paths(ask("search", "OSIX", "--json")) == []
+    assert paths(ask("search", "OSIX", "--exact", "--json")) == [PATH]
+    assert paths(ask("search", "path", "--prefix", "/memory/other", "--json")) == []
+
+
+def test_a_secret_is_stored_nowhere(ask, user):
+    written = ask("remember", f"the token is {SECRET}", "--json")
+    assert written["redactions"] == 1
+    stored = [file for file in user.home.parent.rglob("*.memory.sqlite3*") if file.is_file()]
+    assert stored
+    assert any(TEXT.encode() in file.read_bytes() for file in stored)  # a text is found so
+    assert all(SECRET.encode() not in file.read_bytes() for file in stored)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("remember", ""),
+        ("remember", " \n"),
+        ("remember", "x", "--key", "../x"),
+        ("remember", "x", "--confidence", "lots"),
+        ("remember", "x", "--confidence", "1.5"),
+        ("remember", "x", "--ttl", "soon"),
+        ("remember", "x", "--scope", "world"),
+        ("remember", "x", "--category", "guess"),
+        ("remember", "x", "--supersedes", "mem-aaaaaaaa"),
+        ("remember", "x" * 20_000),
+        ("recall", "x", "--budget", "0"),
+        ("recall", "x", "--budget", "1"),
+        ("recall", "x", "--budget", "-5"),
+        ("recall", "x", "--budget", "lots"),
+        ("show", "nothing"),
+        ("pin", "/memory/none"),
+        ("forget", "mem-aaaaaaaa"),
+        ("blame", "\udc80"),
+        ("frob",),
+    ],
+)
+def test_what_cannot_be_taken_is_refused_and_writes_nothing(words, ask):
+    before = ask("log", "--json")
+    ask(*words, code=2)
+    assert ask("log", "--json") == before
+
+
+@pytest.mark.parametrize("words", [("list",), ("recall", "x"), ("search", "x"), ("log",)])
+def test_a_project_without_facts_is_no_error(words, ask, user):
+    ask(*words, project="there")
+    assert len(list(user.home.parent.rglob("*.memory.sqlite3"))) == 1
