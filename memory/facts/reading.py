@@ -31,10 +31,15 @@ seen (path, seq) AS (
     ) WHERE place = 1
 )
 """
+# Who pins a fact is not who wrote it: `w` is the change that did.
 _ROWS = """
-SELECT f.uid, c.path, f.title, f.body, f.tags, c.scope, c.branch, c.seq, c.at, c.agent, c.session,
-    c.category, c.why, c.confidence, c.source, c.expires_at, c.pinned, f.sha256
+SELECT f.uid, c.path, f.title, f.body, f.tags, c.scope, c.branch, c.seq, w.at, w.agent, w.session,
+    w.category, w.why, c.confidence, c.source, c.expires_at, c.pinned, f.sha256
 FROM {table} s JOIN change c ON c.seq = s.seq JOIN fact f ON f.id = c.fact_id
+JOIN change w ON w.seq = CASE WHEN c.operation NOT IN ('pin', 'unpin') THEN c.seq ELSE (
+    SELECT max(o.seq) FROM change o WHERE o.fact_id = c.fact_id AND o.path = c.path
+        AND o.seq < c.seq AND o.operation NOT IN ('pin', 'unpin')
+) END
 """
 _FACT_FIELDS = (
     *("id", "path", "title", "text", "tags", "scope", "branch", "seq", "at", "agent", "session"),
