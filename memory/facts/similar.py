@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 
 from kb.query import STOP_WORDS
@@ -16,10 +18,11 @@ from memory.facts.store import FactStore
 
 SIMILAR_MAX = 5
 OVERLAP_MIN = 0.5
-_CANDIDATES = 50
-_WORDS_MAX = 32
-"""So many words choose the candidates: the longest, which few texts have. All are compared."""
+_CANDIDATES = 20
+_WORDS_MAX = 64
+"""So many words choose the candidates, whose words are then all compared."""
 
+_WORD = re.compile(r"[^\W_]+")
 _OWN_MAX = 200
 """So many of a branch's own last changes are compared, which no index holds."""
 
@@ -64,7 +67,7 @@ def tell_similar(written: Written) -> str:
 
 
 def _find_candidates(db: sqlite3.Connection, own: Fact, branch: str) -> list[str]:
-    words = sorted(_words_of(_text_of(own)), key=lambda word: (-len(word), word))[:_WORDS_MAX]
+    words = _find_rarest(db, _words_of(_text_of(own)))
     if not words:
         return []
     query = " OR ".join(f'"{word}"' for word in words)
@@ -82,19 +85,37 @@ def _find_candidates(db: sqlite3.Connection, own: Fact, branch: str) -> list[str
     return list(dict.fromkeys(path for (path,) in rows))
 
 
+def _find_rarest(db: sqlite3.Connection, words: set[str]) -> list[str]:
+    """Return the words that the fewest facts have, more than half of them: what shares half of all
+    words has one of these, and the frequent ones would find everything."""
+    by_stem: dict[str, str] = {}
+    for word, stems in zip(words, _stem([[word] for word in words]), strict=True):
+        by_stem.update(dict.fromkeys(stems, word))
+    db.execute(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.live_stem USING fts5vocab(main, live_fts, row)"
+    )
+    rows = db.execute(
+        "SELECT term, doc FROM live_stem WHERE term IN (SELECT value FROM json_each(?))",
+        (json.dumps([*by_stem]),),
+    )
+    counts = dict(rows)
+    rarest = sorted(by_stem, key=lambda stem: (counts.get(stem, 0), stem))
+    return [by_stem[stem] for stem in rarest[: len(rarest) // 2 + 1]][:_WORDS_MAX]
+
+
 def _compare(text: str, others: Sequence[str]) -> list[float]:
     """Return how much of their words a text shares with each of the others."""
-    own, *rest = _stem([text, *others])
+    own, *rest = _stem([_words_of(one) for one in (text, *others)])
     return [len(own & one) / max(len(own | one), 1) for one in rest]
 
 
-def _stem(texts: Sequence[str]) -> list[frozenset[str]]:
-    """Return the stemmed words of texts, by the tokenizer that indexes them."""
+def _stem(texts: Sequence[Iterable[str]]) -> list[frozenset[str]]:
+    """Return the stems of the words of texts, by the tokenizer that indexes them."""
     stems = defaultdict(set)
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
         db.execute(f'CREATE VIRTUAL TABLE text USING fts5(body, tokenize = "{TOKENIZER}")')
         db.execute("CREATE VIRTUAL TABLE stem USING fts5vocab('text', 'instance')")
-        rows = ((number, " ".join(_words_of(text))) for number, text in enumerate(texts))
+        rows = ((number, " ".join(text)) for number, text in enumerate(texts))
         db.executemany("INSERT INTO text (rowid, body) VALUES (?, ?)", rows)
         for term, number in db.execute("SELECT DISTINCT term, doc FROM stem"):
             stems[number].add(term)
@@ -109,7 +130,7 @@ def _words_of(text: str) -> set[str]:
 
 
 def _split(text: str) -> list[str]:
-    return "".join(mark if mark.isalnum() else " " for mark in text.lower()).split()
+    return _WORD.findall(text.lower())
 
 
 def _text_of(fact: Fact) -> str:
