@@ -42,7 +42,7 @@ def add_fact(db: sqlite3.Connection, title: str, body: str, tags: Iterable[str])
     found = db.execute(
         "INSERT INTO fact (uid, title, body, tags, bytes, sha256) VALUES (?, ?, ?, ?, ?, ?)"
         " RETURNING id",
-        (_make_uid(), *row, digest_text(title, body)),
+        (_make_uid(db), *row, digest_text(title, body)),
     )
     return int(found.fetchone()[0])
 
@@ -67,35 +67,49 @@ def append(db: sqlite3.Connection, entry: Entry) -> int:
     )
     seq = int(found.fetchone()[0])
     if entry.branch == MAIN:
-        _follow(db, entry, seq)
+        follow(
+            db,
+            entry.path,
+            entry.fact_id,
+            seq,
+            pinned=entry.is_pinned,
+            scope=entry.scope,
+            expires_at=entry.expires_at,
+        )
     return seq
 
 
-def _follow(db: sqlite3.Connection, entry: Entry, seq: int) -> None:
-    """Put what the ledger says into `live`, its index and its sums."""
-    old = db.execute("SELECT id, bytes FROM live WHERE path = ?", (entry.path,)).fetchone()
+def follow(  # noqa: PLR0913 - a row of `live`
+    db: sqlite3.Connection,
+    path: str,
+    fact_id: int | None,
+    seq: int,
+    *,
+    pinned: bool,
+    scope: Scope,
+    expires_at: float | None,
+) -> None:
+    """Put what the ledger says of a path into `live`, its index and its sums."""
+    old = db.execute("SELECT id, bytes FROM live WHERE path = ?", (path,)).fetchone()
     if old:
         db.execute("DELETE FROM live WHERE id = ?", (old[0],))
         db.execute("DELETE FROM live_fts WHERE rowid = ?", (old[0],))
         _add_to_marks(db, -old[1], -1)
-    if entry.fact_id is None:
+    if fact_id is None:
         return
     title, body, tags, size = db.execute(
-        "SELECT title, body, tags, bytes FROM fact WHERE id = ?", (entry.fact_id,)
+        "SELECT title, body, tags, bytes FROM fact WHERE id = ?", (fact_id,)
     ).fetchone()
     db.execute(
         "INSERT INTO live (id, path, fact_id, seq, pinned, scope, bytes, expires_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            *(seq, entry.path, entry.fact_id, seq, int(entry.is_pinned), entry.scope, size),
-            entry.expires_at,
-        ),
+        (seq, path, fact_id, seq, int(pinned), scope, size, expires_at),
     )
     words = " ".join(json.loads(tags))
     db.execute(
         "INSERT INTO live_fts (rowid, title, tags, path, body, parts, near)"
         " VALUES (?, ?, ?, ?, ?, ?, '')",
-        (seq, title, words, entry.path, body, index_terms(f"{title}\n{body}\n{words}")),
+        (seq, title, words, path, body, index_terms(f"{title}\n{body}\n{words}")),
     )
     _add_to_marks(db, size, 1)
 
@@ -105,5 +119,13 @@ def _add_to_marks(db: sqlite3.Connection, size: int, count: int) -> None:
     db.execute("UPDATE mark SET value = value + ? WHERE name = 'live_facts'", (count,))
 
 
-def _make_uid() -> str:
+def _make_uid(db: sqlite3.Connection) -> str:
+    """Return an id that no fact has yet: of a million, two random ones are often the same."""
+    while True:
+        uid = _draw_uid()
+        if db.execute("SELECT 1 FROM fact WHERE uid = ?", (uid,)).fetchone() is None:
+            return uid
+
+
+def _draw_uid() -> str:
     return "mem-" + base64.b32encode(os.urandom(5)).decode().lower()

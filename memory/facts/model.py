@@ -65,8 +65,9 @@ class Draft:
 class Fact:
     """A fact as it stands at a path of a branch.
 
-    `id` is "mem-" and 8 characters of base32. `seq` is the change that put it there, `at` its time
-    in seconds since the epoch, like `expires_at`. `is_pinned` says that each recall begins with it.
+    `id` is "mem-" and 8 characters of base32. `seq` is its last change; `at`, in seconds since the
+    epoch like `expires_at`, and the author are of the one that wrote it. Each recall begins with
+    what `is_pinned`.
     """
 
     id: str

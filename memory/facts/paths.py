@@ -12,7 +12,7 @@ from memory.facts.model import PATH_BYTES_MAX
 PINNED = "/memory/pinned"
 PRIMED = "/memory/primed"
 ROOTS = ("/memory/", "/sessions/")
-_SPACES = re.compile(r"\s+")
+_SPACE = re.compile(r"\s")
 _DROPPED = re.compile(r"[^\w\- ]+")
 
 
@@ -52,6 +52,7 @@ def make_path(context: str, key: str) -> str:
 
 
 def make_slug(title: str) -> str:
-    """Return a heading's slug as GitHub makes it: lower case, blanks as dashes, no punctuation."""
+    """Return a heading's slug as GitHub makes it: lower case, each blank a dash, no punctuation."""
     plain = unicodedata.normalize("NFC", title).strip().lower()
-    return _SPACES.sub("-", _DROPPED.sub("", plain)).strip("-")[:80] or "section"
+    slug = _SPACE.sub("-", _DROPPED.sub("", plain))[:80]
+    return slug if slug.strip("-") else "section"

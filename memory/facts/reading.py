@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from memory.facts.errors import UnknownBranchError, UnknownFactError
-from memory.facts.model import MAIN, Change, Fact
+from memory.facts.model import DEFAULT_CONTEXT, MAIN, Change, Fact
 
 _ID = re.compile(r"mem-[a-z2-7]{8}")
 
@@ -17,7 +17,7 @@ _ID = re.compile(r"mem-[a-z2-7]{8}")
 # began from, up to where it began.
 _LINEAGE = """
 WITH RECURSIVE lineage (name, upto, depth) AS (
-    SELECT ?, 9223372036854775807, 0
+    SELECT ?1, 9223372036854775807, 0
     UNION ALL
     SELECT b.parent, min(b.fork_seq, lineage.upto), lineage.depth + 1
     FROM branch b JOIN lineage ON b.name = lineage.name WHERE b.parent IS NOT NULL
@@ -31,10 +31,15 @@ seen (path, seq) AS (
     ) WHERE place = 1
 )
 """
+# Who pins a fact is not who wrote it: `w` is the change that did.
 _ROWS = """
-SELECT f.uid, c.path, f.title, f.body, f.tags, c.scope, c.branch, c.seq, c.at, c.agent, c.session,
-    c.category, c.why, c.confidence, c.source, c.expires_at, c.pinned, f.sha256
+SELECT f.uid, c.path, f.title, f.body, f.tags, c.scope, c.branch, c.seq, w.at, w.agent, w.session,
+    w.category, w.why, c.confidence, c.source, c.expires_at, c.pinned, f.sha256
 FROM {table} s JOIN change c ON c.seq = s.seq JOIN fact f ON f.id = c.fact_id
+JOIN change w ON w.seq = CASE WHEN c.operation NOT IN ('pin', 'unpin') THEN c.seq ELSE (
+    SELECT max(o.seq) FROM change o WHERE o.fact_id = c.fact_id AND o.path = c.path
+        AND o.seq < c.seq AND o.operation NOT IN ('pin', 'unpin')
+) END
 """
 _FACT_FIELDS = (
     *("id", "path", "title", "text", "tags", "scope", "branch", "seq", "at", "agent", "session"),
@@ -147,6 +152,30 @@ def read_changes(  # noqa: PLR0913 - what may be asked for
     rows = db.execute(
         f"{_CHANGES} WHERE {where} ORDER BY c.seq DESC LIMIT ?",
         (after, prefix, prefix, *used.values(), limit),
+    )
+    return [_make_change(row) for row in rows]
+
+
+def read_history(db: sqlite3.Connection, wanted: str, branch: str = MAIN) -> list[Change]:
+    """List what was done at a path that the branch sees, the newest first: by the path, by a key,
+    or by the id of a fact that stands or stood there."""
+    if not isinstance(wanted, str):
+        return []
+    path = wanted.strip()
+    if is_id(path):
+        query = (
+            "SELECT c.path FROM change c JOIN fact f ON f.id = c.fact_id WHERE f.uid = ?"
+            " ORDER BY c.seq DESC LIMIT 1"
+        )
+        row = db.execute(query, (path,)).fetchone()
+        path = row[0] if row else ""
+    elif not path.startswith("/"):
+        path = f"/memory/{DEFAULT_CONTEXT}/{path}"
+    lineage = _LINEAGE.format(condition="WHERE c.path = ?2")
+    rows = db.execute(
+        f"{lineage} {_CHANGES} JOIN lineage l ON l.name = c.branch AND c.seq <= l.upto"
+        " WHERE c.path = ?2 ORDER BY c.seq DESC",
+        (branch, path),
     )
     return [_make_change(row) for row in rows]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory.errors import BadInputError
 from memory.facts.drafts import Prepared, clean_author, clean_why, prepare
@@ -12,6 +12,7 @@ from memory.facts.ledger import Entry, add_fact, append, digest_text
 from memory.facts.model import DEFAULT_CONTEXT, MAIN, Author, Draft, Fact, Operation, Written
 from memory.facts.paths import check_path, make_path
 from memory.facts.reading import find_at, find_fact, is_id, require_branch
+from memory.facts.similar import find_similar
 from memory.facts.store import FactStore
 
 
@@ -30,7 +31,10 @@ def remember(store: FactStore, draft: Draft, author: Author, branch: str = MAIN)
     name = check_branch_name(branch)
     with store.database.writing() as db:
         require_branch(db, name, writes=True)
-        return write_prepared(db, prepared, writer, branch, now)
+        written = write_prepared(db, prepared, writer, name, now)
+    if written.is_unchanged:
+        return written
+    return replace(written, similar=find_similar(store, written, name))
 
 
 def write_prepared(

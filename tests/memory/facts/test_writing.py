@@ -201,11 +201,13 @@ def test_a_retracted_fact_stands_no_more_and_its_history_does(store):
 
 def test_pins_are_set_and_undone_and_twice_is_once(store, clock):
     written = remember(store, draft("Port 80", confidence="high", ttl_s=DAY), ADA)
+    clock.now += 1
     assert pin(store, written.id, PERSON, why="asked").is_pinned
     assert pin(store, written.path, PERSON).is_pinned
     (fact,) = stands(store)
     assert (fact.is_pinned, fact.id, fact.confidence) == (True, written.id, 0.95)
     assert fact.expires_at == START + DAY
+    assert (fact.agent, fact.session, fact.why, fact.at) == ("claude_code", "s1", "", START)
     assert not unpin(store, written.id, PERSON).is_pinned
     assert [change.operation for change in ledger(store)] == ["add", "pin", "unpin"]
     clock.now += DAY

@@ -1,0 +1,268 @@
+"""What is remembered for a project and its user, as the command line, tools and HTTP have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+from memory.errors import BadInputError, StoreUnavailableError
+from memory.facts.checking import check_store
+from memory.facts.erasing import Erased, erase
+from memory.facts.errors import UnknownFactError
+from memory.facts.expiring import purge_expired
+from memory.facts.model import MAIN, SCOPES, Author, Change, Draft, Fact, Scope, Written
+from memory.facts.priming import Primed, prime
+from memory.facts.reading import read_changes, read_facts, read_history, require_branch
+from memory.facts.recalling import Recall, Recalled, RecallRequest, recall
+from memory.facts.searching import search
+from memory.facts.store import FactStore
+from memory.facts.writing import find_wanted, forget, pin, remember, unpin
+
+Answer = TypeVar("Answer")
+# The class has a method of the name `list`.
+Facts: TypeAlias = list[Fact]
+Changes: TypeAlias = list[Change]
+Recalls: TypeAlias = list[Recalled]
+
+
+class Memory:
+    """The facts of a project and those of its user. The author writes, unless another is given."""
+
+    def __init__(
+        self, project: FactStore, user: FactStore | None = None, author: Author | None = None
+    ) -> None:
+        self.project = project
+        self.user = user
+        self.author = author or Author()
+
+    @property
+    def stores(self) -> tuple[FactStore, ...]:
+        """List the open files, that of the project first."""
+        return (self.project,) if self.user is None else (self.project, self.user)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """List what a person should know of the files."""
+        return tuple(notice for store in self.stores for notice in store.notices)
+
+    def remember(self, draft: Draft, *, branch: str = MAIN) -> Written:
+        """Write a fact into the file of its scope.
+
+        Raises:
+            BadInputError: the draft is not what it must be.
+        """
+        store = self._store_of(draft.scope)
+        if store is self.user:
+            branch = MAIN
+        try:
+            return remember(store, draft, self.author, branch)
+        except UnknownFactError as error:
+            self._tell_other_file(store, draft.supersedes, branch, error)
+            raise
+
+    def find(self, wanted: str, *, branch: str = MAIN) -> Fact:
+        """Return what stands by an id, a path or a key; the project's before the user's.
+
+        Raises:
+            UnknownFactError: nothing does.
+        """
+        return self._find(wanted, branch)[1]
+
+    def list(
+        self,
+        *,
+        branch: str = MAIN,
+        prefix: str = "",
+        is_expired: bool = False,
+        scopes: Sequence[Scope] = SCOPES,
+    ) -> Facts:
+        """List what stands, the nearest scope first, then by path."""
+
+        def read(store: FactStore) -> Facts:
+            own = self._branch_of(store, branch)
+            with store.database.reading() as db:
+                require_branch(db, own)
+                now = store.clock()
+                return [*read_facts(db, own, now=now, prefix=prefix, expired=is_expired)]
+
+        facts = [fact for store in self.stores for fact in self._read(store, read)]
+        of_scopes = [fact for fact in facts if fact.scope in scopes]
+        return sorted(of_scopes, key=lambda fact: (SCOPES.index(fact.scope), fact.path))
+
+    def blame(self, wanted: str, *, branch: str = MAIN) -> Changes:
+        """List all that was done at a path, the newest first; by an id also of a fact that stands
+        no more.
+
+        Raises:
+            UnknownFactError: nothing ever stood there.
+        """
+
+        def read(store: FactStore) -> Changes:
+            with store.database.reading() as db:
+                return read_history(db, wanted, self._branch_of(store, branch))
+
+        for store in self.stores:
+            if found := self._read(store, read):
+                return found
+        raise UnknownFactError(
+            f"no fact {str(wanted)[:80]!r} was ever written", "See all with `memory log`."
+        )
+
+    def log(
+        self, *, branch: str = "", prefix: str = "", after: int = 0, limit: int = 20
+    ) -> Changes:
+        """List the newest changes of the project, the newest first."""
+
+        def read(store: FactStore) -> Changes:
+            with store.database.reading() as db:
+                if branch:
+                    require_branch(db, branch)
+                return read_changes(db, branch, prefix=prefix, after=after, limit=limit)
+
+        return self._read(self.project, read)
+
+    def forget(self, wanted: str, *, branch: str = MAIN, why: str = "") -> Fact:
+        """Retract a fact; its history stays.
+
+        Raises:
+            UnknownFactError: nothing of it stands.
+        """
+        store, fact = self._find(wanted, branch)
+        own = self._branch_of(store, branch)
+        return forget(store, fact.path, self.author, branch=own, why=why)
+
+    def erase(self, wanted: str, *, why: str = "") -> Erased:
+        """Erase a fact, from the file in which it is.
+
+        Raises:
+            UnknownFactError: no fact was ever called so.
+        """
+        for store in self.stores[:-1]:
+            try:
+                return erase(store, wanted, self.author, why=why)
+            except UnknownFactError:
+                continue
+        return erase(self.stores[-1], wanted, self.author, why=why)
+
+    def pin(self, wanted: str, *, branch: str = MAIN, why: str = "") -> Fact:
+        """Have each recall begin with a fact.
+
+        Raises:
+            UnknownFactError: nothing of it stands.
+        """
+        store, fact = self._find(wanted, branch)
+        own = self._branch_of(store, branch)
+        return pin(store, fact.path, self.author, branch=own, why=why)
+
+    def unpin(self, wanted: str, *, branch: str = MAIN, why: str = "") -> Fact:
+        """Undo `pin`.
+
+        Raises:
+            UnknownFactError: nothing of it stands.
+        """
+        store, fact = self._find(wanted, branch)
+        own = self._branch_of(store, branch)
+        return unpin(store, fact.path, self.author, branch=own, why=why)
+
+    def prime(
+        self, text: str, *, source: str, title: str, is_pinned: bool = False, branch: str = MAIN
+    ) -> Primed:
+        """Make a Markdown text the facts of a source of the project."""
+        return prime(
+            self.project,
+            text,
+            source=source,
+            title=title,
+            author=self.author,
+            is_pinned=is_pinned,
+            branch=branch,
+        )
+
+    def recall(self, asked: RecallRequest) -> Recall:
+        """Find facts of both files and write as many as the budget holds."""
+        return self._read_all(lambda stores: recall(stores, asked))
+
+    def search(
+        self,
+        query: str,
+        *,
+        prefix: str = "",
+        branch: str = MAIN,
+        is_exact: bool = False,
+        limit: int = 50,
+    ) -> Recalls:
+        """List what answers a query, the best first."""
+        return self._read_all(
+            lambda stores: search(
+                stores, query, prefix=prefix, branch=branch, is_exact=is_exact, limit=limit
+            )
+        )
+
+    def purge(self) -> tuple[Fact, ...]:
+        """Retract what is expired, in both files."""
+        return tuple(fact for store in self.stores for fact in purge_expired(store, self.author))
+
+    def check(self) -> Mapping[str, tuple[str, ...]]:
+        """Tell by file what is wrong with it."""
+        return {str(store.database.path): self._read(store, check_store) for store in self.stores}
+
+    def _store_of(self, scope: Scope) -> FactStore:
+        if scope != "user":
+            return self.project
+        if self.user is None:
+            raise BadInputError("there is no file of the user's", "Give the scope project.")
+        return self.user
+
+    def _branch_of(self, store: FactStore, branch: str) -> str:
+        """Return the branch of a file: the user's has none of a project's."""
+        return MAIN if store is self.user else branch
+
+    def _find(self, wanted: str, branch: str) -> tuple[FactStore, Fact]:
+        for store in self.stores:
+            try:
+                return store, self._read(store, self._finding(wanted, branch))
+            except UnknownFactError:
+                if store is self.stores[-1]:
+                    raise
+        raise AssertionError
+
+    def _finding(self, wanted: str, branch: str) -> Callable[[FactStore], Fact]:
+        def read(store: FactStore) -> Fact:
+            own = self._branch_of(store, branch)
+            with store.database.reading() as db:
+                require_branch(db, own)
+                return find_wanted(db, own, wanted)
+
+        return read
+
+    def _tell_other_file(
+        self, store: FactStore, wanted: str, branch: str, error: UnknownFactError
+    ) -> None:
+        """Tell that what is to be superseded is in the other file: two are never one transaction.
+
+        Raises:
+            BadInputError: it is.
+        """
+        for other in self.stores:
+            if other is store:
+                continue
+            try:
+                fact = self._read(other, self._finding(wanted, branch))
+            except UnknownFactError:
+                continue
+            raise BadInputError(
+                f"{wanted} is a fact of the {fact.scope}, and the new one is not",
+                f"Write it with the scope {fact.scope}, or forget {fact.id} by itself.",
+            ) from error
+
+    def _read(self, store: FactStore, read: Callable[[FactStore], Answer]) -> Answer:
+        """Read one file; from its last snapshot if it turns out to be damaged."""
+        return self._read_all(lambda _: read(store))
+
+    def _read_all(self, read: Callable[[tuple[FactStore, ...]], Answer]) -> Answer:
+        while True:
+            try:
+                return read(self.stores)
+            except StoreUnavailableError as error:
+                if not any(store.fall_back(error) for store in self.stores):
+                    raise
