@@ -34,8 +34,7 @@ images/test_groups.py images/test_naming.py images/test_settings.py images/test_
 hosts/test_endpoint.py hosts/test_host_table.py
 """
 _SANDBOX = """
-base/test_locks.py memory/facts/test_many_processes.py
-base/test_locks.py memory/facts/test_killed_merge.py
+base/test_locks.py memory/facts/test_killed_merge.py memory/facts/test_many_processes.py
 executor/ escapes/ e2e/ benchmarks/ policy/test_cases.py policy/test_deadline.py
 policy/test_import_cost.py policy/test_judging.py policy/test_languages.py::test_a_perl_comment
 kb/test_bulk.py kb/test_chunk_table.py
