@@ -8,6 +8,7 @@ examples:
   context-mode memory recall "which paths" --budget 800
   context-mode memory search POSIX --exact
   context-mode memory list
+  context-mode memory prime docs/guide.md
   context-mode memory pin /memory/decisions/paths
   context-mode memory blame /memory/decisions/paths --json
   context-mode memory log --limit 5
@@ -20,17 +21,22 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 
+from base.plain_files import read_plain
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
-from ctxmode.errors import UsageError
+from ctxmode.errors import UsageError, why
 from ctxmode.launch import print_answer, print_json, tell
 from ctxmode.operations.facts import Facts, open_facts, translate_fact_errors
 from ctxmode.render.highlight import harmless, one_line
 from memory.facts import writing
 from memory.facts.drafts import parse_confidence, parse_ttl
+from memory.facts.erasing import erase
+from memory.facts.errors import UnknownFactError
 from memory.facts.model import (
     BODY_BYTES_MAX,
     CATEGORIES,
@@ -41,10 +47,12 @@ from memory.facts.model import (
     Draft,
     Fact,
 )
+from memory.facts.priming import TEXT_BYTES_MAX, prime
 from memory.facts.reading import read_changes, read_facts
 from memory.facts.recalling import DEFAULT_BUDGET, Recalled, RecallRequest, recall_json
 from memory.facts.recalling import recall as recall_facts
 from memory.facts.searching import search as search_facts
+from memory.facts.similar import tell_similar
 
 PERSON = Author()
 NOTHING = "Nothing is remembered yet.\n"
@@ -60,6 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         return one
 
     _add_remember(add("remember", "write a fact"))
+    priming = add(
+        "prime", "write the sections of a Markdown file, one fact each; again: what differs"
+    )
+    priming.add_argument("file", metavar="FILE|-", help="- is stdin")
+    priming.add_argument("--pin", action="store_true", help="begin each recall with them")
+    priming.add_argument("--source", default="", metavar="NAME", help="default: the file's name")
     recall = add("recall", "pinned facts, and those that answer a question")
     recall.add_argument("query", metavar="QUERY", nargs="?", default="")
     recall.add_argument("--budget", type=_count, default=DEFAULT_BUDGET, metavar="TOKENS",
@@ -82,6 +96,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         one = add(name, about)
         one.add_argument("fact", metavar="FACT")
         one.add_argument("--why", default="", metavar="TEXT", help="the reason, for the ledger")
+        if name == "forget":
+            one.add_argument("--erase", action="store_true",
+                help="its text goes from the history and the snapshots, too")  # fmt: skip
     add("blame", "all that was written at a fact's path").add_argument("fact", metavar="FACT")
     log = add("log", "the ledger, the newest first")
     log.add_argument("--prefix", default="", metavar="PATH", help="only below this path")
@@ -106,8 +123,8 @@ def _add_remember(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.action == "remember":
-        _remember(args)
+    if args.action in WRITERS:
+        WRITERS[args.action](args)
         return exit_codes.OK
     with open_facts(load_config(args.project)) as facts:
         tell(facts.notices)
@@ -140,7 +157,32 @@ def _remember(args: argparse.Namespace) -> None:
     text = f"{word}: {written.id} {harmless(written.path)}"
     if written.redactions:
         text += f"\n{written.redactions} secrets were left out"
+    if written.similar:
+        text += f"\n{harmless(tell_similar(written))}"
     print_answer(args, asdict(written), text)
+
+
+def _prime(args: argparse.Namespace) -> None:
+    name = args.source or ("stdin" if args.file == "-" else Path(args.file).name)
+    text = _read_file(args.file)
+    with open_facts(load_config(args.project), to_write="project") as facts:
+        tell(facts.notices)
+        store = facts.project
+        assert store is not None
+        primed = prime(store, text, source=name, title=name, author=PERSON, is_pinned=args.pin)
+    counts = ", ".join(
+        f"{len(getattr(primed, word))} {word}" for word in ("added", "changed", "removed", "same")
+    )
+    print_answer(args, asdict(primed), f"{harmless(name)}: {counts}")
+
+
+def _read_file(given: str) -> str:
+    try:
+        if given != "-":
+            return read_plain(given, TEXT_BYTES_MAX).decode()
+        return sys.stdin.buffer.read(TEXT_BYTES_MAX + 1).decode()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{given}: {why(error)}", "Give a Markdown file in UTF-8.") from error
 
 
 def _read_text(given: str) -> str:
@@ -205,11 +247,25 @@ def _show(args: argparse.Namespace, facts: Facts) -> None:
 
 
 def _change(args: argparse.Namespace, facts: Facts) -> None:
+    if args.action == "forget" and args.erase:
+        _erase(args, facts)
+        return
     store, _ = facts.find(args.fact)
     change = {"pin": writing.pin, "unpin": writing.unpin, "forget": writing.forget}[args.action]
     fact = change(store, args.fact, PERSON, why=args.why)
     done = {"pin": "pinned", "unpin": "no longer pinned", "forget": "forgotten"}[args.action]
     print_answer(args, asdict(fact), f"{done}: {fact.id} {harmless(fact.path)}")
+
+
+def _erase(args: argparse.Namespace, facts: Facts) -> None:
+    """Erase it in the nearest file that knows it, also what was forgotten before."""
+    for store in facts.stores:
+        with suppress(UnknownFactError):
+            erased = erase(store, args.fact, PERSON, why=args.why)
+            text = f"erased: {' '.join(erased.ids)} {harmless(' '.join(erased.paths))}"
+            print_answer(args, asdict(erased), text)
+            return
+    facts.find(args.fact)  # says that it is unknown
 
 
 def _blame(args: argparse.Namespace, facts: Facts) -> None:
@@ -260,6 +316,10 @@ def _count(text: str) -> int:
     return int(text)
 
 
+WRITERS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "remember": _remember,
+    "prime": _prime,
+}
 ACTIONS: dict[str, Callable[[argparse.Namespace, Facts], None]] = {
     "recall": _recall,
     "search": _search,

@@ -13,6 +13,7 @@ from memory.errors import BadInputError, MemoryRoomError
 from memory.facts.errors import UnknownBranchError, UnknownFactError
 from memory.facts.model import MAIN, Fact
 from memory.facts.reading import find_fact
+from memory.facts.snapshots import find_last_snapshot
 from memory.facts.store import FactStore
 from policy.secrets import find_secrets
 
@@ -75,7 +76,7 @@ def open_facts(config: Config, *, to_write: str = "") -> Iterator[Facts]:
     with translate_fact_errors(), ExitStack() as opened:
 
         def open_store(path: Path, name: str) -> FactStore | None:
-            if not (path.exists() or to_write == name):
+            if not (path.exists() or to_write == name or find_last_snapshot(path)):
                 return None
             return opened.enter_context(FactStore(path, find_secrets=find_secrets))
 

@@ -74,6 +74,45 @@ def test_search_is_by_words_or_letter_by_letter_below_a_path(ask):
     assert paths(ask("search", "path", "--prefix", "/memory/other", "--json")) == []
 
 
+def test_x2_a_files_sections_are_primed_and_primed_again_only_where_they_differ(ask, user):
+    guide = user.home.parent / "guide.md"
+    guide.write_text("# Paths\n\nSlashes only.\n\n## Limits\n\nThree attempts.\n")
+    first = ask("prime", str(guide), "--json")
+    assert first["added"] == ["/memory/primed/guide.md/paths", "/memory/primed/guide.md/limits"]
+    guide.write_text("# Paths\n\nSlashes only.\n\n## Limits\n\nFour attempts.\n")
+    again = ask("prime", str(guide), "--json")
+    assert [len(again[word]) for word in ("added", "changed", "removed", "same")] == [0, 1, 0, 1]
+    assert "Four attempts." in ask("recall", "how many attempts", "--json")["text"]
+    ask("prime", str(guide.parent / "none.md"), code=2)
+
+
+def test_an_erased_text_is_in_no_file(ask, user):
+    def holds():
+        files = [f for f in user.home.parent.rglob("*.memory*") if f.is_file()]
+        return any(TEXT.encode() in file.read_bytes() for file in files)
+
+    ask("forget", PATH)
+    assert holds()  # it is in the ledger
+    assert ask("forget", PATH, "--erase", "--json")["paths"] == [PATH]
+    assert not holds()
+    ask("forget", "/memory/none", "--erase", code=2)
+
+
+def test_a_similar_fact_is_named_with_the_way_to_replace_it(ask):
+    found = ask("remember", "Paths are POSIX only, always", "--json")["similar"]
+    assert [one["path"] for one in found] == [PATH]
+
+
+def test_a_file_that_is_lost_is_read_from_its_last_snapshot_and_never_begun_anew(ask, user):
+    ask("remember", "another")
+    (file,) = user.home.parent.rglob("*.memory.sqlite3")
+    for path in file.parent.glob(f"{file.name}*"):
+        path.unlink()
+    assert paths(ask("list", "--json")) == [PATH]
+    ask("remember", "a third", code=1)
+    assert not file.exists()
+
+
 def test_a_secret_is_stored_nowhere(ask, user):
     written = ask("remember", f"the token is {SECRET}", "--json")
     assert written["redactions"] == 1
