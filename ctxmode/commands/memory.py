@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     search = add("search", "facts that answer a query, the best first, without a budget")
     search.add_argument("query", metavar="QUERY")
     search.add_argument("--prefix", default="", metavar="PATH", help="only below this path")
-    search.add_argument("--limit", type=_count, default=50, metavar="N")
+    search.add_argument("--limit", type=_count, default=50, metavar="N", help="default: 50")
     for one in (recall, search):
         one.add_argument("--exact", action="store_true", help="only what holds QUERY as it is")
     listing = add("list", "all facts, by their paths")
@@ -102,20 +102,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("blame", "all that was written at a fact's path").add_argument("fact", metavar="FACT")
     log = add("log", "the ledger, the newest first")
     log.add_argument("--prefix", default="", metavar="PATH", help="only below this path")
-    log.add_argument("--limit", type=_count, default=20, metavar="N")
+    log.add_argument("--limit", type=_count, default=20, metavar="N", help="default: 20")
 
 
 def _add_remember(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", metavar="TEXT|-", help="the fact; - is stdin")
-    parser.add_argument("--title", default="", metavar="TEXT")
+    parser.add_argument("--title", default="", metavar="TEXT", help="a line above the text")
     parser.add_argument("--context", default=DEFAULT_CONTEXT, metavar="NAME",
         help=f"what it is about (default {DEFAULT_CONTEXT})")  # fmt: skip
     parser.add_argument("--key", default="", metavar="NAME", help="replaces what has this key")
-    parser.add_argument("--tag", action="append", default=[], metavar="NAME")
+    parser.add_argument(
+        "--tag", action="append", default=[], metavar="NAME", help="a word to find it by"
+    )
     parser.add_argument("--confidence", default="medium", metavar="HOW",
         help="high, medium, low, or 0 to 1")  # fmt: skip
     parser.add_argument("--why", default="", metavar="TEXT", help="the reason, for the ledger")
-    parser.add_argument("--category", choices=CATEGORIES, default="observe")
+    parser.add_argument("--category", choices=CATEGORIES, default="observe", help="for the ledger")
     parser.add_argument("--ttl", default="", metavar="AGE", help="until it expires: 12h, 30d, 2w")
     parser.add_argument("--scope", choices=SCOPES, default="project",
         help="user: in all your projects")  # fmt: skip
