@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from kb import filetypes
+from kb.writing import storable_values
 
 _INLINE = re.compile(r"(?<!\S)(kind|lang|language|source|path|session|agent|since):(\S+)")
 _AGE = re.compile(r"([0-9]{1,6})([smhdw])")
@@ -132,4 +133,4 @@ def condition(filters: Filters) -> Condition:
     if filters.since is not None:
         clauses.append("s.indexed_at >= ?")
         values.append(filters.since)
-    return Condition(" AND ".join(clauses), tuple(values))
+    return Condition(" AND ".join(clauses), storable_values(values))

@@ -105,7 +105,7 @@ def _choose(db: sqlite3.Connection, wanted: PurgeFilter) -> list[int]:
     unpinned = "1" if wanted.pinned else "pinned = 0"
     rows = db.execute(
         f"SELECT id FROM source WHERE ({unpinned} AND {fits}) OR expires_at <= ?",
-        (*values, time.time()),
+        (*writing.storable_values(values), time.time()),
     )
     return [source_id for (source_id,) in rows]
 

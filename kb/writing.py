@@ -90,6 +90,11 @@ def storable_text(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+def storable_values(values: Iterable[object]) -> tuple[object, ...]:
+    """What is given to a statement, its texts as they are stored."""
+    return tuple(storable_text(value) if isinstance(value, str) else value for value in values)
+
+
 def insert_chunks(
     db: sqlite3.Connection, parts: Iterable[tuple[int, Sequence[Chunk], Sequence[str | bytes]]]
 ) -> None:

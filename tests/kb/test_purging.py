@@ -72,6 +72,15 @@ def test_both_ways_of_purging_leave_the_same(tmp_path: Path, purged: dict[str, o
         assert most.check().ok
 
 
+@pytest.mark.parametrize("name", ["source", "kind", "session"])
+def test_a_filter_is_read_as_what_it_names_was_stored(tmp_path: Path, name: str) -> None:
+    with Store.open(tmp_path / "kb.db") as store:
+        store.add(SourceSpec("\udc80 a", session="\udc80 a"), b"text")
+        assert store.purge(**{name: "\udc81 no"}).sources == 0
+        found = store.purge(**{name: "\udc80 a"}).sources
+    assert found == (0 if name == "kind" else 1)
+
+
 def test_a_purge_of_all_but_what_is_pinned_keeps_its_words_and_history(tmp_path: Path) -> None:
     with filled(tmp_path / "kb.db") as store:
         assert store.purge(everything=True).sources == len(GONE)

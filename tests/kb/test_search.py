@@ -40,6 +40,11 @@ def labels(store: Store, query: str, **filters) -> list[str]:
     return [hit.source for hit in store.search(query, **filters)[0].hits]
 
 
+@pytest.mark.parametrize("name", ["source", "kind", "language", "session", "path"])
+def test_a_filter_that_is_no_valid_unicode_finds_nothing(store: Store, name: str) -> None:
+    assert labels(store, "walrus", **{name: "\udc80"}) == []
+
+
 def test_sections_of_the_same_title_are_all_found(store: Store) -> None:
     (result,) = store.search("walrus")
     assert {hit.text.partition(" walrus")[0].split()[-1] for hit in result.hits} == {
