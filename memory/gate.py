@@ -24,6 +24,7 @@ NAMED_CHARS = 4096
 """A longer text is no value that its name alone makes a secret, and no command line in words."""
 
 REDACTED = "[REDACTED]"
+_MARK_BEGIN = "[REDACTED"
 ITEMS_MAX = 200
 """How many items of a list or an object are kept."""
 
@@ -49,6 +50,11 @@ _NAMELESS = frozenset(["value", "default", "data", "content", "text"])
 _NAMES = ("name", "key", "variable")
 _PATH_BEGINS = ("/", "./", "../", "~/")
 _LINE_ENDS = re.compile(r"\r\n?")
+
+
+def count_redactions(before: str, after: str) -> int:
+    """Return how many secrets were replaced on the way from one text to the other."""
+    return max(after.count(_MARK_BEGIN) - before.count(_MARK_BEGIN), 0)
 
 
 class SecretSpan(Protocol):

@@ -21,7 +21,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,30 +30,22 @@ from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError, why
 from ctxmode.launch import print_answer, print_json, tell
-from ctxmode.operations.facts import Facts, open_facts, translate_fact_errors
+from ctxmode.operations.facts import open_facts, translate_fact_errors
 from ctxmode.render.highlight import harmless, one_line
-from memory.facts import writing
 from memory.facts.drafts import parse_confidence, parse_ttl
-from memory.facts.erasing import erase
-from memory.facts.errors import UnknownFactError
+from memory.facts.memory import Memory
 from memory.facts.model import (
     BODY_BYTES_MAX,
     CATEGORIES,
     DEFAULT_CONTEXT,
     SCOPES,
-    Author,
     Change,
     Draft,
-    Fact,
 )
-from memory.facts.priming import TEXT_BYTES_MAX, prime
-from memory.facts.reading import read_changes, read_facts
+from memory.facts.priming import TEXT_BYTES_MAX
 from memory.facts.recalling import DEFAULT_BUDGET, Recalled, RecallRequest, recall_json
-from memory.facts.recalling import recall as recall_facts
-from memory.facts.searching import search as search_facts
-from memory.facts.similar import tell_similar
+from memory.facts.similar import write_similar
 
-PERSON = Author()
 NOTHING = "Nothing is remembered yet.\n"
 SHOWN_CHARS = 72
 
@@ -128,16 +119,16 @@ def run(args: argparse.Namespace) -> int:
     if args.action in WRITERS:
         WRITERS[args.action](args)
         return exit_codes.OK
-    with open_facts(load_config(args.project)) as facts:
-        tell(facts.notices)
-        ACTIONS[args.action](args, facts)
+    with open_facts(load_config(args.project)) as memory:
+        tell(memory.notices)
+        ACTIONS[args.action](args, memory)
     return exit_codes.OK
 
 
 def _remember(args: argparse.Namespace) -> None:
     with translate_fact_errors():
         draft = Draft(
-            text=_read_text(args.text),
+            text=_read_stdin(BODY_BYTES_MAX) if args.text == "-" else args.text,
             title=args.title,
             key=args.key,
             context=args.context,
@@ -149,29 +140,25 @@ def _remember(args: argparse.Namespace) -> None:
             scope=args.scope,
             supersedes=args.supersedes,
         )
-    name = "user" if args.scope == "user" else "project"
-    with open_facts(load_config(args.project), to_write=name) as facts:
-        tell(facts.notices)
-        store = facts.user if name == "user" else facts.project
-        assert store is not None
-        written = writing.remember(store, draft, PERSON)
+    file = "user" if args.scope == "user" else "project"
+    with open_facts(load_config(args.project), to_write=file) as memory:
+        tell(memory.notices)
+        written = memory.remember(draft)
     word = "unchanged" if written.is_unchanged else "remembered"
     text = f"{word}: {written.id} {harmless(written.path)}"
     if written.redactions:
         text += f"\n{written.redactions} secrets were left out"
     if written.similar:
-        text += f"\n{harmless(tell_similar(written))}"
+        text += f"\n{harmless(write_similar(written))}"
     print_answer(args, asdict(written), text)
 
 
 def _prime(args: argparse.Namespace) -> None:
     name = args.source or ("stdin" if args.file == "-" else Path(args.file).name)
     text = _read_file(args.file)
-    with open_facts(load_config(args.project), to_write="project") as facts:
-        tell(facts.notices)
-        store = facts.project
-        assert store is not None
-        primed = prime(store, text, source=name, title=name, author=PERSON, is_pinned=args.pin)
+    with open_facts(load_config(args.project), to_write="project") as memory:
+        tell(memory.notices)
+        primed = memory.prime(text, source=name, title=name, is_pinned=args.pin)
     counts = ", ".join(
         f"{len(getattr(primed, word))} {word}" for word in ("added", "changed", "removed", "same")
     )
@@ -179,41 +166,34 @@ def _prime(args: argparse.Namespace) -> None:
 
 
 def _read_file(given: str) -> str:
+    if given == "-":
+        return _read_stdin(TEXT_BYTES_MAX)
     try:
-        if given != "-":
-            return read_plain(given, TEXT_BYTES_MAX).decode()
-        return sys.stdin.buffer.read(TEXT_BYTES_MAX + 1).decode()
+        return read_plain(given, TEXT_BYTES_MAX).decode()
     except (OSError, ValueError) as error:
         raise UsageError(f"{given}: {why(error)}", "Give a Markdown file in UTF-8.") from error
 
 
-def _read_text(given: str) -> str:
-    if given != "-":
-        return given
-    data = sys.stdin.buffer.read(BODY_BYTES_MAX + 1)
+def _read_stdin(bytes_max: int) -> str:
+    """Read a text, or so much of it that it is refused as too long."""
+    data = sys.stdin.buffer.read(bytes_max + 1)
     try:
-        return data.decode().removesuffix("\n")
+        return data.decode(errors="strict" if len(data) <= bytes_max else "replace")
     except UnicodeDecodeError as error:
-        if len(data) <= BODY_BYTES_MAX:
-            raise UsageError("the fact is not UTF-8", "Give a text.") from error
-        return data.decode(errors="replace")  # it is too long, which is said of it
+        raise UsageError("what stdin gives is not UTF-8", "Give a text.") from error
 
 
-def _recall(args: argparse.Namespace, facts: Facts) -> None:
+def _recall(args: argparse.Namespace, memory: Memory) -> None:
     asked = RecallRequest(args.query, args.budget, is_exact=args.exact)
-    if not facts.stores:
+    if not memory.stores:
         print_answer(args, {"text": "", "facts": []}, NOTHING.strip())
         return
-    found = recall_facts(facts.stores, asked)
+    found = memory.recall(asked)
     print_answer(args, {"text": found.text, **recall_json(found)}, harmless(found.text.rstrip()))
 
 
-def _search(args: argparse.Namespace, facts: Facts) -> None:
-    found: list[Recalled] = []
-    if facts.stores:
-        found = search_facts(
-            facts.stores, args.query, prefix=args.prefix, is_exact=args.exact, limit=args.limit
-        )
+def _search(args: argparse.Namespace, memory: Memory) -> None:
+    found = memory.search(args.query, prefix=args.prefix, is_exact=args.exact, limit=args.limit)
     if args.json:
         print_json({"facts": [{**asdict(one.fact), **_match_json(one)} for one in found]})
     else:
@@ -229,61 +209,44 @@ def _match_json(one: Recalled) -> dict[str, object]:
     }
 
 
-def _list(args: argparse.Namespace, facts: Facts) -> None:
-    found: list[Fact] = []
-    for store in facts.stores:
-        with store.database.reading() as db:
-            found += read_facts(db, now=store.clock(), prefix=args.prefix, expired=args.expired)
+def _list(args: argparse.Namespace, memory: Memory) -> None:
+    found = memory.list(prefix=args.prefix, is_expired=args.expired)
     if args.json:
         print_json({"facts": [asdict(one) for one in found]})
     else:
         _write((_line(one.id, one.path, one.text) for one in found), NOTHING)
 
 
-def _show(args: argparse.Namespace, facts: Facts) -> None:
-    _, fact = facts.find(args.fact)
+def _show(args: argparse.Namespace, memory: Memory) -> None:
+    fact = memory.find(args.fact)
     pinned = ", pinned" if fact.is_pinned else ""
     head = f"{fact.id} {fact.path} ({fact.scope}{pinned}), by {fact.agent}, {_time(fact.at)}"
     parts = (head, fact.title, fact.text, f"why: {fact.why}" if fact.why else "")
     print_answer(args, asdict(fact), harmless("\n".join(filter(None, parts))))
 
 
-def _change(args: argparse.Namespace, facts: Facts) -> None:
-    if args.action == "forget" and args.erase:
-        _erase(args, facts)
-        return
-    store, _ = facts.find(args.fact)
-    change = {"pin": writing.pin, "unpin": writing.unpin, "forget": writing.forget}[args.action]
-    fact = change(store, args.fact, PERSON, why=args.why)
+def _change(args: argparse.Namespace, memory: Memory) -> None:
+    change = {"pin": memory.pin, "unpin": memory.unpin, "forget": memory.forget}[args.action]
+    fact = change(args.fact, why=args.why)
     done = {"pin": "pinned", "unpin": "no longer pinned", "forget": "forgotten"}[args.action]
     print_answer(args, asdict(fact), f"{done}: {fact.id} {harmless(fact.path)}")
 
 
-def _erase(args: argparse.Namespace, facts: Facts) -> None:
-    """Erase it in the nearest file that knows it, also what was forgotten before."""
-    for store in facts.stores:
-        with suppress(UnknownFactError):
-            erased = erase(store, args.fact, PERSON, why=args.why)
-            text = f"erased: {' '.join(erased.ids)} {harmless(' '.join(erased.paths))}"
-            print_answer(args, asdict(erased), text)
-            return
-    facts.find(args.fact)  # says that it is unknown
+def _forget(args: argparse.Namespace, memory: Memory) -> None:
+    if not args.erase:
+        _change(args, memory)
+        return
+    erased = memory.erase(args.fact, why=args.why)
+    text = f"erased: {' '.join(erased.ids)} {harmless(' '.join(erased.paths))}"
+    print_answer(args, asdict(erased), text)
 
 
-def _blame(args: argparse.Namespace, facts: Facts) -> None:
-    store, fact = facts.find(args.fact)
-    with store.database.reading() as db:
-        changes = read_changes(db, path=fact.path)
-    _show_changes(args, changes)
+def _blame(args: argparse.Namespace, memory: Memory) -> None:
+    _show_changes(args, memory.blame(args.fact))
 
 
-def _log(args: argparse.Namespace, facts: Facts) -> None:
-    changes: list[Change] = []
-    for store in facts.stores:
-        with store.database.reading() as db:
-            changes += read_changes(db, prefix=args.prefix, limit=args.limit)
-    changes.sort(key=lambda one: -one.at)
-    _show_changes(args, changes[: args.limit])
+def _log(args: argparse.Namespace, memory: Memory) -> None:
+    _show_changes(args, memory.log(prefix=args.prefix, limit=args.limit))
 
 
 def _show_changes(args: argparse.Namespace, changes: list[Change]) -> None:
@@ -322,14 +285,14 @@ WRITERS: dict[str, Callable[[argparse.Namespace], None]] = {
     "remember": _remember,
     "prime": _prime,
 }
-ACTIONS: dict[str, Callable[[argparse.Namespace, Facts], None]] = {
+ACTIONS: dict[str, Callable[[argparse.Namespace, Memory], None]] = {
     "recall": _recall,
     "search": _search,
     "list": _list,
     "show": _show,
     "pin": _change,
     "unpin": _change,
-    "forget": _change,
+    "forget": _forget,
     "blame": _blame,
     "log": _log,
 }

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from memory.facts.branching import Sight
 from memory.facts.model import Fact
-from memory.facts.reading import read_facts, require_branch
+from memory.facts.reading import read_facts, read_own, require_branch
 from memory.facts.store import FactStore
 
 Status = Literal["added", "removed", "changed"]
-
-_STANDING = """
-SELECT f.uid, c.path, f.title, f.body, f.tags, c.scope, c.branch, c.seq, c.at, c.agent, c.session,
-    c.category, c.why, c.confidence, c.source, c.expires_at, c.pinned, f.sha256
-FROM change c LEFT JOIN fact f ON f.id = c.fact_id
-WHERE c.seq IN (SELECT max(seq) FROM change WHERE branch = ? AND seq <= ? GROUP BY path)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +71,6 @@ def read_seen(db: sqlite3.Connection, sights: Sequence[Sight]) -> dict[str, Fact
     has a change at a path says what stands there."""
     seen: dict[str, Fact | None] = {}
     for sight in sights:
-        for row in db.execute(_STANDING, (sight.branch, sight.upto)):
-            seen.setdefault(row[1], _make_fact(row))
+        for path, fact in read_own(db, sight.branch, sight.upto):
+            seen.setdefault(path, fact)
     return {path: fact for path, fact in seen.items() if fact}
-
-
-def _make_fact(row: tuple[Any, ...]) -> Fact | None:
-    """Make a fact of a row; None where nothing stands there any more."""
-    if row[0] is None:
-        return None
-    tags = tuple(json.loads(row[4]))
-    values: list[Any] = [*row[:4], tags, *row[5:16], bool(row[16]), row[17].hex()]
-    return Fact(*values)

@@ -25,7 +25,7 @@ from memory.facts.model import (
     Scope,
 )
 from memory.facts.paths import check_path, make_path
-from memory.gate import Gate
+from memory.gate import Gate, count_redactions
 from memory.texts import size_bytes
 
 WHY_BYTES_MAX = 2048
@@ -38,7 +38,6 @@ TTL_DAYS_MAX = 36_500
 _DAY_S = 86_400.0
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": _DAY_S, "w": 7 * _DAY_S}
 _TTL = re.compile(r"(\d{1,9})\s*([smhdw])")
-_MARK = "[REDACTED"
 _SESSIONS = "/sessions/"
 
 
@@ -74,7 +73,7 @@ def prepare(gate: Gate, draft: Draft, author: Author, now: float) -> Prepared:
     if size_bytes(body) > BODY_BYTES_MAX:
         raise BadInputError(
             f"the text has {size_bytes(body)} bytes; a fact has at most {BODY_BYTES_MAX}",
-            "Make it a page (`context-mode pages write`), or several facts.",
+            "Make several facts of it.",
         )
     name = _require_text("key", draft.key).rpartition("/")[2]
     cleaned = gate.clean_value(body, BODY_BYTES_MAX, name=name).strip()
@@ -109,7 +108,7 @@ def prepare(gate: Gate, draft: Draft, author: Author, now: float) -> Prepared:
         is_expiry_given=draft.ttl_s is not None,
         is_pinned=bool(draft.is_pinned),
         supersedes=_require_text("supersedes", draft.supersedes).strip(),
-        redactions=max(after.count(_MARK) - before.count(_MARK), 0),
+        redactions=count_redactions(before, after),
     )
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from base.sqlite_files import connect, migrate
 from memory.database import Database
-from memory.errors import BadInputError, StoreUnavailableError
+from memory.errors import StoreUnavailableError
 from memory.facts.drafts import clean_author, clean_why
 from memory.facts.errors import UnknownFactError
 from memory.facts.ledger import Entry, append
-from memory.facts.model import DEFAULT_CONTEXT, Author
-from memory.facts.paths import check_path, make_path
-from memory.facts.reading import find_at, is_id
+from memory.facts.model import Author
+from memory.facts.paths import name_fact
+from memory.facts.reading import find_at
 from memory.facts.schema import STEPS
 from memory.facts.snapshots import hold_snapshots, is_damage, list_snapshots
 from memory.facts.store import FactStore
@@ -54,11 +54,11 @@ def erase(store: FactStore, wanted: str, author: Author, *, why: str = "") -> Er
 
     Raises:
         BadInputError: it is neither an id, a path nor a key.
-        UnknownFactError: no fact was ever called so.
+        UnknownFactError: no fact has or had this name.
         StoreUnavailableError: the file is damaged, or a reader keeps its log from being emptied.
     """
     writer, reason = clean_author(store.gate, author), clean_why(store.gate, why)
-    name = _check_name(wanted)
+    name = name_fact(wanted)
     path = Path(store.database.path)
     try:
         # A snapshot made meanwhile would have the text again. They come first: after a kill between
@@ -81,15 +81,6 @@ def erase(store: FactStore, wanted: str, author: Author, *, why: str = "") -> Er
     return Erased(tuple(row[1] for row in rows), paths, snapshots, lost)
 
 
-def _check_name(wanted: object) -> str:
-    if not isinstance(wanted, str) or not wanted.strip():
-        raise BadInputError("no fact is named", "Give an id, a path or a key.")
-    name = wanted.strip()
-    if is_id(name):
-        return name
-    return check_path(name) if name.startswith("/") else make_path(DEFAULT_CONTEXT, name)
-
-
 def _find_rows(db: sqlite3.Connection, name: str) -> list[tuple[int, str, str]]:
     """Return the row, id and text of each fact that is to be erased.
 
@@ -99,7 +90,7 @@ def _find_rows(db: sqlite3.Connection, name: str) -> list[tuple[int, str, str]]:
     rows = db.execute(_NAMED, (name,)).fetchall()
     if not rows:
         raise UnknownFactError(
-            f"no fact was ever called {name[:80]!r}", "See all with `context-mode memory log`."
+            f"no fact has or had the name {name[:80]!r}", "See all with `context-mode memory log`."
         )
     return rows
 

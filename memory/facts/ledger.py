@@ -105,13 +105,20 @@ def follow(  # noqa: PLR0913 - a row of `live`
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (seq, path, fact_id, seq, int(pinned), scope, size, expires_at),
     )
-    words = " ".join(json.loads(tags))
+    index_text(db, seq, path, title, body, tags=json.loads(tags))
+    _add_to_marks(db, size, 1)
+
+
+def index_text(  # noqa: PLR0913 - a row of the index
+    db: sqlite3.Connection, seq: int, path: str, title: str, body: str, *, tags: Iterable[str]
+) -> None:
+    """Add a fact to the index."""
+    words = " ".join(tags)
     db.execute(
         "INSERT INTO live_fts (rowid, title, tags, path, body, parts, near)"
         " VALUES (?, ?, ?, ?, ?, ?, '')",
         (seq, title, words, path, body, index_terms(f"{title}\n{body}\n{words}")),
     )
-    _add_to_marks(db, size, 1)
 
 
 def _add_to_marks(db: sqlite3.Connection, size: int, count: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
 from memory.errors import BadInputError, StoreUnavailableError
@@ -26,10 +27,13 @@ Recalls: TypeAlias = list[Recalled]
 
 
 class Memory:
-    """The facts of a project and those of its user. The author writes, unless another is given."""
+    """The facts of a project and those of its user; either may have none yet. The author writes."""
 
     def __init__(
-        self, project: FactStore, user: FactStore | None = None, author: Author | None = None
+        self,
+        project: FactStore | None,
+        user: FactStore | None = None,
+        author: Author | None = None,
     ) -> None:
         self.project = project
         self.user = user
@@ -38,7 +42,7 @@ class Memory:
     @property
     def stores(self) -> tuple[FactStore, ...]:
         """List the open files, that of the project first."""
-        return (self.project,) if self.user is None else (self.project, self.user)
+        return tuple(one for one in (self.project, self.user) if one is not None)
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -104,14 +108,13 @@ class Memory:
         for store in self.stores:
             if found := self._read(store, read):
                 return found
-        raise UnknownFactError(
-            f"no fact {str(wanted)[:80]!r} was ever written", "See all with `memory log`."
-        )
+        raise _unknown(wanted)
 
     def log(
         self, *, branch: str = "", prefix: str = "", after: int = 0, limit: int = 20
     ) -> Changes:
-        """List the newest changes of the project, the newest first."""
+        """List the newest changes, the newest first: of a branch of the project, or of both files.
+        `after` leaves out those up to a number."""
 
         def read(store: FactStore) -> Changes:
             with store.database.reading() as db:
@@ -119,7 +122,9 @@ class Memory:
                     require_branch(db, branch)
                 return read_changes(db, branch, prefix=prefix, after=after, limit=limit)
 
-        return self._read(self.project, read)
+        stores = [one for one in self.stores if not branch or one is self.project]
+        changes = [change for store in stores for change in self._read(store, read)]
+        return sorted(changes, key=lambda change: -change.at)[: limit if limit >= 0 else None]
 
     def forget(self, wanted: str, *, branch: str = MAIN, why: str = "") -> Fact:
         """Retract a fact; its history stays.
@@ -127,22 +132,18 @@ class Memory:
         Raises:
             UnknownFactError: nothing of it stands.
         """
-        store, fact = self._find(wanted, branch)
-        own = self._branch_of(store, branch)
-        return forget(store, fact.path, self.author, branch=own, why=why)
+        return self._change(forget, wanted, branch, why)
 
     def erase(self, wanted: str, *, why: str = "") -> Erased:
         """Erase a fact, from the file in which it is.
 
         Raises:
-            UnknownFactError: no fact was ever called so.
+            UnknownFactError: no fact has or had this name.
         """
-        for store in self.stores[:-1]:
-            try:
+        for store in self.stores:
+            with suppress(UnknownFactError):
                 return erase(store, wanted, self.author, why=why)
-            except UnknownFactError:
-                continue
-        return erase(self.stores[-1], wanted, self.author, why=why)
+        raise _unknown(wanted)
 
     def pin(self, wanted: str, *, branch: str = MAIN, why: str = "") -> Fact:
         """Have each recall begin with a fact.
@@ -150,9 +151,7 @@ class Memory:
         Raises:
             UnknownFactError: nothing of it stands.
         """
-        store, fact = self._find(wanted, branch)
-        own = self._branch_of(store, branch)
-        return pin(store, fact.path, self.author, branch=own, why=why)
+        return self._change(pin, wanted, branch, why)
 
     def unpin(self, wanted: str, *, branch: str = MAIN, why: str = "") -> Fact:
         """Undo `pin`.
@@ -160,16 +159,14 @@ class Memory:
         Raises:
             UnknownFactError: nothing of it stands.
         """
-        store, fact = self._find(wanted, branch)
-        own = self._branch_of(store, branch)
-        return unpin(store, fact.path, self.author, branch=own, why=why)
+        return self._change(unpin, wanted, branch, why)
 
     def prime(
         self, text: str, *, source: str, title: str, is_pinned: bool = False, branch: str = MAIN
     ) -> Primed:
         """Make a Markdown text the facts of a source of the project."""
         return prime(
-            self.project,
+            self._store_of("project"),
             text,
             source=source,
             title=title,
@@ -207,11 +204,11 @@ class Memory:
         return {str(store.database.path): self._read(store, check_store) for store in self.stores}
 
     def _store_of(self, scope: Scope) -> FactStore:
-        if scope != "user":
-            return self.project
-        if self.user is None:
-            raise BadInputError("there is no file of the user's", "Give the scope project.")
-        return self.user
+        store = self.user if scope == "user" else self.project
+        if store is None:
+            name = "the user" if scope == "user" else "a project"
+            raise BadInputError(f"there is no file of {name}'s facts", "Give another scope.")
+        return store
 
     def _branch_of(self, store: FactStore, branch: str) -> str:
         """Return the branch of a file: the user's has none of a project's."""
@@ -219,12 +216,14 @@ class Memory:
 
     def _find(self, wanted: str, branch: str) -> tuple[FactStore, Fact]:
         for store in self.stores:
-            try:
+            with suppress(UnknownFactError):
                 return store, self._read(store, self._finding(wanted, branch))
-            except UnknownFactError:
-                if store is self.stores[-1]:
-                    raise
-        raise AssertionError
+        raise _unknown(wanted)
+
+    def _change(self, change: Callable[..., Fact], wanted: str, branch: str, why: str) -> Fact:
+        store, fact = self._find(wanted, branch)
+        own = self._branch_of(store, branch)
+        return change(store, fact.path, self.author, branch=own, why=why)
 
     def _finding(self, wanted: str, branch: str) -> Callable[[FactStore], Fact]:
         def read(store: FactStore) -> Fact:
@@ -266,3 +265,10 @@ class Memory:
             except StoreUnavailableError as error:
                 if not any(store.fall_back(error) for store in self.stores):
                     raise
+
+
+def _unknown(wanted: str) -> UnknownFactError:
+    return UnknownFactError(
+        f"no fact {str(wanted)[:80]!r} is remembered",
+        "See those that are with `context-mode memory list`.",
+    )

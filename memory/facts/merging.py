@@ -19,6 +19,7 @@ from memory.facts.ledger import Entry, append
 from memory.facts.model import MAIN, Author, Fact
 from memory.facts.reading import require_branch
 from memory.facts.store import FactStore
+from memory.facts.writing import find_row
 
 Side = Literal["ours", "theirs"]
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -158,7 +159,7 @@ def _take(  # noqa: PLR0913 - what a row of the ledger says
         Entry(
             branch=into,
             path=path,
-            fact_id=_find_row(db, theirs),
+            fact_id=find_row(db, theirs.id) if theirs else None,
             operation="merge",
             at=at,
             author=author,
@@ -168,16 +169,10 @@ def _take(  # noqa: PLR0913 - what a row of the ledger says
             confidence=standing.confidence,
             source=_first_author(db, sides.branch, path),
             expires_at=theirs.expires_at if theirs else None,
-            supersedes=_find_row(db, ours),
+            supersedes=find_row(db, ours.id) if ours else None,
             is_pinned=theirs is not None and theirs.is_pinned,
         ),
     )
-
-
-def _find_row(db: sqlite3.Connection, fact: Fact | None) -> int | None:
-    if fact is None:
-        return None
-    return int(db.execute("SELECT id FROM fact WHERE uid = ?", (fact.id,)).fetchone()[0])
 
 
 def _first_author(db: sqlite3.Connection, sights: tuple[Sight, ...], path: str) -> str:

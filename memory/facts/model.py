@@ -1,4 +1,4 @@
-"""What a fact is, and what is told of one."""
+"""A fact, and the records of what was done to it."""
 
 from __future__ import annotations
 

@@ -7,10 +7,11 @@ import re
 import unicodedata
 
 from memory.errors import BadInputError
-from memory.facts.model import PATH_BYTES_MAX
+from memory.facts.model import DEFAULT_CONTEXT, PATH_BYTES_MAX
 
 PINNED = "/memory/pinned"
 PRIMED = "/memory/primed"
+_ID = re.compile(r"mem-[a-z2-7]{8}")
 ROOTS = ("/memory/", "/sessions/")
 _SPACE = re.compile(r"\s")
 _DROPPED = re.compile(r"[^\w\- ]+")
@@ -49,6 +50,25 @@ def make_path(context: str, key: str) -> str:
         BadInputError: they make no path.
     """
     return check_path(f"/memory/{context.strip().strip('/')}/{key.strip().strip('/')}")
+
+
+def is_id(text: str) -> bool:
+    """Tell whether a text has the form of a fact's id."""
+    return _ID.fullmatch(text) is not None
+
+
+def name_fact(wanted: object, context: str = DEFAULT_CONTEXT) -> str:
+    """Return the id or the path that is meant by an id, a path, or a key in a context.
+
+    Raises:
+        BadInputError: it is none of these.
+    """
+    if not isinstance(wanted, str) or not wanted.strip():
+        raise BadInputError("no fact is named", "Give an id, a path or a key.")
+    name = wanted.strip()
+    if is_id(name):
+        return name
+    return check_path(name) if name.startswith("/") else make_path(context, name)
 
 
 def make_slug(title: str) -> str:

@@ -20,6 +20,7 @@ from memory.facts.paths import PINNED, PRIMED, make_slug
 from memory.facts.reading import read_facts, require_branch
 from memory.facts.store import FactStore
 from memory.facts.writing import Change, append_change, check_branch_name, write_prepared
+from memory.gate import count_redactions
 from memory.texts import cut_bytes, size_bytes
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ _SLUG_BYTES = 120
 _SOURCE_BYTES = 80
 _HEADING_CHARS = 2000
 _LEVELS = {"h1": 1, "h2": 2}
-_MARK = "[REDACTED"
 _FRONT_MATTER = re.compile(r"---[ \t]*\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _NOT_IN_A_PART = re.compile(r"[^\w.\-]+")
 _BLOCKS = MarkdownIt("commonmark").disable("inline")
@@ -79,7 +79,7 @@ def prime(  # noqa: PLR0913 - where it comes from, and where it goes
     _check_texts(text, source, title)
     # As a whole, since what is private or secret may reach over a heading.
     cleaned = store.gate.clean(text)
-    redactions = max(cleaned.count(_MARK) - text.count(_MARK), 0)
+    redactions = count_redactions(text, cleaned)
     name = make_source(store.gate.clean(source))
     root = f"{PINNED if is_pinned else PRIMED}/{name}/"
     name_of_rest = cut_bytes(" ".join(store.gate.clean(title).split()), TITLE_BYTES_MAX)
@@ -216,5 +216,5 @@ def _check_texts(text: object, source: object, title: object) -> None:
         if size > TEXT_BYTES_MAX:
             raise BadInputError(
                 f"the {name} has {size} bytes; at most {TEXT_BYTES_MAX} are taken",
-                "Prime smaller files, or make it a page.",
+                "Prime smaller files.",
             )

@@ -7,20 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kb import query as kb_query
-from kb.words import index_terms, is_unspaced
+from kb.words import is_unspaced
+from kb.writing import storable_text
+from memory.facts.ledger import index_text
 from memory.facts.model import MAIN, Fact
 from memory.facts.reading import read_facts, read_live
+from memory.facts.schema import INDEX
 
 _COLUMNS = "{title tags path body parts}"
 _SCORES = "SELECT rowid, -bm25(live_fts, 3, 2, 1, 1, 1, .3) FROM live_fts WHERE live_fts MATCH ?"
-_TABLE = (
-    "CREATE VIRTUAL TABLE live_fts USING fts5(title, tags, path, body, parts, near,"
-    " tokenize = 'porter unicode61 remove_diacritics 2')"
-)
-_INSERT = (
-    "INSERT INTO live_fts (rowid, title, tags, path, body, parts, near)"
-    " VALUES (?, ?, ?, ?, ?, ?, '')"
-)
 _READ_AT_ONCE = 400
 
 
@@ -44,6 +39,7 @@ def find_matches(
     db: sqlite3.Connection, query: str, *, branch: str, now: float, is_exact: bool = False
 ) -> list[Match]:
     """List what answers a query, in no order; all that stands there where it is empty."""
+    query = storable_text(query)
     if is_exact or not kb_query.parse(query).terms:
         wanted = query if is_exact or query.strip() else ""
         return [
@@ -63,12 +59,9 @@ def find_matches(
 
 def _make_index(facts: dict[int, Fact]) -> sqlite3.Connection:
     index = sqlite3.connect(":memory:")
-    index.execute(_TABLE)
+    index.execute(INDEX)
     for seq, fact in facts.items():
-        tags = " ".join(fact.tags)
-        parts = index_terms(f"{fact.title}\n{fact.text}\n{tags}")
-        row = (seq, fact.title, tags, fact.path, fact.text, parts)
-        index.execute(_INSERT, row)
+        index_text(index, seq, fact.path, fact.title, fact.text, tags=fact.tags)
     return index
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from kb.writing import storable_text
 from memory.facts.errors import UnknownBranchError, UnknownFactError
-from memory.facts.model import DEFAULT_CONTEXT, MAIN, Change, Fact
-
-_ID = re.compile(r"mem-[a-z2-7]{8}")
+from memory.facts.model import MAIN, Change, Fact
+from memory.facts.paths import is_id, name_fact
 
 # Of each path the newest change that the branch sees: its own, else those of the branches that it
 # began from, up to where it began.
@@ -32,15 +31,17 @@ seen (path, seq) AS (
 )
 """
 # Who pins a fact is not who wrote it: `w` is the change that did.
-_ROWS = """
+_ROWS_AND_GAPS = """
 SELECT f.uid, c.path, f.title, f.body, f.tags, c.scope, c.branch, c.seq, w.at, w.agent, w.session,
     w.category, w.why, c.confidence, c.source, c.expires_at, c.pinned, f.sha256
-FROM {table} s JOIN change c ON c.seq = s.seq JOIN fact f ON f.id = c.fact_id
+FROM {table} s JOIN change c ON c.seq = s.seq LEFT JOIN fact f ON f.id = c.fact_id
 JOIN change w ON w.seq = CASE WHEN c.operation NOT IN ('pin', 'unpin') THEN c.seq ELSE (
     SELECT max(o.seq) FROM change o WHERE o.fact_id = c.fact_id AND o.path = c.path
         AND o.seq < c.seq AND o.operation NOT IN ('pin', 'unpin')
 ) END
 """
+_ROWS = _ROWS_AND_GAPS.replace("LEFT JOIN", "JOIN")
+_OWN = "(SELECT max(seq) AS seq FROM change WHERE branch = ? AND seq <= ? GROUP BY path)"
 _FACT_FIELDS = (
     *("id", "path", "title", "text", "tags", "scope", "branch", "seq", "at", "agent", "session"),
     *("category", "why", "confidence", "source", "expires_at", "is_pinned", "sha256"),
@@ -57,18 +58,14 @@ _CHANGE_FIELDS = (
 )
 
 
-def is_id(text: str) -> bool:
-    """Tell whether a text has the form of a fact's id."""
-    return _ID.fullmatch(text) is not None
-
-
 def require_branch(db: sqlite3.Connection, name: str, *, writes: bool = False) -> None:
     """Make sure that a branch is there; with `writes`, that it takes some.
 
     Raises:
         UnknownBranchError: it is not.
     """
-    row = db.execute("SELECT state FROM branch WHERE name = ?", (name,)).fetchone()
+    query = "SELECT state FROM branch WHERE name = ?"
+    row = db.execute(query, (storable_text(name),)).fetchone()
     if row is None:
         raise UnknownBranchError(
             f"there is no branch {name[:80]!r}",
@@ -92,6 +89,7 @@ def read_facts(
     """Yield what stands on a branch by path; that which begins with `prefix`. Expired facts are
     left out, or are alone yielded with `expired`."""
     begins = "substr(c.path, 1, length(?)) = ?"
+    prefix = storable_text(prefix)
     time = "c.expires_at <= ?" if expired else "(c.expires_at IS NULL OR c.expires_at > ?)"
     if branch == MAIN:
         query, given = _ROWS.format(table="live"), []
@@ -103,6 +101,13 @@ def read_facts(
     )
     for row in rows:
         yield _make_fact(row, branch)
+
+
+def read_own(db: sqlite3.Connection, branch: str, upto: int) -> Iterator[tuple[str, Fact | None]]:
+    """Yield each path that a branch changed itself, and what stood there after the change `upto`,
+    expired or not; None where nothing did."""
+    for row in db.execute(_ROWS_AND_GAPS.format(table=_OWN), (branch, upto)):
+        yield row[1], None if row[0] is None else _make_fact(row, branch)
 
 
 def find_at(db: sqlite3.Connection, branch: str, path: str) -> Fact | None:
@@ -118,15 +123,7 @@ def find_fact(db: sqlite3.Connection, branch: str, wanted: str) -> Fact:
     Raises:
         UnknownFactError: nothing of it does.
     """
-    path = wanted
-    if _ID.fullmatch(wanted):
-        row = db.execute(
-            "SELECT c.path FROM change c JOIN fact f ON f.id = c.fact_id WHERE f.uid = ?"
-            " ORDER BY c.seq DESC LIMIT 1",
-            (wanted,),
-        ).fetchone()
-        path = row[0] if row else ""
-    found = find_at(db, branch, path) if path.startswith("/") else None
+    found = find_at(db, branch, _find_path(db, wanted))
     if found is None or wanted not in (found.path, found.id):
         raise UnknownFactError(
             f"no fact {wanted[:80]!r} stands on {branch}",
@@ -146,6 +143,7 @@ def read_changes(  # noqa: PLR0913 - what may be asked for
 ) -> list[Change]:
     """List the ledger, the newest first: of one branch or of all, at one path, below `prefix`,
     after a number."""
+    prefix = storable_text(prefix)
     conditions = {"c.branch = ?": branch, "c.path = ?": path}
     used = {text: value for text, value in conditions.items() if value}
     where = " AND ".join(["c.seq > ?", "substr(c.path, 1, length(?)) = ?", *used])
@@ -158,19 +156,12 @@ def read_changes(  # noqa: PLR0913 - what may be asked for
 
 def read_history(db: sqlite3.Connection, wanted: str, branch: str = MAIN) -> list[Change]:
     """List what was done at a path that the branch sees, the newest first: by the path, by a key,
-    or by the id of a fact that stands or stood there."""
-    if not isinstance(wanted, str):
-        return []
-    path = wanted.strip()
-    if is_id(path):
-        query = (
-            "SELECT c.path FROM change c JOIN fact f ON f.id = c.fact_id WHERE f.uid = ?"
-            " ORDER BY c.seq DESC LIMIT 1"
-        )
-        row = db.execute(query, (path,)).fetchone()
-        path = row[0] if row else ""
-    elif not path.startswith("/"):
-        path = f"/memory/{DEFAULT_CONTEXT}/{path}"
+    or by the id of a fact that stands or stood there.
+
+    Raises:
+        BadInputError: it is none of these.
+    """
+    path = _find_path(db, name_fact(wanted))
     lineage = _LINEAGE.format(condition="WHERE c.path = ?2")
     rows = db.execute(
         f"{lineage} {_CHANGES} JOIN lineage l ON l.name = c.branch AND c.seq <= l.upto"
@@ -178,6 +169,18 @@ def read_history(db: sqlite3.Connection, wanted: str, branch: str = MAIN) -> lis
         (branch, path),
     )
     return [_make_change(row) for row in rows]
+
+
+def _find_path(db: sqlite3.Connection, name: str) -> str:
+    """Return the path of a fact that is named by it or by the id; empty where there is none."""
+    if not is_id(name):
+        return storable_text(name)
+    row = db.execute(
+        "SELECT c.path FROM change c JOIN fact f ON f.id = c.fact_id WHERE f.uid = ?"
+        " ORDER BY c.seq DESC LIMIT 1",
+        (name,),
+    ).fetchone()
+    return row[0] if row else ""
 
 
 def _make_fact(row: tuple[Any, ...], branch: str) -> Fact:

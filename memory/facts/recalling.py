@@ -114,7 +114,7 @@ def recall(
 
 
 def recall_json(found: Recall) -> dict[str, Any]:
-    """Return what is told of a recall as JSON."""
+    """Build the JSON of a recall."""
     return {
         "pinned": {"shown": found.pinned_shown, "total": found.pinned_total},
         "matches": {"shown": found.matches_shown, "total": found.matches_total},

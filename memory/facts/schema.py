@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 
 from base.sqlite_files import Step
+from kb.schema import TOKENIZER
 
 # `uid` is what people see: "mem-" and 8 characters of base32. A row is never changed, only erased.
 _FACT = """
@@ -57,6 +58,13 @@ INSERT INTO branch (name, parent, created_at) VALUES ('main', NULL, 0);
 """
 
 # `near` are the words of the facts that were written just before and after in the same session.
+INDEX = f"""
+CREATE VIRTUAL TABLE live_fts USING fts5(
+    title, tags, path, body, parts, near, tokenize = "{TOKENIZER}"
+)
+"""
+"""The index of what is live; a branch's own is made of it for the time of a query."""
+
 _LIVE = """
 CREATE TABLE live (
     id INTEGER PRIMARY KEY,
@@ -71,10 +79,6 @@ CREATE TABLE live (
 CREATE INDEX live_fact ON live (fact_id);
 CREATE INDEX live_pinned ON live (path) WHERE pinned;
 CREATE INDEX live_expiry ON live (expires_at) WHERE expires_at IS NOT NULL;
-CREATE VIRTUAL TABLE live_fts USING fts5(
-    title, tags, path, body, parts, near,
-    tokenize = "porter unicode61 remove_diacritics 2"
-);
 CREATE TABLE mark (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO mark VALUES ('live_bytes', 0), ('live_facts', 0);
 """
@@ -82,7 +86,7 @@ INSERT INTO mark VALUES ('live_bytes', 0), ('live_facts', 0);
 
 def create_tables(db: sqlite3.Connection) -> None:
     """Make the tables of the first release."""
-    for script in (_FACT, _CHANGE, _LIVE):
+    for script in (_FACT, _CHANGE, _LIVE, INDEX):
         for statement in script.split(";\n"):  # `executescript` would end the transaction
             db.execute(statement)
 

@@ -51,8 +51,8 @@ def find_similar(store: FactStore, written: Written, branch: str = MAIN) -> tupl
     return tuple(sorted(rated, key=lambda one: (-one.overlap, one.path))[:SIMILAR_MAX])
 
 
-def tell_similar(written: Written) -> str:
-    """Return what a person or an agent is told of similar facts; empty where there are none."""
+def write_similar(written: Written) -> str:
+    """Write a sentence that names similar facts and how to replace one; empty without any."""
     if not written.similar:
         return ""
     lines = [f"- {one.id} {one.path} ({one.overlap:.0%})" for one in written.similar]

@@ -10,8 +10,8 @@ from memory.facts.drafts import Prepared, clean_author, clean_why, prepare
 from memory.facts.errors import UnknownFactError
 from memory.facts.ledger import Entry, add_fact, append, digest_text
 from memory.facts.model import DEFAULT_CONTEXT, MAIN, Author, Draft, Fact, Operation, Written
-from memory.facts.paths import check_path, make_path
-from memory.facts.reading import find_at, find_fact, is_id, require_branch
+from memory.facts.paths import check_path, name_fact
+from memory.facts.reading import find_at, find_fact, require_branch
 from memory.facts.similar import find_similar
 from memory.facts.store import FactStore
 
@@ -221,14 +221,7 @@ def find_wanted(
         BadInputError: it is none of these.
         UnknownFactError: nothing of it stands on the branch.
     """
-    if not isinstance(wanted, str) or not wanted.strip():
-        raise BadInputError("no fact is named", "Give an id, a path or a key.")
-    name = wanted.strip()
-    if name.startswith("/"):
-        name = check_path(name)
-    elif not is_id(name):
-        name = make_path(context, name)
-    return find_fact(db, branch, name)
+    return find_fact(db, branch, name_fact(wanted, context))
 
 
 def is_expired(fact: Fact, now: float) -> bool:

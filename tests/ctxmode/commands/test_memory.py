@@ -143,6 +143,14 @@ def test_a_secret_is_stored_nowhere(ask, user):
         ("pin", "/memory/none"),
         ("forget", "mem-aaaaaaaa"),
         ("blame", "\udc80"),
+        ("show", "/memory/\udc80"),
+        ("blame", "/memory/\udc80"),
+        ("pin", "/memory/\udc80"),
+        ("forget", "/memory/\udc80"),
+        ("forget", "/memory/\udc80", "--erase"),
+        ("remember", "x", "--supersedes", "/memory/\udc80"),
+        ("remember", "x", "--key", "\udc80"),
+        ("remember", "\udc80"),
         ("frob",),
     ],
 )
@@ -150,6 +158,28 @@ def test_what_cannot_be_taken_is_refused_and_writes_nothing(words, ask):
     before = ask("log", "--json")
     ask(*words, code=2)
     assert ask("log", "--json") == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("recall", "\udc80"),
+        ("search", "\udc80"),
+        ("search", "\udc80", "--exact"),
+        ("list", "--prefix", "\udc80"),
+        ("log", "--prefix", "\udc80"),
+    ],
+)
+def test_a_query_that_is_no_valid_unicode_finds_nothing(words, ask):
+    found = ask(*words, "--json")
+    assert found.get("facts", found.get("changes")) == []
+    assert paths(ask("recall", "paths \udc80", "--json")) == [PATH]
+
+
+def test_x8_blame_knows_what_was_forgotten(ask):
+    ask("forget", PATH)
+    changes = ask("blame", PATH, "--json")["changes"]
+    assert [one["operation"] for one in changes] == ["retract", "add"]
 
 
 @pytest.mark.parametrize("words", [("list",), ("recall", "x"), ("search", "x"), ("log",)])

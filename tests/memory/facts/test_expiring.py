@@ -9,7 +9,7 @@ from memory.facts.writing import remember
 from tests.memory.facts.stores import ADA, PERSON, draft, ledger, open_facts, standing
 
 
-def expired(store):
+def read_expired(store):
     with store.database.reading() as db:
         return [fact.text for fact in read_facts(db, now=store.clock(), expired=True)]
 
@@ -19,10 +19,10 @@ def test_expired_facts_are_shown_apart_and_purged(tmp_path):
         remember(store, draft("for a minute", ttl_s=60), ADA)
         remember(store, draft("for good"), ADA)
         store.clock.now += 59
-        assert (purge_expired(store, PERSON), expired(store)) == ((), [])
+        assert (purge_expired(store, PERSON), read_expired(store)) == ((), [])
         store.clock.now += 1
         assert [fact.text for fact in standing(store)] == ["for good"]
-        assert expired(store) == ["for a minute"]
+        assert read_expired(store) == ["for a minute"]
         with store.database.writing() as db:
             db.execute("INSERT INTO branch VALUES ('try', 'main', 2, 'open', 0, 'user')")
             db.execute("INSERT INTO branch VALUES ('old', 'main', 2, 'merged', 0, 'user')")
@@ -31,7 +31,7 @@ def test_expired_facts_are_shown_apart_and_purged(tmp_path):
             ("for a minute", "main"),
             ("for a minute", "try"),
         ]
-        assert expired(store) == []
+        assert read_expired(store) == []
         assert [c.operation for c in ledger(store)] == ["add", "add", "expire", "expire"]
         assert purge_expired(store, PERSON) == ()
         assert check_store(store) == ()

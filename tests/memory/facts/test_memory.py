@@ -59,8 +59,8 @@ def test_verbs_find_the_file_in_which_a_fact_is(memory, scope):
 def test_x8_blame_names_each_writer_the_newest_first(memory):
     memory.remember(draft("On Fridays", key="d", confidence="low", why="heard"))
     memory.remember(draft("On Tuesdays", key="d", category="correct", why="asked"))
-    told = [(c.agent, c.session, c.category, c.why, c.text) for c in memory.blame("d")]
-    assert told == [
+    rows = [(c.agent, c.session, c.category, c.why, c.text) for c in memory.blame("d")]
+    assert rows == [
         ("claude_code", "s1", "correct", "asked", "On Tuesdays"),
         ("claude_code", "s1", "observe", "heard", "On Fridays"),
     ]

@@ -114,10 +114,10 @@ def test_x6_x9_the_counterfactual_stands_apart_and_comes_from_the_sum(store):
     put(store, "a", "deploy " * 100)
     with store.database.writing() as db:
         db.execute("UPDATE mark SET value = 4000 WHERE name = 'live_bytes'")
-    told = recall_json(recall([store], RecallRequest("deploy")))
-    assert told["counterfactual"]["tokens"] == 1000
-    assert told["tokens"] < 1000
-    assert told["counterfactual"]["assumes"] == "all live facts sent instead"
+    answer = recall_json(recall([store], RecallRequest("deploy")))
+    assert answer["counterfactual"]["tokens"] == 1000
+    assert answer["tokens"] < 1000
+    assert answer["counterfactual"]["assumes"] == "all live facts sent instead"
 
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\x85", "\u2028"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.facts.similar import SIMILAR_MAX, tell_similar
+from memory.facts.similar import SIMILAR_MAX, write_similar
 from memory.facts.writing import forget, remember
 from tests.memory.facts.stores import ADA, draft, ledger, open_facts, standing
 
@@ -73,9 +73,9 @@ def test_what_is_told_replaces_the_old_one_in_one_call(store):
     first = remember(store, draft(OLD), ADA)
     text = "The deploy script runs on Tuesdays at noon"
     written = remember(store, draft(text), ADA)
-    assert f"--supersedes {first.id}" in tell_similar(written)
+    assert f"--supersedes {first.id}" in write_similar(written)
     again = remember(store, draft(text, supersedes=first.id), ADA)
     assert (again.id, again.replaced) == (written.id, first.id)
     assert [fact.text for fact in standing(store)] == [text]
-    assert tell_similar(again) == ""
+    assert write_similar(again) == ""
     assert ledger(store)[-1].operation == "replace"

@@ -345,8 +345,8 @@ def test_x8_the_ledger_tells_who_wrote_what_why_and_how_sure(store):
         store, draft("On Tuesdays", key="d", confidence="high", category="correct", why="asked"),
         Author("codex", "s2"),
     )  # fmt: skip
-    told = [(c.agent, c.session, c.category, c.why, c.confidence) for c in ledger(store)]
-    assert told == [
+    rows = [(c.agent, c.session, c.category, c.why, c.confidence) for c in ledger(store)]
+    assert rows == [
         ("claude_code", "s1", "observe", "heard", 0.4),
         ("codex", "s2", "correct", "asked", 0.95),
     ]
