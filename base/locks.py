@@ -15,8 +15,11 @@ POLL_S = 0.02
 
 
 @contextmanager
-def hold_lock(path: str | os.PathLike[str], wait_s: float | None = None) -> Iterator[None]:
-    """Hold a lock file, made where it is missing. Without `wait_s` others are waited for.
+def hold_lock(
+    path: str | os.PathLike[str], wait_s: float | None = None, *, is_shared: bool = False
+) -> Iterator[None]:
+    """Hold a lock file, made where it is missing. Without `wait_s` others are waited for. Any
+    number of processes hold one that is shared.
 
     Raises:
         BlockingIOError: another process held it all the while.
@@ -25,7 +28,7 @@ def hold_lock(path: str | os.PathLike[str], wait_s: float | None = None) -> Iter
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     descriptor = os.open(path, flags, 0o600)
     try:
-        _lock(descriptor, wait_s)
+        _lock(descriptor, wait_s, fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
@@ -47,14 +50,14 @@ def is_held(path: str | os.PathLike[str]) -> bool:
     return False
 
 
-def _lock(descriptor: int, wait_s: float | None) -> None:
+def _lock(descriptor: int, wait_s: float | None, kind: int) -> None:
     if wait_s is None:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        fcntl.flock(descriptor, kind)
         return None
     deadline = time.monotonic() + wait_s
     while True:
         try:
-            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 raise

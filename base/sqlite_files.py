@@ -134,11 +134,22 @@ def _version(db: sqlite3.Connection, steps: Sequence[Step]) -> int:
     return version
 
 
+def copy_into(db: sqlite3.Connection, to: StrPath) -> None:
+    """Copy the whole content into an empty file, which may have any name.
+
+    Raises:
+        sqlite3.Error: as SQLite reports it.
+    """
+    db.execute("VACUUM INTO CAST(? AS TEXT)", (os.fsencode(to),))
+
+
 def _uri(path: StrPath) -> str:
     """Return the URI of a file, in which some characters have a meaning of their own."""
     whole = os.path.join(os.getcwd(), os.fspath(path))
     for mark in "%?#":
         whole = whole.replace(mark, f"%{ord(mark):X}")
+    if not whole.isascii():  # a name need be no UTF-8
+        whole = "".join(chr(one) if one < 0x80 else f"%{one:X}" for one in os.fsencode(whole))
     return f"file://{whole}"
 
 

@@ -9,28 +9,33 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from policy.secrets.expressions import Expression
 from policy.secrets.placeholders import is_placeholder
 from policy.secrets.telling_names import has_keyword, names
 
 VALUE_BYTES_MAX = 4096
 LINE_START_BYTES_MAX = 100
+BEFORE_SIGN_BYTES_MAX = 47
 
 # The name's own end, a type annotation if any, the sign, a string prefix, and the quote.
-_SEPARATOR = re.compile(
+_SEPARATOR = Expression(
     rb"""(?:\\?["'`]?\]?)(?:[ ]{0,4}:[ ]{0,4}[A-Za-z_][\w.\[\]|]{0,40}[ ]{0,4}(?==))?[ \t]{0,40}+"""
     rb"""(?P<sign>=>|:=|\?=|=(?!=)|:(?!:)|>(?=[^\s<>]{1,400}</)|,(?=[ \t]{0,8}["']))"""
     rb"""(?P<gap>[ \t]{0,40}+)(?:[bBrRuUfF]{1,2}(?=["']))?(?P<quote>\\?"{1,3}|\\?'{1,3}|`)?"""
 )
-_OPTION_GAP = re.compile(rb"[ \t]{1,8}[\"']?")
-_WORD = re.compile(rb"[^\s\"'`,;<]{1,512}+")
-_SETTING = re.compile(rb"[^\s\"'`;]{1,4096}+")
-_LINE = re.compile(rb"[^\r\n]{1,4096}+")
-_LINE_START = re.compile(
+# What that allows before a sign or an annotation, and how those begin.
+_BEFORE_SIGN = b"\\\"'`] \t"
+_SIGNS = (b"=", b":", b"?", b">", b",")
+_OPTION_GAP = Expression(rb"[ \t]{1,8}[\"']?")
+_WORD = Expression(rb"[^\s\"'`,;<]{1,512}+")
+_SETTING = Expression(rb"[^\s\"'`;]{1,4096}+")
+_LINE = Expression(rb"[^\r\n]{1,4096}+")
+_LINE_START = Expression(
     rb"[ \t]{0,80}(?:export |set |setenv |ENV |ARG |declare -x |- |\+|> ?|[0-9]{1,6}[:|] ?)?"
     rb"[ \t]{0,8}"
 )
-_CODE = re.compile(rb"[(){}\[\]<>|\\]|->|::|&&|=")
-_IDENTIFIER = re.compile(rb"[A-Za-z_$][\w$]*+(?:[.][A-Za-z_$][\w$]*+)*+[.]?\Z")
+_CODE = Expression(rb"[(){}\[\]<>|\\]|->|::|&&|=")
+_IDENTIFIER = Expression(rb"[A-Za-z_$][\w$]*+(?:[.][A-Za-z_$][\w$]*+)*+[.]?\Z")
 # What stands behind a colon or sign and is a type, a kind, a state, and no value.
 _NO_VALUES = frozenset(
     b"string str bytes text int integer number any none null nil true false yes no bool boolean"
@@ -44,33 +49,33 @@ _NO_VALUES = frozenset(
     b" libsecret wincred manager manager-core".split()
 )
 # A path: an absolute one of at least two parts, or one from a folder that is named.
-_PATH = re.compile(
+_PATH = Expression(
     rb"(?:~[\w.-]{0,40}|\.{1,2}|[A-Za-z]:|file:)?"
     rb"(?>(?:[/\\]{1,2}[\w .@+%~:,-]{1,255}){1,64})[/\\]?\Z"
 )
-_FILE = re.compile(
+_FILE = Expression(
     rb"[\w./~@+-]{1,200}\.(?:pem|key|crt|cer|json|ya?ml|toml|txt|cfg|conf|ini|env|p12|jks|pub|asc"
     rb"|gpg|sock|db|log|properties|xml|html?|[jt]sx?|py|rb|go|rs|java|sh|md|php|cs|css)(?::[0-9:]{1,9})?\Z"
 )
 # `^1.7.0`, `7.3.1-beta.2`, `>=2`: packages are called after what they do.
-_VERSION = re.compile(
+_VERSION = Expression(
     rb"(?:[\^~v]|[<>=]=?)?[0-9]{1,4}(?:\.[0-9]{1,9}){1,3}(?:[-+.]?(?:alpha|beta|rc|dev|post|pre|a|b)"
     rb"[.-]?[0-9]{0,4})?\Z"
 )
 # Words, with a short number behind one: `db-creds-v2`, `variable123`, `ServiceAccount2`.
 _NUMBERED = rb"(?>(?:[A-Z]?[a-z]{1,24}|[A-Z]{1,24}){1,8})(?:v?[0-9]{1,4})?|v?[0-9]{1,4}"
-_WORDS = re.compile(
+_WORDS = Expression(
     rb"(?:(?>(?:[A-Z]?[a-z]{2,24}|[A-Z]{2,24}){1,8})(?:v?[0-9]{1,4})?|v?[0-9]{1,4})"
     rb"(?>(?:[-_./: ](?:" + _NUMBERED + rb")){0,12})\Z"
 )
 _MIXED_BYTES_MIN = 8
-_NEIGHBOUR = re.compile(
+_NEIGHBOUR = Expression(
     rb"(?:\A|[;,?&\s\"'])(?:server|data source|host(?:addr|name)?|uid|user(?:name|[ ]?id)?|database"
     rb"|dbname|initial catalog|port|driver|endpoint|domain)[ ]?=[ ]?[^\s;,=(]",
     re.IGNORECASE,
 )
 _NEIGHBOUR_BYTES = 120
-_UPPER_NAME = re.compile(rb"[A-Z][A-Z0-9_]*+\Z")
+_UPPER_NAME = Expression(rb"[A-Z][A-Z0-9_]*+\Z")
 
 
 def find_assignments(data: bytes) -> Iterator[tuple[str, int, int]]:
@@ -85,7 +90,7 @@ def find_assignments(data: bytes) -> Iterator[tuple[str, int, int]]:
 
 def _value_behind(data: bytes, start: int, end: int, kind: str) -> tuple[int, int] | None:
     is_option = b"--" in data[max(start - 2, 0) : start + 2]
-    separator = _SEPARATOR.match(data, end)
+    separator = _SEPARATOR.match(data, end) if _may_assign(data, end) else None
     if separator is None:
         gap = _OPTION_GAP.match(data, end) if is_option else None
         return _option_value(data, gap.end(), kind) if gap else None
@@ -102,6 +107,12 @@ def _value_behind(data: bytes, start: int, end: int, kind: str) -> tuple[int, in
         and (separator["sign"] == b">" or (separator["sign"] == b"=" and _is_field(data, start)))
     )
     return _word(data, separator.end(), kind, may_be_plain=may_be_plain)
+
+
+def _may_assign(data: bytes, end: int) -> bool:
+    """Tell whether a sign may follow: for prose, which has none, nothing is compiled."""
+    following = data[end : end + BEFORE_SIGN_BYTES_MAX + 1].lstrip(_BEFORE_SIGN)
+    return following.startswith(_SIGNS)
 
 
 def _is_variable(data: bytes, start: int, end: int, separator: re.Match[bytes]) -> bool:

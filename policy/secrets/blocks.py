@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from policy.secrets.expressions import Expression
 from policy.secrets.placeholders import is_placeholder
 from policy.secrets.tokens import is_filler
 
@@ -13,7 +14,7 @@ from policy.secrets.tokens import is_filler
 _ARMOUR = rb"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 _BETWEEN = rb"""(?:[\s"'+,>#*|\\/;]|(?<=\\)[nrt]){1,80}"""
 _HEADERS = rb"(?:" + _BETWEEN + rb"[A-Z][A-Za-z-]{1,30}:[^\r\n\\]{0,200}){0,8}"
-_KEY = re.compile(
+_KEY = Expression(
     _ARMOUR + _HEADERS + rb"(?P<body>" + _BETWEEN + rb"[A-Za-z0-9+/=]{32,}+"
     rb"(?>(?:" + _BETWEEN + rb"[A-Za-z0-9+/=]{24,}+)*)"
     rb"(?:" + _BETWEEN + rb"[A-Za-z0-9+/=]{1,200}+(?=" + _BETWEEN + rb"-----END |"
@@ -22,22 +23,22 @@ _KEY = re.compile(
 )  # fmt: skip
 
 # The last @ of the authority ends the password, as people write them unencoded.
-_AUTHORITY = re.compile(rb"""://([^\s/?#"'`<>\\:@]{0,256}+):([^\s/"'`<>\\]{1,512}+)""")
+_AUTHORITY = Expression(rb"""://([^\s/?#"'`<>\\:@]{0,256}+):([^\s/"'`<>\\]{1,512}+)""")
 _COMMON_EXAMPLES = frozenset(b"pass passwd password pwd secret pw token user username".split())
 
 # RFC 9110, 11.6: Authorization, Proxy-Authorization; the schemes of RFC 6750 and RFC 7617.
-_SCHEME = re.compile(
+_SCHEME = Expression(
     rb"(?P<scheme>bearer|basic|token|api-?key|jwt|ssws|genie-?key)[ \t]{1,8}"
     rb"(?P<value>[A-Za-z0-9._~+/-]{8,4096}+={0,2})",
     re.IGNORECASE,
 )
-_HEADER = re.compile(
+_HEADER = Expression(
     rb"""(?:authorization|x-api-key|x-auth-token|private-token)["']?\s{0,4}[:=,]\s{0,4}["']?""",
     re.IGNORECASE,
 )
 _HEADER_NAMES = (b"authorization", b"x-api-key", b"x-auth-token", b"private-token")
-_HEADER_VALUE = re.compile(rb"[A-Za-z0-9._~+/-]{16,4096}+={0,2}")
-_BEARER = re.compile(rb"\bbearer[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/-]{16,4096}+={0,2})", re.I)
+_HEADER_VALUE = Expression(rb"[A-Za-z0-9._~+/-]{16,4096}+={0,2}")
+_BEARER = Expression(rb"\bbearer[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/-]{16,4096}+={0,2})", re.I)
 
 
 def find_private_keys(data: bytes) -> Iterator[tuple[str, int, int]]:

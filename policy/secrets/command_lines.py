@@ -7,8 +7,6 @@ stays within its line, but for the forms that take two.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import functools
 import re
 from collections.abc import Iterator
@@ -35,7 +33,9 @@ class Form(NamedTuple):
 def _option(commands: str, option: bytes) -> Form:
     """A command's option, with its value behind it on the same line."""
     marks = tuple(f"{command} ".encode() for command in commands.split())
-    return Form(marks, rb" ?[\w-]{5,10} [^\r\n]{0,120}?(?<=\s)" + option + _VALUE)
+    return Form(
+        marks, rb" ?[\w-]{5,10} [^\r\n]{0,120}?(?<=\s)" + option + _VALUE, needs=option[:2].lower()
+    )
 
 
 _HASH = (
@@ -54,8 +54,9 @@ FORMS = (
         (b"curl ", b"wget "),
         rb"\w{4} [^\r\n]{0,120}?(?<=\s)(?:-u|-U|--user|--proxy-user)[ =]?"
         rb"""["']?[^\s:"'`$]{1,100}:(?P<value>[^\s"'`$]{2,200}+)""",
+        needs=b"-u",
     ),
-    Form((b"sshpass ",), rb"\w{7} {1,4}-p ?" + _VALUE),
+    Form((b"sshpass ",), rb"\w{7} {1,4}-p ?" + _VALUE, needs=b"-p"),
     _option("mysql mysqldump mysqladmin mariadb", rb"-p"),
     _option("redis-cli", rb"-a "),
     _option("ldapsearch ldapadd ldapmodify ldapwhoami", rb"-w "),
@@ -64,6 +65,7 @@ FORMS = (
         (b" login ",),
         rb" \w{5} [^\r\n]{0,120}?(?<=\s)-p[ =]" + _VALUE,
         is_word_allowed=False,
+        needs=b"-p",
     ),
     Form((b"-passin pass:", b"-passout pass:", b"-pass pass:"), rb"-\w{4,7} pass:" + _VALUE),
     Form(
@@ -79,9 +81,12 @@ FORMS = (
         (b"machine ", b"default\n", b"default "),
         rb"(?:machine\s{1,4}\S{1,200}|default)\s{1,8}login\s{1,4}\S{1,200}\s{1,8}"
         rb"password\s{1,4}" + _VALUE,
+        needs=b"password",
     ),
-    Form((b"echo ",), _ECHO + _PIPED + rb"sudo (?:-\w{1,8} ){0,4}?-\w{0,8}S"),
-    Form((b"echo ",), _ECHO + rb"[\w-]{1,40}:" + _PIPED + rb"(?:sudo )?chpasswd"),
+    Form((b"echo ",), _ECHO + _PIPED + rb"sudo (?:-\w{1,8} ){0,4}?-\w{0,8}S", needs=b"sudo"),
+    Form(
+        (b"echo ",), _ECHO + rb"[\w-]{1,40}:" + _PIPED + rb"(?:sudo )?chpasswd", needs=b"chpasswd"
+    ),
     Form(
         (b"name", b"key"),
         _NAMES + rb"""[\s,]{1,40}["']?value["']?\s{0,2}[:=]\s{0,2}"""
@@ -154,6 +159,9 @@ def _is_secret(form: Form, kind: str, value: bytes) -> bool:
 
 def _is_basic(value: bytes) -> bool:
     """Whether it is `user:password` in base64."""
+    import base64  # noqa: PLC0415 - few texts have a field of this name
+    import binascii  # noqa: PLC0415
+
     try:
         plain = base64.b64decode(value, validate=True).decode("ascii")
     except (binascii.Error, ValueError):

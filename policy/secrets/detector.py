@@ -1,11 +1,11 @@
-"""Finds secrets by all means at once, and replaces them by what kind they are."""
+"""Finds secrets by all means at once."""
 
-# Without `annotations` of the future, which a class of `typing` compiles: hooks lack the time.
-import importlib
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from typing import AnyStr, Generic, NamedTuple
+from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
+
+from base.named_tuples import NamedTuple
 from policy.secrets.telling_names import any_keyword
 
 Finder = Callable[[bytes], Iterator[tuple[str, int, int]]]
@@ -45,18 +45,6 @@ class Secret(NamedTuple):
     end: int
 
 
-class Redacted(NamedTuple, Generic[AnyStr]):
-    """A text without its secrets; `secrets` has their places in the text as it was."""
-
-    text: AnyStr
-    secrets: tuple[Secret, ...] = ()
-
-    @property
-    def kinds(self) -> Mapping[str, int]:
-        """How many of each kind."""
-        return Counter(secret.kind for secret in self.secrets)
-
-
 def find_secrets(text: str | bytes) -> tuple[Secret, ...]:
     """The secrets of a text in order, none overlapping another.
 
@@ -67,24 +55,6 @@ def find_secrets(text: str | bytes) -> tuple[Secret, ...]:
     data = text.encode("utf-8", "surrogatepass")
     found = _find(data)
     return found if len(data) == len(text) else tuple(_in_characters(data, found))
-
-
-def redact(text: AnyStr) -> Redacted[AnyStr]:
-    """The text with `[REDACTED:kind]` in place of each secret. Redacting again changes nothing."""
-    secrets = find_secrets(text)
-    if not secrets:
-        return Redacted(text)
-    pieces, at = [], 0
-    for secret in secrets:
-        pieces += [text[at : secret.start], _mark(secret.kind, text)]
-        at = secret.end
-    pieces.append(text[at:])
-    return Redacted(text[:0].join(pieces), secrets)
-
-
-def _mark(kind: str, like: AnyStr) -> AnyStr:
-    mark = f"[REDACTED:{kind}]"
-    return mark if isinstance(like, str) else mark.encode()
 
 
 def _find(data: bytes) -> tuple[Secret, ...]:
@@ -107,7 +77,9 @@ def _find(data: bytes) -> tuple[Secret, ...]:
 def _finders(lowered: bytes) -> Iterator[Finder]:
     for module, name, may_find in FINDERS:
         if may_find(lowered):
-            yield getattr(importlib.import_module(f"policy.secrets.{module}"), name)
+            path = f"policy.secrets.{module}"
+            __import__(path)  # `importlib` takes a hook a millisecond
+            yield getattr(sys.modules[path], name)
 
 
 def _in_characters(data: bytes, secrets: tuple[Secret, ...]) -> Iterator[Secret]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import fnmatch
+import functools
 import re
 
 from policy.wordlist import words
@@ -15,8 +15,6 @@ SECRET_NAMES = words(
     id_ed25519_sk kubeconfig service-account*.json client_secret*.json gha-creds-*.json
     *.tfstate *.tfstate.backup *.tfvars *.tfvars.json"""
 )
-# Compiled, like those below, with the first name: that takes a hook a millisecond.
-_ANY = "|".join(map(fnmatch.translate, SECRET_NAMES))
 # With an ending of data, or none: `credentials.py` is code that handles them.
 _DATA = (
     r"(?:credentials|passwords?)"
@@ -69,7 +67,15 @@ def is_secret_path(path: str) -> bool:
 def _is_secret(name: str) -> bool:
     if name in NOT_SECRET_NAMES:
         return False
-    return re.match(_ANY, name) is not None or re.match(_DATA, name) is not None
+    return _any_name().match(name) is not None or re.match(_DATA, name) is not None
+
+
+# Compiled, like those above, with the first name: that takes a hook two milliseconds.
+@functools.cache
+def _any_name() -> re.Pattern[str]:
+    import fnmatch  # noqa: PLC0415
+
+    return re.compile("|".join(map(fnmatch.translate, SECRET_NAMES)))
 
 
 def _originals(name: str) -> tuple[str, ...]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterator
 
+from policy.secrets.expressions import Expression
 from policy.wordlist import word_set, words
 
 # What is searched for, in lower case; the whole name is then taken apart.
@@ -26,8 +26,8 @@ _APART = (*(word for word in KEYWORDS if word not in _KEYS), *_SHORT)
 _BEFORE_KEY = frozenset(word[:-3].rstrip(b"_-")[-3:] for word in _KEYS)
 NAME_BYTES_MAX = 80
 _CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
-_TAIL = rb"[A-Za-z0-9_.-]{0,80}+"
-_WORDS = rb"[A-Z]{1,80}(?![a-z])|[A-Z]?[a-z]++|[0-9]++"
+_TAIL = Expression(rb"[A-Za-z0-9_.-]{0,80}+")
+_WORDS = Expression(rb"[A-Z]{1,80}(?![a-z])|[A-Z]?[a-z]++|[0-9]++")
 
 _PASSWORDS = word_set("password passwd passphrase pwd passwort passcode psk userpass dbpass")
 _SECRETS = word_set("secret secrets token credential credentials apikey")
@@ -57,14 +57,14 @@ _SUFFIXES = word_set(
 
 def names(data: bytes) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of each telling name."""
-    at, match_tail = 0, re.compile(_TAIL).match
+    at = 0
     for keyword_start, keyword_end in _keywords(data.lower()):
         if keyword_start < at:
             continue
         earliest = max(at, keyword_start - NAME_BYTES_MAX)
         before = data[earliest:keyword_start]
         start = earliest + len(before.rstrip(_CHARACTERS))
-        tail = match_tail(data, keyword_end)
+        tail = _TAIL.match(data, keyword_end)
         at = tail.end() if tail else keyword_end
         if kind := kind_of(data[start:at]):
             yield kind, start, at
@@ -111,7 +111,7 @@ def has_keyword(value: bytes) -> bool:
 def kind_of(name: bytes) -> str:
     """What a name says it holds: `password`, `secret`, `token`, `key`; empty if nothing secret."""
     last = name.rstrip(b".-").rpartition(b".")[2]
-    parts = [word.decode().lower() for word in re.findall(_WORDS, last)]
+    parts = [word.decode().lower() for word in _WORDS.findall(last)]
     while parts and (parts[-1].isdigit() or parts[-1] in _SUFFIXES):
         parts.pop()
     # What everybody may have: `PublicKeyToken` of a .NET assembly, a public key.

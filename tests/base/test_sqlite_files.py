@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from base.sqlite_files import SchemaError, connect, connect_read_only, migrate
+from base.sqlite_files import SchemaError, connect, connect_read_only, copy_into, migrate
 
 
 def first(db: sqlite3.Connection) -> None:
@@ -94,3 +95,14 @@ def test_a_file_that_is_missing_is_not_made_for_reading(path: Path):
     with pytest.raises(sqlite3.OperationalError):
         connect_read_only(path).execute("SELECT 1 FROM sqlite_master")
     assert not path.exists()
+
+
+@pytest.mark.parametrize("name", [b"a%20?b#c.db", "é 東.db".encode(), b"\xff\xfe.db"])
+def test_a_file_may_have_any_name(tmp_path: Path, name: bytes):
+    path = tmp_path / os.fsdecode(name)
+    with closing(connect(path)) as db:
+        migrate(db, (first,))
+        copy_into(db, f"{path}.copy")
+    assert {os.fsencode(one.name) for one in tmp_path.iterdir()} == {name, name + b".copy"}
+    with closing(connect_read_only(f"{path}.copy")) as db:
+        assert columns(db) == ["name"]

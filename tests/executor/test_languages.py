@@ -107,6 +107,10 @@ async def test_hello_runs(language, run_or_skip):
     ), result.stderr.text
 
 
+# What a language does, once it runs, is the same for every user.
+
+
+@pytest.mark.once
 @pytest.mark.parametrize("language", NAMES)
 async def test_a_failing_program_keeps_its_exit_code_and_stderr(language, run_or_skip):
     result = await run_or_skip(language, FAIL[language])
@@ -115,6 +119,7 @@ async def test_a_failing_program_keeps_its_exit_code_and_stderr(language, run_or
     assert result.phase == "run"
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("language", NAMES)
 async def test_unicode_comes_back_exact(language, run_or_skip):
     result = await run_or_skip(language, UNICODE[language])
@@ -122,6 +127,7 @@ async def test_unicode_comes_back_exact(language, run_or_skip):
     assert not result.stdout.binary
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("language", NAMES)
 async def test_a_large_output_is_counted_exactly(language, run_or_skip):
     result = await run_or_skip(language, LARGE[language])
@@ -132,6 +138,7 @@ async def test_a_large_output_is_counted_exactly(language, run_or_skip):
     assert shown <= 4096
 
 
+@pytest.mark.view
 @pytest.mark.parametrize("language", NAMES)
 async def test_a_bound_file_is_there_as_file_content(language, run_or_skip, project: Path):
     (project / "data.txt").write_text("".join(f"line {n} — ü\n" for n in range(500)))

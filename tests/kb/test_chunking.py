@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sysconfig
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -80,16 +81,20 @@ def test_ten_megabytes_on_one_line_are_chunked_like_any(kind: str, unit: bytes) 
     assert max(end - start for start, end in pairwise([0, *ends])) <= CAP_BYTES
 
 
-REAL = [
-    path
-    for pattern in ("*.py", "*/*.py", "**/*.txt", "**/*.rst", "**/*.cfg", "**/*.json", "**/*.html")
-    for path in sorted(Path(sysconfig.get_path("stdlib")).glob(pattern))[:4]
-]
+EXAMPLES = settings.default.max_examples // 4  # of each kind; with --long there are more
+
+
+@cache
+def real_files() -> list[Path]:
+    """Some files of this interpreter; looking for them takes long."""
+    patterns = ("*.py", "*/*.py", "**/*.txt", "**/*.rst", "**/*.cfg", "**/*.json", "**/*.html")
+    library = Path(sysconfig.get_path("stdlib"))
+    return [path for pattern in patterns for path in sorted(library.glob(pattern))[:4]]
 
 
 @pytest.mark.parametrize("kind", ["its own", *sorted(CHUNKERS)])
 def test_chunks_tile_real_files_taken_for_any_kind(kind: str) -> None:
-    for path in REAL:
+    for path in real_files():
         data = path.read_bytes()
         if kind == "its own":
             check_chunks(data, kb.chunk(data, name=path.name))
@@ -98,14 +103,14 @@ def test_chunks_tile_real_files_taken_for_any_kind(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(CHUNKERS))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(data=st.binary(max_size=6000))
 def test_chunks_tile_arbitrary_bytes(kind: str, data: bytes) -> None:
     check_chunks(data, kb.chunk(data, kind=kind, language=LANGUAGES.get(kind)))
 
 
 @pytest.mark.parametrize("kind", sorted(CHUNKERS))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(
     text=st.lists(
         st.sampled_from(

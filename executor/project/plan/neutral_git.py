@@ -8,18 +8,10 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from base.git_environment import GIT_PATH, ISOLATED
+
 SECONDS_MAX = 20.0
 SHA1_LETTERS = 40
-_PATH = "/usr/local/bin:/usr/bin:/bin"
-_ENVIRONMENT = {
-    "PATH": _PATH,
-    "HOME": "/nonexistent",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_TERMINAL_PROMPT": "0",
-    "LC_ALL": "C",
-}
 
 
 def with_files(
@@ -29,7 +21,7 @@ def with_files(
     environment: Mapping[str, str] | None = None,
 ) -> bytes | None:
     """What git prints of files in a folder of their own; None if it can't, or not in time."""
-    git = shutil.which("git", path=_PATH)
+    git = shutil.which("git", path=GIT_PATH)
     if git is None:
         return None
     with tempfile.TemporaryDirectory(prefix="ctxmode-git-") as folder:
@@ -42,7 +34,7 @@ def with_files(
                 [git, "-c", "core.hooksPath=/dev/null", *arguments],
                 cwd=folder,
                 env={
-                    **_ENVIRONMENT,
+                    **ISOLATED,
                     "GIT_CEILING_DIRECTORIES": str(Path(folder).parent),
                     **(environment or {}),
                 },

@@ -13,6 +13,9 @@ from executor.model import Request, Status
 
 pytestmark = pytest.mark.tier_a
 
+# What a compiler reads is the same for everyone; to whom it shows what is kept, is not: those of
+# its tests are run again as other users.
+
 PROGRAMS = {
     "c": 'printf("%d\\n", 6 * 7);',
     "cpp": "cout << 6 * 7 << endl;",
@@ -24,7 +27,10 @@ PROGRAMS = {
 READS_ARGUMENT = "#include <stdio.h>\nint main(int c, char **v) { puts(v[1]); return 3; }\n"
 
 
-@pytest.mark.parametrize("language", PROGRAMS)
+@pytest.mark.parametrize(
+    "language",
+    [pytest.param(one, marks=() if one == "c" else pytest.mark.once) for one in PROGRAMS],
+)
 async def test_the_second_run_is_from_what_the_first_left(run_or_skip, language):
     code = PROGRAMS[language] + "\n// kept\n"
     first = await run_or_skip(language, code)
@@ -40,6 +46,7 @@ async def test_arguments_stdin_and_exit_codes_are_each_runs_own(run):
     assert results[1].compiled == "kept"
 
 
+@pytest.mark.once
 async def test_warnings_are_told_every_time(run):
     code = '#warning "mind the gap"\nint main(void) { return 0; }\n'
     results = [await run("c", code) for _ in range(2)]
@@ -48,6 +55,7 @@ async def test_warnings_are_told_every_time(run):
     assert results[0].stderr == results[1].stderr
 
 
+@pytest.mark.once
 async def test_a_program_that_does_not_compile_is_told_as_ever(run):
     for _ in range(2):
         result = await run("c", "int main(void) { return nothing; }\n")
@@ -71,6 +79,7 @@ async def test_a_program_that_changes_its_own_binary_harms_nobody(run):
     assert results[2].compiled == "kept"
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "include",
     ['#include "{}"', "#include <{}>", '#define WHERE "{}"\n#include WHERE'],
@@ -86,6 +95,7 @@ async def test_a_header_of_the_project_is_read_anew(run, project: Path, include)
         assert (result.stdout.text, result.compiled) == (f"{answer}\n", None)
 
 
+@pytest.mark.once
 async def test_a_script_is_kept_by_what_it_says_not_by_its_name(run, project: Path):
     script = project / "sub" / "say.c"
     script.parent.mkdir()
@@ -97,6 +107,7 @@ async def test_a_script_is_kept_by_what_it_says_not_by_its_name(run, project: Pa
     assert seen == [("one\n", "now"), ("one\n", "kept"), ("two\n", "now")]
 
 
+@pytest.mark.once
 async def test_a_scripts_own_headers_are_read_anew(run, project: Path):
     script, header = project / "say.c", project / "say.h"
     script.write_text('#include <stdio.h>\n#include "say.h"\nint main() { puts(WORD); }\n')
@@ -106,6 +117,7 @@ async def test_a_scripts_own_headers_are_read_anew(run, project: Path):
         assert (result.stdout.text, result.compiled) == (f"{word}\n", None)
 
 
+@pytest.mark.once
 async def test_a_class_of_the_project_is_compiled_anew(run_or_skip, project: Path):
     folder = project / "words"
     folder.mkdir()
@@ -119,11 +131,13 @@ async def test_a_class_of_the_project_is_compiled_anew(run_or_skip, project: Pat
         assert (result.stdout.text, result.compiled) == (f"{word}\n", None)
 
 
+@pytest.mark.once
 async def test_a_go_module_decides_for_itself(run_or_skip, project: Path):
     (project / "go.mod").write_text("module example.org/m\n\ngo 1.18\n")
     assert (await run_or_skip("go", "fmt.Println(1)")).compiled is None
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "code",
     [
@@ -140,6 +154,7 @@ async def test_what_may_reach_further_is_not_kept(run, code):
     assert (await run("c", code)).compiled is None
 
 
+@pytest.mark.once
 async def test_the_requests_own_variables_never_meet_the_compiler_of_a_kept_program(run):
     code = PROGRAMS["c"] + "// variables"
     assert (await run("c", code, env={"CPATH": "/nowhere"})).compiled is None
@@ -159,6 +174,7 @@ async def test_the_compiler_of_a_kept_program_sees_nothing_of_the_project(
     assert "No such file" in result.stderr.text
 
 
+@pytest.mark.once
 async def test_compiling_takes_from_the_time_of_the_run(run):
     code = "int main(void) { for (;;) ; }\n// time"
     result = await run("c", code, timeout_s=6)

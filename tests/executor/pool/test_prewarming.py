@@ -164,6 +164,7 @@ async def test_a_warm_run_sees_the_project_as_it_is_by_now(warm, waits, project)
     assert result.stdout.text.endswith("new\n\n")
 
 
+@pytest.mark.once
 async def test_a_module_that_came_later_is_found(warm, waits, project):
     request = Request("python", "import later\nprint(later.VALUE)")
     await waits(replace(request, code="pass"))
@@ -171,6 +172,7 @@ async def test_a_module_that_came_later_is_found(warm, waits, project):
     assert (await run(warm, request)).stdout.text == "5\n"
 
 
+@pytest.mark.once
 async def test_a_module_that_the_interpreter_has_loaded_gives_way_to_the_projects(
     warm, waits, project
 ):
@@ -221,6 +223,7 @@ async def test_what_waited_serves_one_run(warm, waits):
         assert (await run_warm(warm, request)).stdout.text == "1\n"
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("request_", "printed"),
     [
@@ -242,6 +245,7 @@ async def test_what_a_variable_makes_an_interpreter_read_is_read_in_the_run(
     assert (await run_warm(warm, request_)).stdout.text == printed
 
 
+@pytest.mark.once
 async def test_randomness_is_not_shared(warm, waits):
     request = Request("python", "import random\nprint(random.random(), hash('x'))")
     await waits(request)
@@ -257,12 +261,14 @@ async def test_the_way_it_waited_is_gone(warm, waits):
     assert (await run_warm(warm, request)).stdout.text == "['main.py'] 4\n"
 
 
+@pytest.mark.once
 async def test_a_run_with_other_limits_finds_nothing_that_waits(warm, waits):
     await waits(Request("shell", "ulimit -n"))
     result = await run(warm, Request("shell", "ulimit -n", limits=Limits(open_files=77)))
     assert result.stdout.text == "77\n"
 
 
+@pytest.mark.once
 async def test_what_died_while_it_waited_costs_nothing(warm, waits):
     request = Request("python", "print('alive')")
     await waits(request)
@@ -277,6 +283,7 @@ async def test_what_died_while_it_waited_costs_nothing(warm, waits):
     assert (await run(warm, request)).stdout.text == "alive\n"
 
 
+@pytest.mark.once
 async def test_without_warmth_nothing_waits(project, state_dir):
     async with open_engine(
         project=project,
@@ -290,6 +297,7 @@ async def test_without_warmth_nothing_waits(project, state_dir):
         assert executor.pools == ()
 
 
+@pytest.mark.once
 async def test_what_goes_on_for_long_keeps_nothing_from_being_made(warm):
     async with trio.open_nursery() as nursery:
         for _ in range(2 * (os.cpu_count() or 1) - 1):
@@ -298,6 +306,7 @@ async def test_what_goes_on_for_long_keeps_nothing_from_being_made(warm):
         nursery.cancel_scope.cancel()
 
 
+@pytest.mark.once
 async def test_a_program_that_is_new_finds_a_compiler_and_a_jvm_that_wait(warm):
     with trio.fail_after(WAIT_S_MAX):
         for number in range(TRIES):

@@ -10,6 +10,8 @@ import pytest
 
 from tests.executor.project.viewing import FakeNames, View, left, python, run, tree
 
+pytestmark = pytest.mark.view  # a file is what it was, whoever runs
+
 # What the run does, what the host does meanwhile, and the paths that conflict.
 CONFLICTS = {
     "both changed it": ("open('a.txt', 'w').write('run')", "open('a.txt', 'w').write('host')", "a.txt"),  # noqa: E501

@@ -9,6 +9,8 @@ import pytest
 from executor import RequestError, Result, Status
 from tests.executor.project.git_work import S_MAX, STATE, as_settings, shell, work_tree
 
+pytestmark = pytest.mark.view  # git leaves the same to everyone
+
 BEGIN = """
 git config user.name somebody; git config user.email somebody@example.org
 mkdir -p src/deep docs; for n in 1 2 3 4; do echo $n > src/$n; echo $n > docs/$n; done

@@ -13,6 +13,8 @@ from executor.project.apply import steps
 from executor.project.store.store import ChangeStore
 from tests.executor.project.viewing import View, left, python, tree
 
+pytestmark = pytest.mark.view  # inodes are of the view
+
 MOVES = {
     "a file": (
         "os.rename('a.txt', 'z.txt')",

@@ -11,6 +11,8 @@ from executor.project.view.record import take
 from executor.settings import Settings
 from tests.executor.project_layout import lay_out
 
+pytestmark = pytest.mark.once  # a table is the same for everyone
+
 
 def verdict(project: Path, path: str) -> str | None:
     row = in_project(Settings().names, take(project, ())).judge(path)

@@ -24,6 +24,8 @@ from executor.project.view.record import Record
 from tests.executor.project.conftest import make_old
 from tests.executor.project.viewing import FakeNames, left, tree
 
+pytestmark = pytest.mark.view  # moments are the same for everyone
+
 OF_HOST, OF_RUN, AT_FIRST = "host\n", "run\n!", "once\n"
 PLACE = "src/it.txt"
 ROUNDS = 3  # moments differ in where they lie between two ticks of the clock

@@ -9,6 +9,8 @@ import pytest
 from tests.executor.project.test_units import _settings, script, shell  # noqa: F401
 from tests.executor.project.viewing import View, left
 
+pytestmark = pytest.mark.view  # a commit says the same to everyone
+
 BEGIN = """
 mkdir sub; echo be kind > AGENTS.md; echo be kinder > sub/AGENTS.md; echo a > a
 git add .; git commit -qm first
@@ -17,7 +19,7 @@ git checkout -q main; echo b > b; git add b; git commit -qm second; git tag begu
 """
 
 
-@pytest.fixture(params=["sha1", "sha256"])
+@pytest.fixture(params=["sha1", pytest.param("sha256", marks=pytest.mark.once)])
 def view(request: pytest.FixtureRequest, tmp_path: Path) -> View:
     folder = tmp_path / "repository"
     folder.mkdir()

@@ -12,6 +12,8 @@ from executor.project.rules import repositories
 from executor.project.rules.repositories import find_configured, find_linked
 from tests.executor.project_layout import lay_out
 
+pytestmark = pytest.mark.view  # a repository is the same for everyone
+
 
 def git(folder: Path, *arguments: str) -> None:
     identity = ("-c", "user.name=t", "-c", "user.email=t@example.com")

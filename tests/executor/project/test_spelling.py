@@ -6,6 +6,8 @@ import pytest
 
 from executor.project.rules.name_folding import fold, short_form
 
+pytestmark = pytest.mark.once  # a name is the same for everyone
+
 
 @pytest.mark.parametrize(
     ("spelt", "name"),

@@ -10,6 +10,8 @@ import pytest
 from executor import Request, Result, Status
 from tests.executor.project.git_work import S_MAX, STATE, as_settings, shell, work_tree
 
+pytestmark = pytest.mark.view  # an index says the same to everyone
+
 BEGIN = """
 git config user.name somebody; git config user.email somebody@example.org
 mkdir -p tests/certs; echo KEY > tests/certs/server.key; echo PASSWORD=1 > .env; echo a > a
@@ -21,7 +23,12 @@ git checkout -qf main; echo b > b; git add b; git commit -qm second
 SECRETS = (".env", "tests/certs/server.key")
 
 
-@pytest.fixture(params=["-b main", "-b main --object-format=sha256"], ids=["SHA-1", "SHA-256"])
+@pytest.fixture(
+    params=[
+        pytest.param("-b main", id="SHA-1"),
+        pytest.param("-b main --object-format=sha256", id="SHA-256", marks=pytest.mark.once),
+    ]
+)
 def project(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     folder = tmp_path / "project"
     shell(tmp_path, f"git init -q {request.param} {folder}")

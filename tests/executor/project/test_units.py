@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.executor.project.viewing import S_MAX, View, left, tree
+
+pytestmark = pytest.mark.view  # git leaves the same to everyone
 
 SETTINGS = {
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -298,12 +301,12 @@ def hg_here() -> bool:
         return False
 
 
-@pytest.fixture
-def mercurial(tmp_path: Path) -> View:
+@pytest.fixture(scope="session")
+def mercurial_repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made once, and copied for each test: every call of Mercurial takes long."""
     if not hg_here():
         pytest.skip("Mercurial (hg) is not installed")
-    folder = tmp_path / "hg"
-    folder.mkdir()
+    folder = tmp_path_factory.mktemp("hg")
     shell(
         folder,
         """
@@ -312,6 +315,13 @@ def mercurial(tmp_path: Path) -> View:
         hg update -q 0; echo c > b; hg add -q b; hg commit -qm clash
         """,
     )
+    return folder
+
+
+@pytest.fixture
+def mercurial(tmp_path: Path, mercurial_repository: Path) -> View:
+    folder = tmp_path / "hg"
+    shutil.copytree(mercurial_repository, folder, symlinks=True)
     begun = View(folder, tmp_path / "view")
     begun.begin()
     return begun

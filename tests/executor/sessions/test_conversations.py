@@ -131,6 +131,7 @@ def test_every_language_that_converses_is_tried():
     assert set(ENDLESS) == conversing
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("language", VALUES)
 async def test_a_program_shows_its_value_as_the_languages_console_does(language, executor):
     for code, shown in VALUES[language]:
@@ -139,6 +140,7 @@ async def test_a_program_shows_its_value_as_the_languages_console_does(language,
         assert result.stderr.text == ""
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("language", ERRORS)
 async def test_an_error_is_told_without_the_places_of_the_driver(language, executor):
     code, told = ERRORS[language]

@@ -74,6 +74,7 @@ FAILURES = {
 }
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("language", FAILURES)
 async def test_an_interpreter_outlives_an_error_of_a_program(language, call):
     first, second, printed, complaint = FAILURES[language]
@@ -92,6 +93,7 @@ SYNTAX_ERRORS = {
 }
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("language", SYNTAX_ERRORS)
 async def test_a_program_that_is_none_is_an_error_of_its_own(language, call):
     result = await call(language, SYNTAX_ERRORS[language])
@@ -128,6 +130,7 @@ async def test_a_polite_exit_ends_the_program_and_not_its_interpreter(call):
     assert (await call("ruby", "puts y")).stdout.text == "2\n"
 
 
+@pytest.mark.once
 async def test_programs_are_at_the_top_level_and_print_no_last_value(call):
     result = await call("python", "print(__name__, __file__[-10:])\n42")
     assert result.stdout.text == "__main__ /main-1.py\n"
@@ -329,6 +332,7 @@ while state() != "D": time.sleep(0.001)
     assert (await call("python", finish)).stdout.text == "0\n"
 
 
+@pytest.mark.once
 async def test_javascript_programs_find_what_a_program_of_its_own_finds(call):
     program = "console.log(require.main === module, __filename.slice(-9), process.exitCode ?? 0)"
     assert (await call("javascript", program)).stdout.text == "true main-1.js 0\n"
