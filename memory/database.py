@@ -76,7 +76,12 @@ class Database:
             try:
                 os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
                 # Before SQLite makes it, and its log with the same rights: nobody else reads them.
-                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+                # One that is there is not opened: closing it would end the locks that another
+                # connection of this process has on it.
+                flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+                os.close(os.open(path, flags, 0o600))
+            except FileExistsError:
+                pass
             except OSError as error:
                 where = error.filename or path
                 raise StoreUnavailableError(f"{where}: {error.strerror}") from error

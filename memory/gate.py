@@ -9,7 +9,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, islice
-from typing import Any, Protocol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+else:  # a hook at a turn's end loads this, and `typing` takes 5 ms
+    Protocol = object
 
 CONTEXT_CHARS = 8192
 """How far beyond what is kept a secret is looked for that crosses the edge."""
@@ -32,7 +37,8 @@ KEY_BLOCK_CHARS = 65_536
 """How far before a tail a block of a private key may begin."""
 
 # Controls but tab and line feed; zero-width, bidirectional, variation and tag characters, fillers;
-# lone surrogates. Compiled with the first text that is not ASCII: that takes a hook a millisecond.
+# lone surrogates. This and the expressions below are compiled with the first text that has need of
+# them: that takes a hook a millisecond.
 _UNSEEN = (
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0"
@@ -40,16 +46,16 @@ _UNSEEN = (
 )
 _UNSEEN_ASCII = bytes({*range(0x20), 0x7F} - {0x09, 0x0A})
 # What colours a terminal's text, and what names its window: all of it, or a secret stays split.
-_ESCAPES = re.compile(
+_ESCAPES = (
     "(?:\x1b\\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
     "|\x1b\\][^\x07\x1b\x9c\n]{0,2048}(?:\x07|\x1b\\\\|\x9c)"
 )
 _PRIVATE_BEGIN = "<private>"
-_PRIVATE_MARK = re.compile(r"<(/?)private>", re.IGNORECASE)
+_PRIVATE_MARK = r"(?i)<(/?)private>"
 _NAMELESS = frozenset(["value", "default", "data", "content", "text"])
 _NAMES = ("name", "key", "variable")
 _PATH_BEGINS = ("/", "./", "../", "~/")
-_LINE_ENDS = re.compile(r"\r\n?")
+_LINE_ENDS = r"\r\n?"
 
 
 def count_redactions(before: str, after: str) -> int:
@@ -183,14 +189,14 @@ def _make_plain(text: str) -> str:
     """Take out what is not seen, and what is private. Most texts have nothing of it, and a search
     for one character takes a thousandth of an expression's time."""
     if "\r" in text:
-        text = _LINE_ENDS.sub("\n", text)
+        text = re.sub(_LINE_ENDS, "\n", text)
     if "\x1b" in text or "\x9b" in text:
-        text = _ESCAPES.sub("", text)
+        text = re.sub(_ESCAPES, "", text)
     if text.isascii():
         text = text.encode().translate(None, _UNSEEN_ASCII).decode()
     else:
         text = re.sub(_UNSEEN, "", text)
-    return _drop_private(text) if _PRIVATE_BEGIN in text.lower() else text
+    return drop_private(text)
 
 
 def _plain_head(text: str, chars: int) -> str:
@@ -218,10 +224,12 @@ def _name_of(key: str, value: Mapping[Any, Any], outer: str) -> str:
     return beside or outer or key
 
 
-def _drop_private(text: str) -> str:
+def drop_private(text: str) -> str:
     """Drop what stands between private marks; one that is not closed reaches to the end."""
+    if _PRIVATE_BEGIN not in text.lower():
+        return text
     pieces, at, depth = [], 0, 0
-    for mark in _PRIVATE_MARK.finditer(text):
+    for mark in re.finditer(_PRIVATE_MARK, text):
         closes = bool(mark[1])
         if depth == 0:
             pieces.append(text[at : mark.start()])

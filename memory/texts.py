@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import zlib
-
 
 def pack(text: str | None) -> bytes | None:
     """Deflate a text to be stored."""
+    import zlib  # noqa: PLC0415 - hooks pack nothing
+
     return None if text is None else zlib.compress(text.encode(), 6)
 
 
 def unpack(data: bytes | None) -> str | None:
     """Restore a text that was deflated."""
+    import zlib  # noqa: PLC0415
+
     return None if data is None else zlib.decompress(data).decode()
 
 

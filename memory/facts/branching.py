@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from memory.errors import BadInputError
-from memory.facts.errors import UnknownBranchError
+from memory.facts.errors import ClosedBranchError
 from memory.facts.model import MAIN, Author
 from memory.facts.reading import require_branch
 from memory.facts.store import FactStore
@@ -85,7 +85,7 @@ def create_branch(store: FactStore, name: str, *, parent: str = MAIN, author: Au
     with store.database.writing() as db:
         require_branch(db, parent)
         if read_branch(db, parent).state == "dropped":
-            raise UnknownBranchError(
+            raise ClosedBranchError(
                 f"the branch {parent!r} is dropped", "Begin from one that is not."
             )
         if db.execute("SELECT 1 FROM branch WHERE name = ?", (name,)).fetchone():

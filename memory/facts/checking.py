@@ -2,50 +2,69 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import astuple
 from typing import Any
 
-from memory.facts.ledger import follow
+from memory.database import is_damaged
+from memory.facts.indexing import read_columns
+from memory.facts.ledger import replay
 from memory.facts.model import MAIN
+from memory.facts.schema import INDEX
+from memory.facts.snapshots import LastSnapshot
 from memory.facts.store import FactStore
 
 # The newest change of each path of "main", where it left something standing.
 _REPLAY = """
-SELECT c.path, c.fact_id, c.seq, c.pinned, c.scope, f.bytes, c.expires_at
+SELECT c.path, c.fact_id, c.seq, c.pinned, c.scope, f.bytes, c.expires_at, w.agent, w.session, w.seq
 FROM change c JOIN fact f ON f.id = c.fact_id
+JOIN change w ON w.seq = (
+    SELECT max(seq) FROM change WHERE fact_id = c.fact_id AND path = c.path AND seq <= c.seq
+        AND operation NOT IN ('pin', 'unpin')
+)
 WHERE c.seq IN (SELECT max(seq) FROM change WHERE branch = 'main' GROUP BY path)
 """
-_LIVE = "SELECT path, fact_id, seq, pinned, scope, bytes, expires_at FROM live"
+_LIVE = """
+SELECT path, fact_id, seq, pinned, scope, bytes, expires_at, agent, session, written FROM live
+"""
 _INDEXED = """
-SELECT l.path, i.rowid IS NOT NULL, i.title IS f.title AND i.body IS f.body AND i.path IS l.path,
-    i.tags, f.tags
-FROM live l JOIN fact f ON f.id = l.fact_id LEFT JOIN live_fts i ON i.rowid = l.id
+SELECT l.path, l.id, i.rowid IS NOT NULL, i.title, i.tags, i.path, i.body, i.parts, i.near
+FROM live l LEFT JOIN live_fts i ON i.rowid = l.id
 """
 
 
 def check_store(store: FactStore) -> tuple[str, ...]:
     """List what is wrong; nothing where all is well."""
+    if isinstance(store.database, LastSnapshot):
+        return store.notices
     with store.database.reading() as db:
         return tuple(find_problems(db))
 
 
-def repair_live(store: FactStore) -> tuple[str, ...]:
-    """Make what is live anew from the ledger where it differs; return what was wrong."""
+def mend_store(store: FactStore) -> tuple[str, ...]:
+    """Make what is live anew from the ledger where it differs; return what is wrong even then.
+
+    Raises:
+        StoreUnavailableError: the file is damaged.
+        ReadOnlyError: the file can only be read.
+    """
     with store.database.writing() as db:
-        problems = tuple(find_problems(db))
-        if problems:
-            db.execute("DELETE FROM live")
-            db.execute("DELETE FROM live_fts")
-            db.execute("UPDATE mark SET value = 0 WHERE name IN ('live_bytes', 'live_facts')")
-            for path, row, seq, pinned, scope, _, expires_at in db.execute(_REPLAY).fetchall():
-                follow(db, path, row, seq, pinned=pinned, scope=scope, expires_at=expires_at)
-    return problems
+        if any(find_problems(db)):
+            rebuild(db)
+        return tuple(find_problems(db))
+
+
+def rebuild(db: sqlite3.Connection) -> None:
+    """Make what is live and its index anew from the ledger."""
+    db.execute("DROP TABLE live_fts")  # of a damaged index no row can be deleted
+    db.execute(INDEX)
+    replay(db)
 
 
 def find_problems(db: sqlite3.Connection) -> Iterator[str]:
     """Yield what is wrong with a file."""
+    yield from _check_words(db)
     for (line,) in db.execute("PRAGMA integrity_check"):
         if line != "ok":
             yield str(line)
@@ -62,11 +81,22 @@ def find_problems(db: sqlite3.Connection) -> Iterator[str]:
         yield f"the sums say {marks}, and the ledger {sums[0]} bytes of {sums[1]} facts"
 
 
+def _check_words(db: sqlite3.Connection) -> Iterator[str]:
+    """Compare the index's words with its texts, which only a file that can be written allows."""
+    try:
+        db.execute("INSERT INTO live_fts (live_fts) VALUES ('integrity-check')")
+    except sqlite3.DatabaseError as error:
+        if is_damaged(error):
+            yield "the index has other words than its texts"
+        elif error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_READONLY:
+            raise
+
+
 def _find_index_problems(db: sqlite3.Connection, live: int) -> Iterator[str]:
-    for path, is_there, is_same, words, tags in db.execute(_INDEXED):
+    for path, row, is_there, *columns in db.execute(_INDEXED).fetchall():
         if not is_there:
             yield f"{path}: the index lacks it"
-        elif not is_same or words != " ".join(json.loads(tags)):
+        elif tuple(columns) != astuple(read_columns(db, row)):
             yield f"{path}: the index has another text"
     (indexed,) = db.execute("SELECT count(*) FROM live_fts").fetchone()
     if indexed > live:

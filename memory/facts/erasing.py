@@ -6,12 +6,12 @@ The ledger keeps the path, the time and "erased". A copy that a person made else
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from base.sqlite_files import connect, migrate
+from base.sqlite_files import SchemaError, connect, connect_read_only, migrate
 from memory.database import Database
 from memory.errors import StoreUnavailableError
 from memory.facts.drafts import clean_author, clean_why
@@ -21,8 +21,9 @@ from memory.facts.model import Author
 from memory.facts.paths import name_fact
 from memory.facts.reading import find_at
 from memory.facts.schema import STEPS
-from memory.facts.snapshots import hold_snapshots, is_damage, list_snapshots
+from memory.facts.snapshots import hold_snapshots, is_damage, list_all_snapshots
 from memory.facts.store import FactStore
+from memory.facts.writing import find_uid
 
 _ERASED = "erased"
 _NAMED = """
@@ -35,6 +36,21 @@ SELECT id, uid, body FROM fact WHERE id IN named
 ORDER BY id
 """
 _SAME = "SELECT id FROM fact WHERE uid = ?1 OR body = ?2 AND body != ''"
+
+# A text that another wrote at the same path, too, is theirs. Who pins or merges wrote nothing.
+_AUTHORED = """
+SELECT f.id FROM fact f WHERE f.body != '' AND EXISTS (
+    SELECT 1 FROM change c WHERE c.fact_id = f.id AND c.session = ?1
+        AND c.operation IN ('add', 'replace', 'import') AND {below}
+) AND NOT EXISTS (
+    SELECT 1 FROM change c WHERE c.fact_id = f.id AND c.session != ?1
+        AND c.operation IN ('add', 'replace', 'import')
+)
+"""
+_PATHS = "SELECT DISTINCT path FROM change WHERE fact_id = ?"
+_BELOW = "substr(c.path, 1, length(?{number})) = ?{number}"
+Find = Callable[[sqlite3.Connection], Sequence[int]]
+"""What finds the rows of the facts that are to be erased, in a file or in a copy of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,42 +73,98 @@ def erase(store: FactStore, wanted: str, author: Author, *, why: str = "") -> Er
         UnknownFactError: no fact has or had this name.
         StoreUnavailableError: the file is damaged, or a reader keeps its log from being emptied.
     """
-    writer, reason = clean_author(store.gate, author), clean_why(store.gate, why)
     name = name_fact(wanted)
-    path = Path(store.database.path)
+
+    def find(db: sqlite3.Connection) -> list[tuple[int, str, str]]:
+        if rows := db.execute(_NAMED, (name,)).fetchall():
+            return rows
+        raise UnknownFactError(
+            f"no fact has or had the name {name[:80]!r}", "See all with `context-mode memory log`."
+        )
+
+    def look_for(db: sqlite3.Connection) -> Find:
+        named = [(uid, body) for _, uid, body in find(db)]
+        return lambda copy: sorted({row for one in named for (row,) in copy.execute(_SAME, one)})
+
+    return _erase(store, lambda db: [row[0] for row in find(db)], look_for, author, why)
+
+
+def find_authored(
+    db: sqlite3.Connection, session: str, prefixes: Sequence[str]
+) -> tuple[list[int], list[str]]:
+    """Find the facts that a session wrote below paths, and nobody else did: their rows, and the
+    paths at which they stand or stood."""
+    below = " OR ".join(_BELOW.format(number=2 + place) for place in range(len(prefixes)))
+    query = _AUTHORED.format(below=f"({below})")
+    rows = [row for (row,) in db.execute(query, (session, *prefixes))]
+    paths: set[str] = set()
+    for row in rows:
+        paths.update(path for (path,) in db.execute(_PATHS, (row,)))
+    return rows, sorted(paths)
+
+
+def erase_authored(
+    store: FactStore, sessions: Mapping[str, Sequence[str]], author: Author, *, why: str = ""
+) -> Erased:
+    """Erase what sessions wrote, each below its own paths; what others wrote there stays.
+
+    Raises:
+        StoreUnavailableError: the file is damaged, or a reader keeps its log from being emptied.
+    """
+
+    def find(db: sqlite3.Connection) -> list[int]:
+        found = (find_authored(db, *one)[0] for one in sessions.items())
+        return sorted({row for rows in found for row in rows})
+
+    if not any(_has_rows(one, find) for one in _list_files(store)):
+        return Erased((), ())
+    return _erase(store, find, lambda _: find, author, why)
+
+
+def _list_files(store: FactStore) -> list[Path]:
+    path = Path(store.path)
+    return [path, *list_all_snapshots(path)]
+
+
+def _has_rows(path: Path, find: Find) -> bool:
+    """Tell whether a file has something to erase; what cannot be read may have it."""
+    try:
+        with closing(connect_read_only(path)) as db:
+            return bool(find(db))
+    except sqlite3.Error:
+        return True
+
+
+def _erase(
+    store: FactStore,
+    find: Find,
+    look_for: Callable[[sqlite3.Connection], Find],
+    author: Author,
+    why: str,
+) -> Erased:
+    """Erase the rows that `find` finds in the file. `look_for` is given the file, and returns what
+    finds them in its snapshots."""
+    writer, reason = clean_author(store.gate, author), clean_why(store.gate, why)
+    path = Path(store.path)
     try:
         # A snapshot made meanwhile would have the text again. They come first: after a kill between
         # the two, the text is still known by what the file has.
         with hold_snapshots(path):
             with store.database.reading() as db:
-                rows = _find_rows(db, name)
-            found = [row[1] for row in rows], [row[2] for row in rows]
+                find_copied = look_for(db)
             with store.database.exclusively():
-                snapshots, lost = _erase_in_snapshots(path, *found)
+                snapshots, lost = _erase_in_snapshots(path, find_copied)
             # Not that of the day's first write, which makes a snapshot.
             with Database.writing(store.database) as db:
-                rows = _find_rows(db, name)
-                paths = _erase_rows(db, [row[0] for row in rows])
+                rows = find(db)
+                uids = tuple(find_uid(db, row) for row in rows)
+                paths = _erase_rows(db, rows)
                 _retract(db, writer, reason, store.clock())
             with store.database.exclusively() as db:
                 _compact(db, path)
     except OSError as error:
         raise StoreUnavailableError(f"{error.filename or path}: {error.strerror}") from error
-    return Erased(tuple(row[1] for row in rows), paths, snapshots, lost)
-
-
-def _find_rows(db: sqlite3.Connection, name: str) -> list[tuple[int, str, str]]:
-    """Return the row, id and text of each fact that is to be erased.
-
-    Raises:
-        UnknownFactError: there is none.
-    """
-    rows = db.execute(_NAMED, (name,)).fetchall()
-    if not rows:
-        raise UnknownFactError(
-            f"no fact has or had the name {name[:80]!r}", "See all with `context-mode memory log`."
-        )
-    return rows
+    return Erased(uids, paths, snapshots, lost)
 
 
 def _erase_rows(db: sqlite3.Connection, rows: Sequence[int]) -> tuple[str, ...]:
@@ -104,7 +176,7 @@ def _erase_rows(db: sqlite3.Connection, rows: Sequence[int]) -> tuple[str, ...]:
             " WHERE id = ?",
             (row,),
         )
-        found = db.execute("SELECT DISTINCT path FROM change WHERE fact_id = ?", (row,))
+        found = db.execute(_PATHS, (row,))
         paths.update(dict.fromkeys(path for (path,) in found))
         db.execute(
             "UPDATE change SET why = ?2, source = ''"
@@ -144,16 +216,14 @@ def _compact(db: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _erase_in_snapshots(
-    path: Path, ids: Sequence[str], bodies: Sequence[str]
-) -> tuple[int, tuple[str, ...]]:
+def _erase_in_snapshots(path: Path, find: Find) -> tuple[int, tuple[str, ...]]:
     """Take texts out of each snapshot. Return how many had one, and those that were deleted, since
     what is damaged cannot be searched."""
     count, lost = 0, []
-    for snapshot in list_snapshots(path):
+    for snapshot in list_all_snapshots(path):
         try:
-            count += _erase_in_snapshot(snapshot, ids, bodies)
-        except sqlite3.DatabaseError as error:
+            count += _erase_in_snapshot(snapshot, find)
+        except (sqlite3.DatabaseError, SchemaError) as error:
             if not is_damage(error):
                 raise StoreUnavailableError(f"{snapshot}: {error}") from error
             snapshot.unlink(missing_ok=True)
@@ -163,15 +233,13 @@ def _erase_in_snapshots(
     return count, tuple(lost)
 
 
-def _erase_in_snapshot(snapshot: Path, ids: Sequence[str], bodies: Sequence[str]) -> bool:
+def _erase_in_snapshot(snapshot: Path, find: Find) -> bool:
     with closing(connect(snapshot, settings={"secure_delete": "ON"})) as db:
         migrate(db, STEPS)
         db.execute("BEGIN IMMEDIATE")
-        rows = {
-            row for named in zip(ids, bodies, strict=True) for (row,) in db.execute(_SAME, named)
-        }
+        rows = find(db)
         if rows:
-            _erase_rows(db, sorted(rows))
+            _erase_rows(db, rows)
             _retract(db, Author(), "", 0.0)
         db.execute("COMMIT")
         if rows:

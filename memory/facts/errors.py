@@ -11,3 +11,7 @@ class UnknownFactError(MemoryRoomError):
 
 class UnknownBranchError(MemoryRoomError):
     """No branch has this name, or it takes no more writes."""
+
+
+class ClosedBranchError(UnknownBranchError):
+    """The branch was merged or dropped, and takes no more writes."""

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kb.words import index_terms
+from memory.facts.indexing import find_neighbours, index_live, read_near
 from memory.facts.model import MAIN, Author, Category, Operation, Scope
 from memory.texts import size_bytes
 
@@ -36,13 +36,15 @@ class Entry:
     is_pinned: bool = False
 
 
-def add_fact(db: sqlite3.Connection, title: str, body: str, tags: Iterable[str]) -> int:
-    """Add the text of a fact and return its row."""
+def add_fact(
+    db: sqlite3.Connection, title: str, body: str, tags: Iterable[str], *, uid: str = ""
+) -> int:
+    """Add the text of a fact and return its row. Its id is `uid` where no fact has that."""
     row = (title, body, json.dumps(list(tags), ensure_ascii=False), size_bytes(title + body))
     found = db.execute(
         "INSERT INTO fact (uid, title, body, tags, bytes, sha256) VALUES (?, ?, ?, ?, ?, ?)"
         " RETURNING id",
-        (_make_uid(db), *row, digest_text(title, body)),
+        (_make_uid(db, uid), *row, digest_text(title, body)),
     )
     return int(found.fetchone()[0])
 
@@ -89,36 +91,68 @@ def follow(  # noqa: PLR0913 - a row of `live`
     scope: Scope,
     expires_at: float | None,
 ) -> None:
-    """Put what the ledger says of a path into `live`, its index and its sums."""
-    old = db.execute("SELECT id, bytes FROM live WHERE path = ?", (path,)).fetchone()
+    """Put what the ledger says of a path into `live`, its index, that of its neighbours, and the
+    sums."""
+    changed = set[int]()
+    old = db.execute(
+        "SELECT id, bytes, agent, session, written FROM live WHERE path = ?", (path,)
+    ).fetchone()
     if old:
         db.execute("DELETE FROM live WHERE id = ?", (old[0],))
         db.execute("DELETE FROM live_fts WHERE rowid = ?", (old[0],))
         _add_to_marks(db, -old[1], -1)
-    if fact_id is None:
-        return
-    title, body, tags, size = db.execute(
-        "SELECT title, body, tags, bytes FROM fact WHERE id = ?", (fact_id,)
+        changed.update(find_neighbours(db, *old[2:]))
+    if fact_id is not None:
+        place = _add_live(db, path, fact_id, seq, pinned=pinned, scope=scope, expires_at=expires_at)
+        index_live(db, seq)
+        changed.update(find_neighbours(db, *place))
+    for row in sorted(changed):
+        db.execute("UPDATE live_fts SET near = ? WHERE rowid = ?", (read_near(db, row), row))
+
+
+def replay(db: sqlite3.Connection) -> None:
+    """Make what is live on "main" anew from the ledger."""
+    db.execute("DELETE FROM live")
+    db.execute("DELETE FROM live_fts")
+    db.execute("UPDATE mark SET value = 0 WHERE name IN ('live_bytes', 'live_facts')")
+    for path, row, seq, pinned, scope, expires_at in db.execute(_STANDING).fetchall():
+        _add_live(db, path, row, seq, pinned=pinned, scope=scope, expires_at=expires_at)
+    for (row,) in db.execute("SELECT id FROM live ORDER BY id").fetchall():
+        index_live(db, row)
+
+
+# The newest change of each path of "main", where it left something standing.
+_STANDING = """
+SELECT path, fact_id, seq, pinned, scope, expires_at FROM change
+WHERE fact_id IS NOT NULL
+    AND seq IN (SELECT max(seq) FROM change WHERE branch = 'main' GROUP BY path)
+"""
+
+
+def _add_live(  # noqa: PLR0913 - a row of `live`
+    db: sqlite3.Connection,
+    path: str,
+    fact_id: int,
+    seq: int,
+    *,
+    pinned: bool,
+    scope: Scope,
+    expires_at: float | None,
+) -> tuple[str, str, int]:
+    """Add a row to `live`; return who wrote it, in which session and change."""
+    agent, session, written = db.execute(
+        "SELECT agent, session, max(seq) FROM change WHERE fact_id = ? AND path = ? AND seq <= ?"
+        " AND operation NOT IN ('pin', 'unpin')",
+        (fact_id, path, seq),
     ).fetchone()
+    (size,) = db.execute("SELECT bytes FROM fact WHERE id = ?", (fact_id,)).fetchone()
     db.execute(
-        "INSERT INTO live (id, path, fact_id, seq, pinned, scope, bytes, expires_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (seq, path, fact_id, seq, int(pinned), scope, size, expires_at),
+        "INSERT INTO live (id, path, fact_id, seq, pinned, scope, bytes, expires_at, agent,"
+        " session, written) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (seq, path, fact_id, seq, int(pinned), scope, size, expires_at, agent, session, written),
     )
-    index_text(db, seq, path, title, body, tags=json.loads(tags))
     _add_to_marks(db, size, 1)
-
-
-def index_text(  # noqa: PLR0913 - a row of the index
-    db: sqlite3.Connection, seq: int, path: str, title: str, body: str, *, tags: Iterable[str]
-) -> None:
-    """Add a fact to the index."""
-    words = " ".join(tags)
-    db.execute(
-        "INSERT INTO live_fts (rowid, title, tags, path, body, parts, near)"
-        " VALUES (?, ?, ?, ?, ?, ?, '')",
-        (seq, title, words, path, body, index_terms(f"{title}\n{body}\n{words}")),
-    )
+    return agent, session, written
 
 
 def _add_to_marks(db: sqlite3.Connection, size: int, count: int) -> None:
@@ -126,12 +160,13 @@ def _add_to_marks(db: sqlite3.Connection, size: int, count: int) -> None:
     db.execute("UPDATE mark SET value = value + ? WHERE name = 'live_facts'", (count,))
 
 
-def _make_uid(db: sqlite3.Connection) -> str:
+def _make_uid(db: sqlite3.Connection, wanted: str) -> str:
     """Return an id that no fact has yet: of a million, two random ones are often the same."""
+    uid = wanted or _draw_uid()
     while True:
-        uid = _draw_uid()
         if db.execute("SELECT 1 FROM fact WHERE uid = ?", (uid,)).fetchone() is None:
             return uid
+        uid = _draw_uid()
 
 
 def _draw_uid() -> str:

@@ -7,13 +7,21 @@ from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
 from memory.errors import BadInputError, StoreUnavailableError
-from memory.facts.checking import check_store
+from memory.facts.checking import check_store, mend_store
 from memory.facts.erasing import Erased, erase
 from memory.facts.errors import UnknownFactError
 from memory.facts.expiring import purge_expired
 from memory.facts.model import MAIN, SCOPES, Author, Change, Draft, Fact, Scope, Written
+from memory.facts.paths import name_fact
 from memory.facts.priming import Primed, prime
-from memory.facts.reading import read_changes, read_facts, read_history, require_branch
+from memory.facts.reading import (
+    find_newest,
+    read_changes,
+    read_facts,
+    read_history,
+    require_branch,
+    unknown_branch,
+)
 from memory.facts.recalling import Recall, Recalled, RecallRequest, recall
 from memory.facts.searching import search
 from memory.facts.store import FactStore
@@ -82,6 +90,8 @@ class Memory:
     ) -> Facts:
         """List what stands, the nearest scope first, then by path."""
 
+        self._require_branch(branch)
+
         def read(store: FactStore) -> Facts:
             own = self._branch_of(store, branch)
             with store.database.reading() as db:
@@ -101,6 +111,9 @@ class Memory:
             UnknownFactError: nothing ever stood there.
         """
 
+        name_fact(wanted)
+        self._require_branch(branch)
+
         def read(store: FactStore) -> Changes:
             with store.database.reading() as db:
                 return read_history(db, wanted, self._branch_of(store, branch))
@@ -110,21 +123,40 @@ class Memory:
                 return found
         raise _unknown(wanted)
 
-    def log(
-        self, *, branch: str = "", prefix: str = "", after: int = 0, limit: int = 20
-    ) -> Changes:
-        """List the newest changes, the newest first: of a branch of the project, or of both files.
-        `after` leaves out those up to a number."""
+    def log(self, *, branch: str = "", prefix: str = "", limit: int = 20) -> Changes:
+        """List the newest changes, the newest first: of a branch of the project, or of both
+        files."""
+
+        self._require_branch(branch or MAIN)
 
         def read(store: FactStore) -> Changes:
             with store.database.reading() as db:
                 if branch:
                     require_branch(db, branch)
-                return read_changes(db, branch, prefix=prefix, after=after, limit=limit)
+                return read_changes(db, branch, prefix=prefix, limit=limit)
 
         stores = [one for one in self.stores if not branch or one is self.project]
         changes = [change for store in stores for change in self._read(store, read)]
         return sorted(changes, key=lambda change: -change.at)[: limit if limit >= 0 else None]
+
+    def log_after(
+        self, marks: Mapping[str, int], *, branch: str = ""
+    ) -> tuple[Changes, Mapping[str, int]]:
+        """List the changes after the marks, the oldest first, with new marks: the number of the
+        newest change of each file. A file that has no mark yet is listed from its beginning."""
+        found: list[Change] = []
+        new = dict(marks)
+        for store in self.stores:
+            path = str(store.path)
+
+            def read(store: FactStore, after: int = marks.get(path, 0)) -> tuple[Changes, int]:
+                with store.database.reading() as db:
+                    return read_changes(db, branch, after=after), find_newest(db)
+
+            if store is self.project or not branch:
+                changes, new[path] = self._read(store, read)
+                found += reversed(changes)
+        return sorted(found, key=lambda change: change.at), new
 
     def forget(self, wanted: str, *, branch: str = MAIN, why: str = "") -> Fact:
         """Retract a fact; its history stays.
@@ -140,6 +172,7 @@ class Memory:
         Raises:
             UnknownFactError: no fact has or had this name.
         """
+        name_fact(wanted)
         for store in self.stores:
             with suppress(UnknownFactError):
                 return erase(store, wanted, self.author, why=why)
@@ -177,6 +210,7 @@ class Memory:
 
     def recall(self, asked: RecallRequest) -> Recall:
         """Find facts of both files and write as many as the budget holds."""
+        self._require_branch(asked.branch)
         return self._read_all(lambda stores: recall(stores, asked))
 
     def search(
@@ -189,6 +223,7 @@ class Memory:
         limit: int = 50,
     ) -> Recalls:
         """List what answers a query, the best first."""
+        self._require_branch(branch)
         return self._read_all(
             lambda stores: search(
                 stores, query, prefix=prefix, branch=branch, is_exact=is_exact, limit=limit
@@ -199,9 +234,15 @@ class Memory:
         """Retract what is expired, in both files."""
         return tuple(fact for store in self.stores for fact in purge_expired(store, self.author))
 
-    def check(self) -> Mapping[str, tuple[str, ...]]:
-        """Tell by file what is wrong with it."""
-        return {str(store.database.path): self._read(store, check_store) for store in self.stores}
+    def check(self, *, mend: bool = False) -> Mapping[str, tuple[str, ...]]:
+        """Tell by file what is wrong with it. `mend` makes what is live anew from the ledger where
+        it differs, and tells what is wrong even then.
+
+        Raises:
+            StoreUnavailableError: a file that is to be mended is damaged.
+        """
+        check = mend_store if mend else check_store
+        return {str(store.path): self._read(store, check) for store in self.stores}
 
     def _store_of(self, scope: Scope) -> FactStore:
         store = self.user if scope == "user" else self.project
@@ -214,7 +255,14 @@ class Memory:
         """Return the branch of a file: the user's has none of a project's."""
         return MAIN if store is self.user else branch
 
+    def _require_branch(self, branch: str) -> None:
+        """Make sure that a project without a file is asked for no branch of it."""
+        if self.project is None and branch != MAIN:
+            raise unknown_branch(branch)
+
     def _find(self, wanted: str, branch: str) -> tuple[FactStore, Fact]:
+        name_fact(wanted)
+        self._require_branch(branch)
         for store in self.stores:
             with suppress(UnknownFactError):
                 return store, self._read(store, self._finding(wanted, branch))

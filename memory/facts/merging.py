@@ -186,7 +186,7 @@ def _first_author(db: sqlite3.Connection, sights: tuple[Sight, ...], path: str) 
         ).fetchone()
         if row:
             operation, source, agent, session = map(str, row)
-            if operation == "merge" and source:
+            if operation in ("merge", "import") and source:
                 return source
             return f"{agent}:{session}" if session else agent
     return ""

@@ -16,6 +16,7 @@ from markdown_it import MarkdownIt
 from memory.errors import BadInputError
 from memory.facts.drafts import Prepared, clean_author, prepare
 from memory.facts.model import MAIN, TITLE_BYTES_MAX, Author, Draft, Fact
+from memory.facts.origins import find_own_source
 from memory.facts.paths import PINNED, PRIMED, make_slug
 from memory.facts.reading import read_facts, require_branch
 from memory.facts.store import FactStore
@@ -205,7 +206,7 @@ def _name_sections(text: str, title: str) -> Iterator[tuple[str, Section]]:
 
 def _read_primed(facts: Iterator[Fact], source: str) -> dict[str, Fact]:
     """Return the facts that priming wrote, by path; a person may have put others beside them."""
-    return {fact.path: fact for fact in facts if fact.source == source}
+    return {fact.path: fact for fact in facts if find_own_source(fact.source) == source}
 
 
 def _check_texts(text: object, source: object, title: object) -> None:

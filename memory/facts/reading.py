@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kb.writing import storable_text
-from memory.facts.errors import UnknownBranchError, UnknownFactError
+from memory.facts.errors import ClosedBranchError, UnknownBranchError, UnknownFactError
 from memory.facts.model import MAIN, Change, Fact
 from memory.facts.paths import is_id, name_fact
 
@@ -58,6 +58,14 @@ _CHANGE_FIELDS = (
 )
 
 
+def unknown_branch(name: str) -> UnknownBranchError:
+    """Build the error that says that a branch is not there."""
+    return UnknownBranchError(
+        f"there is no branch {name[:80]!r}",
+        "See those that there are with `context-mode memory branch`.",
+    )
+
+
 def require_branch(db: sqlite3.Connection, name: str, *, writes: bool = False) -> None:
     """Make sure that a branch is there; with `writes`, that it takes some.
 
@@ -67,12 +75,9 @@ def require_branch(db: sqlite3.Connection, name: str, *, writes: bool = False) -
     query = "SELECT state FROM branch WHERE name = ?"
     row = db.execute(query, (storable_text(name),)).fetchone()
     if row is None:
-        raise UnknownBranchError(
-            f"there is no branch {name[:80]!r}",
-            "See those that there are with `context-mode memory branch`.",
-        )
+        raise unknown_branch(name)
     if writes and row[0] != "open":
-        raise UnknownBranchError(
+        raise ClosedBranchError(
             f"the branch {name!r} is {row[0]}, and takes no more writes",
             "Write to another branch, or begin a new one.",
         )
@@ -112,6 +117,8 @@ def read_own(db: sqlite3.Connection, branch: str, upto: int) -> Iterator[tuple[s
 
 def find_at(db: sqlite3.Connection, branch: str, path: str) -> Fact | None:
     """Return what stands at a path of a branch, expired or not; None where nothing does."""
+    if branch == MAIN:
+        return next(iter(read_live(db, "s.path = ?", (path,))), None)
     query = _LINEAGE.format(condition="WHERE c.path = ?") + _ROWS.format(table="seen")
     row = db.execute(query, (branch, path)).fetchone()
     return None if row is None else _make_fact(row, branch)
@@ -152,6 +159,11 @@ def read_changes(  # noqa: PLR0913 - what may be asked for
         (after, prefix, prefix, *used.values(), limit),
     )
     return [_make_change(row) for row in rows]
+
+
+def find_newest(db: sqlite3.Connection) -> int:
+    """Return the number of the newest change; 0 where there is none."""
+    return int(db.execute("SELECT coalesce(max(seq), 0) FROM change").fetchone()[0])
 
 
 def read_history(db: sqlite3.Connection, wanted: str, branch: str = MAIN) -> list[Change]:
@@ -202,3 +214,11 @@ def read_live(
     """List what stands on "main" and meets a condition on `s`, the row of `live`."""
     rows = db.execute(f"{_ROWS.format(table='live')} WHERE {condition}", tuple(given))
     return [_make_fact(row, MAIN) for row in rows]
+
+
+def read_by_change(db: sqlite3.Connection, seqs: Sequence[int], branch: str) -> dict[int, Fact]:
+    """Read the facts that stand by changes, without those that were erased meanwhile."""
+    marks = ", ".join("?" * len(seqs))
+    rows = db.execute(f"{_ROWS.format(table='change')} WHERE s.seq IN ({marks})", tuple(seqs))
+    facts = [_make_fact(row, branch) for row in rows]
+    return {fact.seq: fact for fact in facts if fact.sha256}

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kb.tokens import BYTES_PER_TOKEN, estimate_tokens
 from memory.errors import BadInputError
 from memory.facts.model import MAIN, SCOPES, Fact, Scope
-from memory.facts.ranking import Match, find_matches
-from memory.facts.reading import read_facts, read_live, require_branch
+from memory.facts.ranking import Match, choose, find_matches
+from memory.facts.reading import read_by_change, read_facts, read_live, require_branch
 from memory.facts.recall_text import CUT, HEADER, quote_lines, write_all, write_fact, write_head
 from memory.facts.store import FactStore
+from memory.texts import size_bytes
 
 Estimate = Callable[[str], int]
 DEFAULT_BUDGET = 1500
 ESTIMATOR = "bytes / 4"
+_READ_AT_ONCE = 20
+_MISSES_MAX = 12
+"""After so many facts in a row that do not fit, no more are tried."""
+
+_RANKED_MAX = 400
+"""So many of the best matches are looked at: a budget holds fewer. All are counted."""
+
+_TOKENS_MIN = 15
+"""A fact with its heading rarely takes fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,26 +87,26 @@ def recall(
             f"a budget of {asked.budget} tokens is too small for an answer",
             f"Give at least {smallest}.",
         )
-    now = stores[0].clock()
-    pinned, matches, live_bytes = _gather(stores, asked, now)
-    nearest, shadowed = _find_nearest([*pinned, *(match.fact for match in matches)])
-    pinned = sorted((one for one in pinned if one.id in nearest), key=_pinned_order)
+    now = stores[0].clock() if stores else time.time()
+    pinned, matches, more, live_bytes = _gather(stores, asked, now)
+    nearest, shadowed = _find_nearest([*pinned, *matches])
+    pinned = sorted((one for one in pinned if (one.scope, one.path) in nearest), key=_pinned_order)
     filling = _Filling(asked.budget, estimate)
     for fact in pinned:
         filling.add_pinned(fact)
     shown = {one.fact.sha256 for one in filling.facts}
     pinned_shown = len(filling.facts)
-    by_order = sorted(
-        (one for one in matches if one.fact.id in nearest), key=lambda match: match.order
-    )
-    total = 0
-    for match in by_order:
-        if match.fact.sha256 in shown:
-            continue
-        shown.add(match.fact.sha256)
-        total += 1
-        if not asked.limit or len(filling.facts) - pinned_shown < asked.limit:
-            filling.add_match(match)
+    wanted = [
+        one
+        for one in choose(one for one in matches if (one.scope, one.path) in nearest)
+        if one.sha256 not in shown
+    ]
+    misses = 0
+    for match, fact in read_matches(stores, wanted, asked.branch):
+        is_full = asked.limit and len(filling.facts) - pinned_shown >= asked.limit
+        if is_full or misses >= _MISSES_MAX:
+            break
+        misses = 0 if filling.add_match(match, fact) else misses + 1
     text = filling.text
     return Recall(
         text=text,
@@ -103,7 +114,7 @@ def recall(
         pinned_shown=pinned_shown,
         pinned_total=len(pinned),
         matches_shown=len(filling.facts) - pinned_shown,
-        matches_total=total,
+        matches_total=len(wanted) + more,
         shadowed=shadowed,
         budget=asked.budget,
         tokens=estimate(text),
@@ -122,13 +133,15 @@ def recall_json(found: Recall) -> dict[str, Any]:
         "budget": found.budget,
         "tokens": found.tokens,
         "estimator": found.estimator,
-        "counterfactual": {
-            "assumes": "all live facts sent instead",
-            "tokens": found.live_tokens,
-            "ratio": round(found.live_tokens / found.tokens, 2) if found.tokens else 0.0,
-        },
+        "counterfactual": counterfactual(found.tokens, found.live_tokens),
         "facts": [_fact_json(one, found.now) for one in found.facts],
     }
+
+
+def counterfactual(sent_tokens: int, live_tokens: int) -> dict[str, Any]:
+    """Build what an answer would have taken had all live facts been sent: a claim, no measure."""
+    ratio = round(live_tokens / sent_tokens, 2) if sent_tokens else 0.0
+    return {"assumes": "all live facts sent instead", "tokens": live_tokens, "ratio": ratio}
 
 
 def _fact_json(one: Recalled, now: float) -> dict[str, Any]:
@@ -149,43 +162,72 @@ def _fact_json(one: Recalled, now: float) -> dict[str, Any]:
     }
 
 
+def read_matches(
+    stores: Sequence[FactStore], matches: Sequence[Match], branch: str
+) -> Iterator[tuple[Match, Fact]]:
+    """Yield matches with their facts, in order, a few read at a time."""
+    for at in range(0, len(matches), _READ_AT_ONCE):
+        some = matches[at : at + _READ_AT_ONCE]
+        facts: dict[tuple[int, int], Fact] = {}
+        for number in {one.store for one in some}:
+            with stores[number].database.reading() as db:
+                seqs = [one.seq for one in some if one.store == number]
+                found = read_by_change(db, seqs, MAIN if number else branch)
+            facts.update(((number, seq), fact) for seq, fact in found.items())
+        for match in some:
+            fact = facts.get((match.store, match.seq))
+            if fact is not None:
+                yield match, fact
+
+
 def _gather(
     stores: Sequence[FactStore], asked: RecallRequest, now: float
-) -> tuple[list[Fact], list[Match], int]:
+) -> tuple[list[Fact], list[Match], int, int]:
     pinned: list[Fact] = []
     matches: list[Match] = []
-    live_bytes = 0
+    live_bytes = more = 0
     for number, store in enumerate(stores):
         # The user's file has no branches of a project: what stands on its main goes with each.
         branch = MAIN if number else asked.branch
         with store.database.reading() as db:
             require_branch(db, branch)
-            found = find_matches(db, asked.query, branch=branch, now=now, is_exact=asked.is_exact)
+            found, unread = find_matches(
+                *(db, asked.query),
+                branch=branch,
+                now=now,
+                is_exact=asked.is_exact,
+                store=number,
+                most=min(_RANKED_MAX, asked.budget // _TOKENS_MIN + _MISSES_MAX),
+                is_asked=lambda one: _is_asked(one, asked),
+            )
+            more += unread
+            matches += found
             if branch == MAIN:
                 live = "s.pinned AND (s.expires_at IS NULL OR s.expires_at > ?)"
                 some = read_live(db, live, [now])
+                row = db.execute("SELECT value FROM mark WHERE name = 'live_bytes'").fetchone()
+                live_bytes += int(row[0])
             else:
-                some = [one for one in read_facts(db, branch, now=now) if one.is_pinned]
+                seen = list(read_facts(db, branch, now=now))
+                some = [one for one in seen if one.is_pinned]
+                live_bytes += sum(size_bytes(one.title + one.text) for one in seen)
             pinned += [one for one in some if _is_asked(one, asked)]
-            matches += [one for one in found if _is_asked(one.fact, asked)]
-            row = db.execute("SELECT value FROM mark WHERE name = 'live_bytes'").fetchone()
-            live_bytes += int(row[0])
-    return pinned, matches, live_bytes
+    return pinned, matches, more, live_bytes
 
 
-def _is_asked(fact: Fact, asked: RecallRequest) -> bool:
+def _is_asked(one: Fact | Match, asked: RecallRequest) -> bool:
     """Tell whether a fact is of a scope that is asked for, and of no other session."""
-    is_others = fact.scope == "session" and asked.session not in ("", fact.session)
-    return fact.scope in asked.scopes and not is_others
+    is_others = one.scope == "session" and asked.session not in ("", one.session)
+    return one.scope in asked.scopes and not is_others
 
 
-def _find_nearest(facts: Iterable[Fact]) -> tuple[set[str], int]:
-    """Return the ids of facts that no nearer scope hides at their path, and count the hidden."""
-    distinct = {fact.id: fact for fact in facts}
-    nearest: dict[str, Fact] = {}
-    for fact in sorted(distinct.values(), key=lambda one: SCOPES.index(one.scope)):
-        nearest.setdefault(fact.path, fact)
-    return {fact.id for fact in nearest.values()}, len(distinct) - len(nearest)
+def _find_nearest(facts: Iterable[Fact | Match]) -> tuple[set[tuple[Scope, str]], int]:
+    """Return the scopes and paths that no nearer scope hides, and count the hidden."""
+    places = {(one.scope, one.path) for one in facts}
+    nearest: dict[str, Scope] = {}
+    for scope, path in places:
+        nearest[path] = min(scope, nearest.get(path, scope), key=SCOPES.index)
+    return {(scope, path) for path, scope in nearest.items()}, len(places) - len(nearest)
 
 
 def _pinned_order(fact: Fact) -> tuple[int, str, str]:
@@ -217,15 +259,16 @@ class _Filling:
             self._pinned.append(block)
             self.facts.append(Recalled(fact, text))
 
-    def add_match(self, match: Match) -> None:
-        """Add a fact if it fits."""
-        block = write_fact(match.fact)
-        if self._estimate(write_all(self._pinned, [*self._matches, block])) <= self._budget:
-            self._matches.append(block)
-            fact = match.fact
-            self.facts.append(
-                Recalled(fact, fact.text, match.is_full_match, match.score, match.matched)
-            )
+    def add_match(self, match: Match, fact: Fact) -> bool:
+        """Add a fact if it fits, and tell so."""
+        block = write_fact(fact)
+        if self._estimate(write_all(self._pinned, [*self._matches, block])) > self._budget:
+            return False
+        self._matches.append(block)
+        self.facts.append(
+            Recalled(fact, fact.text, match.is_full_match, match.score, match.matched)
+        )
+        return True
 
     def _fits_pinned(self, block: str) -> bool:
         return self._estimate(write_all([*self._pinned, block], [])) <= self._budget // 2

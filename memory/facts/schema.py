@@ -10,6 +10,7 @@ import sqlite3
 
 from base.sqlite_files import Step
 from kb.schema import TOKENIZER
+from memory.facts.ledger import replay
 
 # `uid` is what people see: "mem-" and 8 characters of base32. A row is never changed, only erased.
 _FACT = """
@@ -91,4 +92,20 @@ def create_tables(db: sqlite3.Connection) -> None:
             db.execute(statement)
 
 
-STEPS: tuple[Step, ...] = (create_tables,)
+# Who wrote what is live, in which change: by these its neighbours are found.
+_PLACES = """
+ALTER TABLE live ADD COLUMN agent TEXT NOT NULL DEFAULT '';
+ALTER TABLE live ADD COLUMN session TEXT NOT NULL DEFAULT '';
+ALTER TABLE live ADD COLUMN written INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX live_place ON live (agent, session, written) WHERE session != ''
+"""
+
+
+def add_neighbours(db: sqlite3.Connection) -> None:
+    """Index each fact with its day and the words of its neighbours."""
+    for statement in _PLACES.split(";\n"):
+        db.execute(statement)
+    replay(db)
+
+
+STEPS: tuple[Step, ...] = (create_tables, add_neighbours)

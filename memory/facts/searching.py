@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memory.facts.model import MAIN
-from memory.facts.ranking import Match, find_matches
+from memory.facts.ranking import Match, choose, find_matches
 from memory.facts.reading import require_branch
-from memory.facts.recalling import Recalled
+from memory.facts.recalling import Recalled, read_matches
 from memory.facts.store import FactStore
 
 
@@ -27,9 +27,12 @@ def search(  # noqa: PLR0913 - what may be asked for
         with store.database.reading() as db:
             own = MAIN if number else branch
             require_branch(db, own)
-            found += find_matches(db, query, branch=own, now=store.clock(), is_exact=is_exact)
-    wanted = [match for match in found if match.fact.path.startswith(prefix)]
+            some, _ = find_matches(
+                db, query, branch=own, now=store.clock(), is_exact=is_exact, store=number
+            )
+            found += some
+    wanted = choose(match for match in found if match.path.startswith(prefix))
     return [
-        Recalled(one.fact, one.fact.text, one.is_full_match, one.score, one.matched)
-        for one in sorted(wanted, key=lambda match: match.order)[: max(limit, 0)]
+        Recalled(fact, fact.text, match.is_full_match, match.score, match.matched)
+        for match, fact in read_matches(stores, wanted[: max(limit, 0)], branch)
     ]

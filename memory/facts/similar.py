@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import re
 import sqlite3
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import closing
 
 from kb.query import STOP_WORDS
-from kb.schema import TOKENIZER
 from kb.words import pairs
 from memory.facts.model import MAIN, Fact, Similar, Written
-from memory.facts.reading import find_at
+from memory.facts.reading import find_at, read_live
 from memory.facts.store import FactStore
 
 SIMILAR_MAX = 5
 OVERLAP_MIN = 0.5
-_CANDIDATES = 20
-_WORDS_MAX = 64
-"""So many words choose the candidates, whose words are then all compared."""
+_CANDIDATES = 10
+_WORDS_MAX = 16
+"""Of a longer text so many words, the longest, choose what is compared with it in full."""
+
+_FEW = 400
+"""Words that more facts have are looked up only where the others are too few."""
+
+_SPARE = 3
+"""So many words more than needed are looked up: what shares but one of them is left out."""
 
 _WORD = re.compile(r"[^\W_]+")
 _OWN_MAX = 200
@@ -37,12 +42,19 @@ def find_similar(store: FactStore, written: Written, branch: str = MAIN) -> tupl
         own = find_at(db, branch, written.path)
         if own is None:
             return ()
-        found = []
-        for path in _find_candidates(db, own, branch):
-            fact = find_at(db, branch, path)
-            if fact and fact.id != own.id and (fact.expires_at is None or fact.expires_at > now):
-                found.append(fact)
-    overlaps = _compare(_text_of(own), [_text_of(fact) for fact in found])
+        words = list(_words_of(_text_of(own)))
+        by_stem = {
+            stem: word
+            for word, stems in zip(words, store.stemmer.stem([one] for one in words), strict=True)
+            for stem in stems
+        }
+        found = [
+            fact
+            for fact in _find_candidates(db, by_stem.values(), own, branch)
+            if fact.id != own.id and (fact.expires_at is None or fact.expires_at > now)
+        ]
+    others = store.stemmer.stem(_words_of(_text_of(fact)) for fact in found) if found else []
+    overlaps = [len(by_stem.keys() & one) / len(by_stem.keys() | one) for one in others]
     rated = [
         Similar(fact.id, fact.path, fact.text, round(overlap, 3))
         for fact, overlap in zip(found, overlaps, strict=True)
@@ -66,60 +78,48 @@ def write_similar(written: Written) -> str:
     )
 
 
-def _find_candidates(db: sqlite3.Connection, own: Fact, branch: str) -> list[str]:
-    words = _find_rarest(db, _words_of(_text_of(own)))
-    if not words:
-        return []
-    query = " OR ".join(f'"{word}"' for word in words)
-    rows = db.execute(
-        "SELECT l.path FROM live_fts JOIN live l ON l.id = live_fts.rowid"
-        " WHERE live_fts MATCH ? AND l.path != ? ORDER BY rank LIMIT ?",
-        (f"{{title body parts}} : ({query})", own.path, _CANDIDATES),
-    ).fetchall()
-    if branch != MAIN:
-        rows += db.execute(
-            "SELECT path FROM change WHERE branch = ? AND path != ? GROUP BY path"
-            " ORDER BY max(seq) DESC LIMIT ?",
-            (branch, own.path, _OWN_MAX),
-        ).fetchall()
-    return list(dict.fromkeys(path for (path,) in rows))
-
-
-def _find_rarest(db: sqlite3.Connection, words: set[str]) -> list[str]:
-    """Return the words that the fewest facts have, more than half of them: what shares half of all
-    words has one of these, and the frequent ones would find everything."""
-    by_stem: dict[str, str] = {}
-    for word, stems in zip(words, _stem([[word] for word in words]), strict=True):
-        by_stem.update(dict.fromkeys(stems, word))
-    db.execute(
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.live_stem USING fts5vocab(main, live_fts, row)"
+def _find_candidates(
+    db: sqlite3.Connection, words: Iterable[str], own: Fact, branch: str
+) -> list[Fact]:
+    """Read the facts that may share half of all words."""
+    rows = _find_sharing(db, sorted(words, key=lambda word: (-len(word), word))[:_WORDS_MAX])
+    if branch == MAIN:
+        return read_live(db, "s.id IN (SELECT value FROM json_each(?))", [json.dumps(rows)])
+    paths = db.execute(
+        "SELECT path FROM live WHERE id IN (SELECT value FROM json_each(?1)) UNION SELECT path FROM"
+        " (SELECT path FROM change WHERE branch = ?2 GROUP BY path"
+        " ORDER BY max(seq) DESC LIMIT ?3)",
+        (json.dumps(rows), branch, _OWN_MAX),
     )
-    rows = db.execute(
-        "SELECT term, doc FROM live_stem WHERE term IN (SELECT value FROM json_each(?))",
-        (json.dumps([*by_stem]),),
-    )
-    counts = dict(rows)
-    rarest = sorted(by_stem, key=lambda stem: (counts.get(stem, 0), stem))
-    return [by_stem[stem] for stem in rarest[: len(rarest) // 2 + 1]][:_WORDS_MAX]
+    found = (find_at(db, branch, path) for (path,) in paths.fetchall() if path != own.path)
+    return [fact for fact in found if fact]
 
 
-def _compare(text: str, others: Sequence[str]) -> list[float]:
-    """Return how much of their words a text shares with each of the others."""
-    own, *rest = _stem([_words_of(one) for one in (text, *others)])
-    return [len(own & one) / max(len(own | one), 1) for one in rest]
+def _find_sharing(db: sqlite3.Connection, words: Sequence[str]) -> list[int]:
+    """Return the rows of `live` that may hold half of the words, those with most of the rarest.
+
+    What holds half of them lacks no more than the other half: of so many words and a few more, the
+    rarest, it holds those few at least. The frequent words, which find everything, are not needed.
+    """
+    lacked = len(words) // 2
+    found = sorted((*_list_rows(db, word, _FEW), word) for word in words)[: lacked + _SPARE]
+    counts = Counter[str]()
+    for count, rows, word in found:
+        counts.update((rows if count < _FEW else _list_rows(db, word, -1)[1]).split())
+    sharing = [row for row, count in counts.items() if count >= len(found) - lacked]
+    best = heapq.nlargest(_CANDIDATES + 1, sharing, key=lambda row: (counts[row], int(row)))
+    return [int(row) for row in best]
 
 
-def _stem(texts: Sequence[Iterable[str]]) -> list[frozenset[str]]:
-    """Return the stems of the words of texts, by the tokenizer that indexes them."""
-    stems = defaultdict(set)
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
-        db.execute(f'CREATE VIRTUAL TABLE text USING fts5(body, tokenize = "{TOKENIZER}")')
-        db.execute("CREATE VIRTUAL TABLE stem USING fts5vocab('text', 'instance')")
-        rows = ((number, " ".join(text)) for number, text in enumerate(texts))
-        db.executemany("INSERT INTO text (rowid, body) VALUES (?, ?)", rows)
-        for term, number in db.execute("SELECT DISTINCT term, doc FROM stem"):
-            stems[number].add(term)
-    return [frozenset(stems[number]) for number in range(len(texts))]
+def _list_rows(db: sqlite3.Connection, word: str, most: int) -> tuple[int, str]:
+    """Count the facts that hold a word themselves, and list their rows, in one text: row by row it
+    would take twice as long."""
+    count, found = db.execute(
+        "SELECT count(*), coalesce(group_concat(rowid, ' '), '') FROM"
+        " (SELECT rowid FROM live_fts WHERE live_fts MATCH ? LIMIT ?)",
+        (f'{{title body parts}} : "{word}"', most),
+    ).fetchone()
+    return count, found
 
 
 def _words_of(text: str) -> set[str]:

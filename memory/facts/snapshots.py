@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from base.locks import hold_lock
-from base.sqlite_files import connect_read_only
+from base.sqlite_files import connect_read_only, copy_into
 from memory.database import WAIT_S, Database, is_damaged
 from memory.errors import BadInputError, StoreUnavailableError
 
@@ -27,8 +27,11 @@ CHECKED_BYTES_MAX = 16 << 20
 """Of a file up to this size the structure is verified at each opening: that takes milliseconds."""
 
 DAY_S = 86_400
+UNFINISHED = ".unfinished"
+"""What a name ends with until the file is whole; what a killed process left is removed."""
+
 _FOLDER = "snapshots"
-_UNFINISHED = ".unfinished"
+_REPLACED = "replaced-"
 Clock = Callable[[], float]
 
 
@@ -66,6 +69,7 @@ class LastSnapshot(Database):
     """The last snapshot of a file that is damaged: it is read, and nothing is written."""
 
     damaged: StrPath = ""
+    restored_by = ""
 
     @contextmanager
     def exclusively(self) -> Iterator[sqlite3.Connection]:
@@ -76,24 +80,26 @@ class LastSnapshot(Database):
         """
         raise StoreUnavailableError(
             f"{self.damaged} is damaged or missing: nothing is written to it",
-            _how_to_restore(self.damaged, self.path),
+            how_to_restore(self.restored_by, self.damaged, self.path),
         )
         yield self._db
 
 
-def _how_to_restore(path: StrPath, snapshot: StrPath) -> str:
+def how_to_restore(command: str, path: StrPath, snapshot: StrPath) -> str:
+    """Return what a person does about a damaged file."""
     return (
-        f"Move {path}, its -wal and its -shm away and copy {snapshot} to its place;"
-        f" to begin anew, move {Path(snapshot).parent} away, too."
+        f"Run `{command} --last`, which puts {snapshot} in its place; to begin anew, move {path}*"
+        f" and {find_folder(Path(path)) / Path(path).stem}-* away."
     )
 
 
-def tell_damage(path: StrPath, snapshot: StrPath) -> str:
-    """Return the sentence for a person whose file is read from its last snapshot."""
+def tell_damage(command: str, path: StrPath, snapshot: StrPath) -> str:
+    """Return the sentence for a person whose file is read from its last snapshot. `command` is the
+    one that restores it."""
     at = time.strftime("%Y-%m-%d %H:%M", time.gmtime(os.stat(snapshot).st_mtime))
     return (
         f"{path} is damaged or missing: facts are shown as of {at} UTC from {snapshot}, none is"
-        f" recorded. {_how_to_restore(path, snapshot)}"
+        f" recorded. {how_to_restore(command, path, snapshot)}"
     )
 
 
@@ -122,13 +128,13 @@ def snapshot_database(database: Database, now: float) -> Path | None:
     """Do what `snapshot_daily` says, for a file that can be written."""
     path = Path(database.path)
     day = time.strftime("%Y-%m-%d", time.gmtime(now))
-    wanted = _folder(path) / f"{path.stem}-{day}.sqlite3"
+    wanted = find_folder(path) / f"{path.stem}-{day}.sqlite3"
     if wanted.exists() or not _has_facts(database):
         return None
     with hold_snapshots(path):
         if wanted.exists():
             return None
-        beside = wanted.with_suffix(_UNFINISHED)
+        beside = wanted.with_suffix(UNFINISHED)
         beside.unlink(missing_ok=True)
         try:
             _copy(database, beside)
@@ -160,8 +166,38 @@ def find_last_snapshot(path: StrPath) -> Path | None:
 
 def list_snapshots(path: StrPath) -> list[Path]:
     """List the copies of a file of facts, the newest first."""
+    return _list(path, "????-??-??")
+
+
+def list_replaced(path: StrPath) -> list[Path]:
+    """List the files that restores replaced, the newest first. They may be damaged."""
+    return sorted(_list(path, f"{_REPLACED}*"), key=_order_replaced, reverse=True)
+
+
+def list_all_snapshots(path: StrPath) -> list[Path]:
+    """List all that is kept of a file of facts beside it."""
+    return [*list_snapshots(path), *list_replaced(path)]
+
+
+def name_replaced(path: Path, now: float) -> Path:
+    """Name a file that a restore replaces, after all that were replaced in the same second."""
+    second = time.strftime("%Y-%m-%dT%H%M%SZ", time.gmtime(now))
+    taken = [_order_replaced(one)[1] for one in _list(path, f"{_REPLACED}{second}*")]
+    # The number of a file that is no longer kept is not used again: the newest has the highest.
+    number = max(taken, default=0) + 1
+    end = f"-{number}" if number > 1 else ""
+    return find_folder(path) / f"{path.stem}-{_REPLACED}{second}{end}.sqlite3"
+
+
+def _order_replaced(file: Path) -> tuple[str, int]:
+    """Return the second at which a file was replaced, and its number in that second."""
+    second, _, number = file.stem.rpartition(_REPLACED)[2].partition("Z")
+    return second, int(number[1:]) if number[1:].isdecimal() else 1
+
+
+def _list(path: StrPath, pattern: str) -> list[Path]:
     own = Path(path)
-    found = _folder(own).glob(f"{glob_escape(own.stem)}-????-??-??.sqlite3")
+    found = find_folder(own).glob(f"{glob_escape(own.stem)}-{pattern}.sqlite3")
     return sorted((one for one in found if one.is_file()), reverse=True)
 
 
@@ -177,10 +213,10 @@ def hold_snapshots(path: StrPath) -> Iterator[None]:
     Raises:
         OSError: the folder cannot be made, or another process holds it too long.
     """
-    folder = _folder(Path(path))
+    folder = find_folder(Path(path))
     folder.mkdir(mode=0o700, exist_ok=True)
     with hold_lock(folder / f"{Path(path).stem}.lock", WAIT_S):
-        for left in folder.glob(f"{glob_escape(Path(path).stem)}-*{_UNFINISHED}*"):
+        for left in folder.glob(f"{glob_escape(Path(path).stem)}-*{UNFINISHED}*"):
             left.unlink(missing_ok=True)
         yield
 
@@ -228,7 +264,7 @@ def _copy(database: Database, to: Path) -> None:
             _require_sound(db)
         # A reader may copy, too: this writes only the copy.
         with closing(connect_read_only(database.path)) as db:
-            db.execute("VACUUM INTO ?", (str(to),))
+            copy_into(db, to)
         descriptor = os.open(to, os.O_RDONLY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)
@@ -244,5 +280,6 @@ def _copy(database: Database, to: Path) -> None:
         raise
 
 
-def _folder(path: Path) -> Path:
+def find_folder(path: Path) -> Path:
+    """Return the folder of a file's snapshots."""
     return path.parent / _FOLDER

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from memory.database import WAIT_S, Database
 from memory.errors import StoreUnavailableError
+from memory.facts.presence import share_file
 from memory.facts.schema import STEPS
 from memory.facts.snapshots import (
     FactDatabase,
@@ -21,6 +23,7 @@ from memory.facts.snapshots import (
     tell_damage,
     verify_structure,
 )
+from memory.facts.stems import Stemmer
 from memory.gate import FindSecrets, Gate
 
 if TYPE_CHECKING:
@@ -29,11 +32,17 @@ if TYPE_CHECKING:
     from base.plain_files import StrPath
 
 
+RESTORE = "context-mode memory restore"
+"""The command that restores the file of a project; that of the user says so."""
+
+MEND = "context-mode memory check --mend"
+
+
 class FactStore:
     """The facts of one file. Functions of this room take the connection that `database.reading()`
     and `database.writing()` give."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - how it is opened
         self,
         path: StrPath,
         *,
@@ -41,23 +50,38 @@ class FactStore:
         clock: Callable[[], float] = time.time,
         create: bool = True,
         wait_s: float = WAIT_S,
+        restored_by: str = RESTORE,
     ) -> None:
         """Open the file, made where it is missing. `find_secrets` finds what must not be stored.
         A damaged file is never replaced by a new one: its last snapshot is read instead, which
-        `notices` tell, and writing is refused.
+        `notices` tell, and writing is refused. `restored_by` is the command that restores it.
 
         Raises:
             StoreUnavailableError: it is missing and not to be made, or cannot be opened; or it is
                 damaged, and there is no snapshot.
         """
+        self.path = path
         self.clock = clock
-        self.database: Database = self._open(path, create=create, wait_s=wait_s)
+        self._restored_by = restored_by
+        self._held = ExitStack()
+        with ExitStack() as held:
+            held.enter_context(share_file(path, wait_s))
+            self.database: Database = self._open(path, create=create, wait_s=wait_s)
+            self._held = held.pop_all()
         self.gate = Gate(find_secrets)
+        self.stemmer = Stemmer()
 
     @property
     def notices(self) -> tuple[str, ...]:
         """List what a person should know of the file, such as that it is read-only."""
         return self.database.notices
+
+    @property
+    def mended_by(self) -> str:
+        """Name the command that puts right what a check finds."""
+        if isinstance(self.database, LastSnapshot):
+            return f"{self._restored_by} --last"
+        return MEND
 
     def __enter__(self) -> FactStore:
         return self
@@ -68,25 +92,26 @@ class FactStore:
     def close(self) -> None:
         """Close the file; safe to call twice."""
         self.database.close()
+        self._held.close()
+        self.stemmer.close()
 
     def fall_back(self, error: BaseException) -> bool:
         """Go on from the last snapshot, if an error says that the file is damaged. Tell whether
         that was done; the call that failed can then be made again."""
-        path = self.database.path
-        last = find_last_snapshot(path)
+        path, last = self.path, find_last_snapshot(self.path)
         is_own = str(error).startswith(f"{path}:")
         if isinstance(self.database, LastSnapshot) or last is None:
             return False
         if not (is_own and is_damage(error)):
             return False
         self.database.close()
-        self.database = _open_snapshot(path, last)
+        self.database = self._open_snapshot(path, last)
         return True
 
     def _open(self, path: StrPath, *, create: bool, wait_s: float) -> Database:
         last = find_last_snapshot(path)
         if last is not None and is_lost(path):
-            return _open_snapshot(path, last)
+            return self._open_snapshot(path, last)
         try:
             database = FactDatabase(
                 path,
@@ -104,14 +129,19 @@ class FactStore:
                 database.close()
                 raise
         except StoreUnavailableError as error:
-            if last is None or not is_damage(error):
+            if not is_damage(error):
                 raise
-            return _open_snapshot(path, last)
+            if last is None:
+                raise StoreUnavailableError(
+                    f"{error.message}: the file is damaged, and it has no snapshot",
+                    f"Restore a backup with `{self._restored_by} FILE`; to begin anew, move the"
+                    " file and its -wal away.",
+                ) from error.__cause__
+            return self._open_snapshot(path, last)
         return database
 
-
-def _open_snapshot(path: StrPath, snapshot: Path) -> LastSnapshot:
-    database = LastSnapshot(snapshot, STEPS, holds="facts", read_only=True)
-    database.damaged = path
-    database.notices = (tell_damage(path, snapshot),)
-    return database
+    def _open_snapshot(self, path: StrPath, snapshot: Path) -> LastSnapshot:
+        database = LastSnapshot(snapshot, STEPS, holds="facts", read_only=True)
+        database.damaged, database.restored_by = path, self._restored_by
+        database.notices = (tell_damage(self._restored_by, path, snapshot),)
+        return database

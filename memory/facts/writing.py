@@ -37,10 +37,18 @@ def remember(store: FactStore, draft: Draft, author: Author, branch: str = MAIN)
     return replace(written, similar=find_similar(store, written, name))
 
 
-def write_prepared(
-    db: sqlite3.Connection, draft: Prepared, author: Author, branch: str, now: float
+def write_prepared(  # noqa: PLR0913 - how it is written
+    db: sqlite3.Connection,
+    draft: Prepared,
+    author: Author,
+    branch: str,
+    now: float,
+    *,
+    operation: Operation | None = None,
+    uid: str = "",
 ) -> Written:
-    """Write what `prepare` gave, within a transaction.
+    """Write what `prepare` gave, within a transaction. The ledger calls it an add or a replace, if
+    no other `operation` is given; a new text gets the id `uid` where no fact has it.
 
     Raises:
         BadInputError: it is of a session, and would take the place of a project's fact.
@@ -60,7 +68,7 @@ def write_prepared(
     if old is not None and other is None and _is_same(old, draft, now):
         return Written(old.id, old.path, old.seq, True, redactions=draft.redactions)
     is_same_text = old is not None and _has_same_text(old, draft)
-    row = find_row(db, old.id) if old and is_same_text else add_fact(db, *_text_of(draft))
+    row = find_row(db, old.id) if old and is_same_text else add_fact(db, *_text_of(draft), uid=uid)
     uid = find_uid(db, row)
     path = old.path if old else (draft.path + uid if draft.path.endswith("/") else draft.path)
     replaced = old if old and not is_same_text else other
@@ -68,7 +76,7 @@ def write_prepared(
         branch=branch,
         path=check_path(path),
         fact_id=row,
-        operation="replace" if old else "add",
+        operation=operation or ("replace" if old else "add"),
         at=now,
         author=author,
         scope=draft.scope,

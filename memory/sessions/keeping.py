@@ -69,7 +69,7 @@ def set_pinned(db: sqlite3.Connection, session_id: str, *, pinned: bool) -> None
 def forget(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
     """Delete sessions and those of their subagents, and note that they are never read again; return
     all that went."""
-    gone = _with_subagents(db, session_ids)
+    gone = list_with_subagents(db, session_ids)
     for session_id in gone:
         # A fork begins with copies of its messages and responses, under their keys.
         db.execute(
@@ -92,12 +92,12 @@ def forget(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
 def delete(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
     """Delete sessions and those of their subagents, whose time is over; return all that went. What
     their hosts write of them later is read again."""
-    gone = _with_subagents(db, session_ids)
+    gone = list_with_subagents(db, session_ids)
     db.executemany("DELETE FROM session WHERE id = ?", [(session_id,) for session_id in gone])
     return gone
 
 
-def _with_subagents(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
+def list_with_subagents(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
     """List sessions and their subagents, and those of these."""
     found = dict.fromkeys(session_ids)
     waiting = list(found)

@@ -6,11 +6,13 @@ from contextlib import closing
 import pytest
 
 from memory.errors import BadInputError
+from memory.facts import ranking
 from memory.facts.ledger import Entry, add_fact, append
-from memory.facts.model import MAIN, Author
+from memory.facts.model import MAIN, Author, Draft
 from memory.facts.recalling import RecallRequest, recall, recall_json
 from memory.facts.searching import search
 from memory.facts.store import FactStore
+from memory.facts.writing import remember
 
 NOW = 1_800_000_000.0
 
@@ -74,7 +76,9 @@ def test_x4_what_is_pinned_expired_the_same_or_farther_is_left_out(store, tmp_pa
     ) as user:
         put(user, "a", "deploy elsewhere", scope="user")
         found = recall([store, user], RecallRequest("deploy"))
-    assert keys(found.facts) == ["pin", "a"]
+        searched = search([store, user], "deploy")
+    assert keys(found.facts) == ["pin", "b"]  # the newer of two with the same text
+    assert sorted(keys(searched)) == ["b", "pin"]
     assert found.shadowed == 1
 
 
@@ -98,16 +102,56 @@ def test_x5_a_budget_too_small_is_refused_and_the_smallest_named(store):
     assert recall([store], RecallRequest(budget=smallest)).tokens <= smallest
 
 
-def test_x5_the_text_is_within_its_budget_whatever_the_facts(store, is_long):
+def test_x5_the_text_is_within_its_budget_whatever_the_facts(tmp_path, is_long):
     chance = random.Random(5)
-    for number in range(60):
-        words = " ".join(chance.choices(["deploy", "金曜", "key", "a\n# b", "\0", "é"], k=40))
-        put(store, number, words[: chance.randrange(1, 200)], pinned=chance.random() < 0.1)
-    for _ in range(10_000 if is_long else 200):
-        asked = RecallRequest(chance.choice(["", "deploy key", "金曜"]), chance.randrange(20, 900))
-        found = recall([store], asked)
-        assert found.tokens <= asked.budget
-        assert len(found.text.encode()) <= 4 * asked.budget
+    words = ["deploy", "金曜", "key", "a\n# b", "\0", "é", "\u2028", "x" * 90]
+    for number in range(500 if is_long else 10):
+        with closing(
+            FactStore(tmp_path / f"{number}.sqlite3", find_secrets=tuple, clock=lambda: NOW)
+        ) as store:
+            share = chance.random() / 2
+            for key in range(chance.randrange(40)):
+                text = " ".join(chance.choices(words, k=chance.randrange(1, 60)))
+                title = "".join(chance.choices(words, k=chance.randrange(3)))
+                put(store, key, text, title=title, pinned=chance.random() < share)
+            for _ in range(20):
+                query = chance.choice(["", "deploy key", "金曜", "deploy " * 3])
+                asked = RecallRequest(query, chance.randrange(20, 900))
+                found = recall([store], asked)
+                assert found.tokens <= asked.budget
+                assert len(found.text.encode()) <= 4 * asked.budget
+
+
+def test_rarer_words_choose_what_is_scored_and_all_that_hold_one_are_counted(store, monkeypatch):
+    monkeypatch.setattr(ranking, "_CANDIDATES", 20)
+    monkeypatch.setattr(ranking, "_COMMON", 10)
+    for n in range(60):
+        rare = {0: "zebra yak", 30: "zebra"}.get(n, "")
+        put(store, n, f"deploy {'friday' if n % 3 else 'by hand'} {rare} {n}")
+    few, many = (
+        recall([store], RecallRequest("deploy friday zebra yak", budget)) for budget in (60, 1500)
+    )
+    assert keys(few.facts)[0] == "0"
+    assert few.facts[0].matched == ("deploy", "zebra", "yak")
+    assert few.matches_total == many.matches_total == many.matches_shown == 60
+    assert keys(many.facts)[:2] == ["0", "30"]
+
+
+def test_facts_of_other_sessions_take_no_place_of_those_asked_for(store):
+    with store.database.writing() as db:
+        for n in range(300):
+            scope = "session" if n else "project"
+            author = Author("user", f"s{n % 2}" if n else "")
+            fact = add_fact(db, "", f"deploy {'deploy ' * (n % 2)}{n}", [])
+            append(db, Entry(MAIN, f"/memory/general/{n}", fact, "add", NOW, author, scope))
+    found = recall([store], RecallRequest("deploy", 20_000, session="s0"))
+    assert {int(key) % 2 for key in keys(found.facts)} == {0}
+    assert found.matches_shown == 150
+
+
+def test_a_plain_fact_is_named_by_its_id_alone(store):
+    written = remember(store, Draft("deploy by hand"), Author("user"))
+    assert f"### {written.id} · user\n" in recall([store], RecallRequest("deploy")).text
 
 
 def test_x6_x9_the_counterfactual_stands_apart_and_comes_from_the_sum(store):
@@ -133,3 +177,12 @@ def test_exact_search_is_literal_and_below_a_prefix(store):
     put(store, "b", "1000 x")
     assert keys(search([store], "0% [", is_exact=True)) == ["a"]
     assert search([store], "0% [", is_exact=True, prefix="/sessions/") == []
+
+
+def test_a_branch_has_a_counterfactual_of_its_own(store):
+    put(store, "a", "deploy " * 100)
+    with store.database.writing() as db:
+        db.execute("INSERT INTO branch VALUES ('side', 'main', 99, 'open', 0, 'user')")
+    put(store, "b", "deploy " * 100, branch="side")
+    main, side = (recall([store], RecallRequest("deploy", branch=b)) for b in (MAIN, "side"))
+    assert (main.live_tokens, side.live_tokens) == (175, 350)

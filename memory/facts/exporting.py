@@ -1,0 +1,203 @@
+"""What stands on a branch, written for others: as JSON that can be imported, as Markdown to read,
+as a section of a CLAUDE.md. The same facts give the same text.
+
+What was stored before a form of secret was known is cleaned again on its way out.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from memory.facts.claude_md import BEGIN, END
+from memory.facts.model import MAIN, Fact
+from memory.facts.origins import LATEST_AT, Origin, read_origin
+from memory.facts.reading import read_facts, require_branch
+from memory.facts.store import FactStore
+from memory.facts.writing import check_branch_name
+from memory.texts import size_bytes
+
+SCHEMA = "context-mode.facts.v1"
+SECTION_BYTES_MAX = 32 * 1024
+"""Each conversation begins with the whole of a CLAUDE.md, so its section is not all of a store."""
+
+_HEAD = """\
+## Memory
+
+What was remembered, as notes and not as instructions. More answers
+`context-mode memory recall`; this section is written by `context-mode memory export`.
+"""
+_COMMENT = re.compile("<(?=!--)")
+_IMPORTED = """
+SELECT operation FROM change WHERE path = ? AND seq <= ? AND fact_id IS NOT NULL
+    AND operation NOT IN ('pin', 'unpin') ORDER BY seq DESC LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A fact as it is exported, and where it comes from."""
+
+    fact: Fact
+    origin: Origin
+
+
+def export_json(store: FactStore, branch: str = MAIN) -> dict[str, Any]:
+    """Return what stands on a branch with all that is known of it, by path.
+
+    Raises:
+        UnknownBranchError: there is no such branch.
+    """
+    facts = [describe(one) for one in _read(store, branch)]
+    return {"schema": SCHEMA, "branch": branch, "facts": facts}
+
+
+def describe(exported: Exported) -> dict[str, Any]:
+    """Return a fact as JSON has it. Times are seconds since the epoch."""
+    fact, origin = exported.fact, exported.origin
+    return {
+        "id": fact.id,
+        "path": fact.path,
+        "title": fact.title,
+        "text": fact.text,
+        "tags": list(fact.tags),
+        "scope": fact.scope,
+        "category": fact.category,
+        "why": fact.why,
+        "confidence": fact.confidence,
+        "source": origin.source,
+        "expires_at": fact.expires_at,
+        "pinned": fact.is_pinned,
+        "author": {"agent": origin.agent, "session": origin.session, "at": origin.at},
+    }
+
+
+def find_origin(db: sqlite3.Connection, fact: Fact) -> Origin:
+    """Return who wrote a fact when: elsewhere, if it was imported."""
+    found = read_origin(fact.source)
+    if found.agent:
+        row = db.execute(_IMPORTED, (fact.path, fact.seq)).fetchone()
+        if row and row[0] in ("import", "merge"):
+            return found
+    at = round(min(max(fact.at, 0.0), LATEST_AT), 3)
+    return Origin(fact.source, fact.agent, fact.session, at)
+
+
+def export_markdown(store: FactStore, branch: str = MAIN) -> str:
+    """Return what stands on a branch as a text to read. Each text of a fact is a quotation, so that
+    none of its lines is a heading of the document.
+
+    Raises:
+        UnknownBranchError: there is no such branch.
+    """
+    facts = _read(store, branch)
+    pinned = sum(one.fact.is_pinned for one in facts)
+    parts = [f"# Memory: {_code(branch)}\n\n{len(facts)} facts, {pinned} pinned.\n"]
+    for exported in facts:
+        fact = exported.fact
+        lines = [f"## {_code(fact.path)}", ""]
+        if fact.title:
+            lines += [f"> **{_plain(fact.title)}**", ">"]
+        lines += [f"> {line}".rstrip() for line in fact.text.split("\n")]
+        lines += ["", *(f"- {name}: {_code(value)}" for name, value in _list_facets(exported))]
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def export_claude_md(store: FactStore, branch: str = MAIN) -> str:
+    """Return the section of a CLAUDE.md, between its marks: pinned facts first, then all others
+    that are of no session, as many as fit.
+
+    Raises:
+        UnknownBranchError: there is no such branch.
+    """
+    facts = [one.fact for one in _read(store, branch) if one.fact.scope != "session"]
+    facts.sort(key=lambda fact: not fact.is_pinned)
+    room = SECTION_BYTES_MAX - size_bytes(_HEAD) - size_bytes(f"{BEGIN}\n{END}\n") - 100
+    lines, heading, left_out = list[str](), "", 0
+    for fact in facts:
+        own = "Pinned" if fact.is_pinned else _code(_name_context(fact.path))
+        added = [f"\n### {own}\n"] if own != heading else []
+        added.append(_write_bullet(fact))
+        size = sum(size_bytes(line) + 1 for line in added)
+        if size > room:
+            left_out += 1
+            continue
+        room, heading = room - size, own
+        lines += added
+    if not facts:
+        lines.append("\nNothing is remembered yet.")
+    if left_out:
+        lines.append(f"\n{left_out} more are left out here.")
+    return "\n".join((BEGIN, _HEAD + "\n".join(lines), END)) + "\n"
+
+
+def _read(store: FactStore, branch: str) -> list[Exported]:
+    check_branch_name(branch)
+    clean = store.gate.clean
+    with store.database.reading() as db:
+        require_branch(db, branch)
+        facts = list(read_facts(db, branch, now=store.clock()))
+        origins = [find_origin(db, fact) for fact in facts]
+    return [
+        Exported(
+            replace(fact, title=clean(fact.title), text=clean(fact.text), why=clean(fact.why)),
+            replace(origin, source=clean(origin.source)),
+        )
+        for fact, origin in zip(facts, origins, strict=True)
+    ]
+
+
+def _list_facets(exported: Exported) -> Iterable[tuple[str, str]]:
+    fact, origin = exported.fact, exported.origin
+    by = f"{origin.agent}:{origin.session}" if origin.session else origin.agent
+    at = "" if origin.at is None else f", {_write_day(origin.at)}"
+    found: Mapping[str, str] = {
+        "by": by + at,
+        "scope": f"{fact.scope}, pinned" if fact.is_pinned else fact.scope,
+        "category": fact.category,
+        "confidence": f"{fact.confidence:g}",
+        "why": fact.why,
+        "source": origin.source,
+        "tags": ", ".join(fact.tags),
+        "expires": "" if fact.expires_at is None else _write_day(fact.expires_at),
+    }
+    return ((name, value) for name, value in found.items() if value)
+
+
+def _write_bullet(fact: Fact) -> str:
+    """Write a fact as an item of a list. All its lines are indented, so that none of them is a
+    heading, a mark or an item of the file."""
+    title = f"**{_plain(fact.title)}**: " if fact.title else ""
+    first, *rest = _hide_comments(fact.text).split("\n")
+    return "\n".join((f"- {title}{first}", *(f"  {line}".rstrip() for line in rest)))
+
+
+def _name_context(path: str) -> str:
+    """Return what the folder of a path is called, without /memory/."""
+    return path.rpartition("/")[0].removeprefix("/").removeprefix("memory/")
+
+
+def _hide_comments(text: str) -> str:
+    return _COMMENT.sub("&lt;", text)
+
+
+def _plain(text: str) -> str:
+    """Return a title that ends no emphasis and begins no comment."""
+    return _hide_comments(text).replace("*", r"\*")
+
+
+def _code(text: str) -> str:
+    """Return a text of one line as code, whatever marks it holds."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def _write_day(at: float) -> str:
+    return datetime.fromtimestamp(min(at, LATEST_AT), UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,276 @@
+"""Importing facts: of our JSON, of CTXone's export, of a CLAUDE.md.
+
+Each fact passes all that a written one does. What cannot be taken is told, and the rest is taken in
+one transaction: after a kill all of it stands, or nothing. What a file pins is written without its
+pin, unless that is asked for: else a stranger's text would begin each conversation.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from memory.errors import BadInputError
+from memory.facts.claude_md_form import read_claude_md
+from memory.facts.ctxone_form import read_ctxone
+from memory.facts.drafts import Prepared, clean_author, prepare
+from memory.facts.exporting import SCHEMA
+from memory.facts.incoming import FACTS_MAX, Incoming, Reading, cut_list
+from memory.facts.ledger import digest_text
+from memory.facts.model import MAIN, Author, Fact, Scope
+from memory.facts.origins import Origin, write_origin
+from memory.facts.own_form import read_own
+from memory.facts.priming import TEXT_BYTES_MAX as MARKDOWN_BYTES_MAX
+from memory.facts.reading import find_at, require_branch
+from memory.facts.store import FactStore
+from memory.facts.writing import check_branch_name, is_expired, write_prepared
+from memory.texts import size_bytes
+
+Form = Literal["json", "ctxone", "claude-md"]
+FORMS: tuple[Form, ...] = get_args(Form)
+TEXT_BYTES_MAX = 16 << 20
+_DIFFERENT_PIN = "a pinned fact with another text stands there, and pins are not taken"
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The paths of what was added, changed, and of what is the same; what was left out, with why;
+    and the paths that the file pins, where pins are not taken."""
+
+    form: Form
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    same: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    not_pinned: tuple[str, ...] = ()
+    redactions: int = 0
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What was taken so far, by path."""
+
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    same: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    not_pinned: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A fact that may be written, and the id that it had."""
+
+    prepared: Prepared
+    uid: str
+    is_pinned: bool
+
+
+def import_facts(  # noqa: PLR0913 - how it is imported
+    store: FactStore,
+    text: str,
+    *,
+    form: str = "",
+    author: Author,
+    branch: str = MAIN,
+    source: str = "CLAUDE.md",
+    scope: Scope = "project",
+    takes_pins: bool = False,
+) -> Imported:
+    """Import a text; without a `form` it is seen by its content. `source` names a CLAUDE.md.
+    `scope` is that of the file of facts: "user" for the user's own.
+
+    Raises:
+        BadInputError: the text is of no form, is too large, or says no fact.
+        UnknownBranchError: there is no such branch, or it takes no writes.
+    """
+    _check_text(text)
+    kind, reading = _read(store, text, form, source, scope)
+    if len(reading.found) > FACTS_MAX:
+        raise BadInputError(
+            f"there are {len(reading.found)} facts; at most {FACTS_MAX} are taken at once",
+            "Import it in parts; a whole file of facts is copied with `memory backup`.",
+        )
+    writer, name, now = clean_author(store.gate, author), check_branch_name(branch), store.clock()
+    ready = _prepare_all(store, reading, scope, takes_pins=takes_pins)
+    left_out = reading.list_left_out()
+    if not ready and not left_out:
+        raise BadInputError("it says no fact", "Give a file in which something stands.")
+    taken = _Taken()
+    with store.database.writing() as db:
+        require_branch(db, name, writes=True)
+        for one in ready:
+            _take(db, one, taken, author=writer, branch=name, now=now)
+    return Imported(
+        kind,
+        tuple(taken.added),
+        tuple(taken.changed),
+        tuple(taken.same),
+        cut_list([*left_out, *taken.left_out]),
+        tuple(taken.not_pinned),
+        sum(one.prepared.redactions for one in ready),
+    )
+
+
+def _check_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise BadInputError("what is imported is no text", "Give the text of a file.")
+    if size_bytes(text) > TEXT_BYTES_MAX:
+        raise BadInputError(
+            f"the text has {size_bytes(text)} bytes; at most {TEXT_BYTES_MAX} are taken",
+            "Import it in parts; a whole file of facts is copied with `memory backup`.",
+        )
+
+
+def _read(
+    store: FactStore, text: str, form: str, source: str, scope: Scope
+) -> tuple[Form, Reading]:
+    if form not in ("", *FORMS):
+        raise BadInputError(f"{str(form)[:40]!r} is no form", f"Give one of {', '.join(FORMS)}.")
+    plain = text.lstrip("\ufeff \t\r\n")
+    if not plain:
+        raise BadInputError("the text is empty", "Give a file in which something stands.")
+    if form == "claude-md" or (not form and plain[0] not in "{["):
+        if size_bytes(plain) > MARKDOWN_BYTES_MAX:
+            raise BadInputError(
+                f"a Markdown text has at most {MARKDOWN_BYTES_MAX} bytes", "Import smaller files."
+            )
+        # As a whole, since what is private or secret may reach over a heading.
+        return "claude-md", read_claude_md(store.gate.clean(plain), source, scope)
+    document = _parse(plain)
+    if form == "ctxone" or (not form and _is_ctxone(document)):
+        return "ctxone", read_ctxone(document, scope)
+    return "json", read_own(_find_facts(document))
+
+
+def _is_ctxone(document: object) -> bool:
+    if not isinstance(document, dict) or "facts" in document:
+        return False
+    if isinstance(document.get("paths"), dict):
+        return True
+    return bool(document) and all(key.startswith("/") for key in document)
+
+
+def _find_facts(document: object) -> object:
+    if not isinstance(document, dict) or "facts" not in document:
+        raise BadInputError(
+            "it is JSON, and neither an export of ours nor of CTXone",
+            "Give what `context-mode memory export` or `ctx db export` writes.",
+        )
+    schema = document.get("schema", SCHEMA)
+    if schema != SCHEMA:
+        raise BadInputError(
+            f"its schema is {str(schema)[:80]!r}, and {SCHEMA!r} is known", "Update this program."
+        )
+    return document["facts"]
+
+
+def _parse(text: str) -> Any:  # noqa: ANN401 - whatever stands in it
+    try:
+        return json.loads(text, object_pairs_hook=_make_object, parse_constant=_refuse_constant)
+    except RecursionError as error:
+        raise BadInputError("the JSON is nested too deeply", "Give a flatter one.") from error
+    except ValueError as error:
+        raise BadInputError(
+            f"it is no JSON: {str(error)[:200]}", "Name another form if it is Markdown: claude-md."
+        ) from error
+
+
+def _make_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise BadInputError(
+            f"the key {twice[:80]!r} stands twice in one object", "Leave one of the two."
+        )
+    return found
+
+
+def _refuse_constant(name: str) -> None:
+    raise BadInputError(f"{name} is no number", "Write null, or a number.")
+
+
+def _prepare_all(
+    store: FactStore, reading: Reading, scope: Scope, *, takes_pins: bool
+) -> list[_Ready]:
+    """Check and clean the facts; what is refused is noted as left out."""
+    ready: dict[str, _Ready] = {}
+    now = store.clock()
+    for one in reading.found:
+        shown = repr(one.draft.path)[1:-1]
+        try:
+            found = _prepare(store, one, now, scope, takes_pins=takes_pins)
+        except BadInputError as error:
+            reading.leave(shown, error.message)
+            continue
+        if found.prepared.path in ready:
+            reading.leave(shown, "the same path stands above it in the file")
+        else:
+            ready[found.prepared.path] = found
+    return list(ready.values())
+
+
+def _prepare(
+    store: FactStore, one: Incoming, now: float, scope: Scope, *, takes_pins: bool
+) -> _Ready:
+    keyed = one.with_key()
+    is_pinned = keyed.draft.is_pinned
+    draft = replace(keyed.draft, is_pinned=is_pinned and takes_pins)
+    if one.expires_at is not None:
+        if one.expires_at <= now:
+            raise BadInputError("its time is over")
+        draft = replace(draft, ttl_s=one.expires_at - now)
+    prepared = prepare(store.gate, draft, Author(), now)
+    if (prepared.scope == "user") != (scope == "user"):
+        takes = "user" if prepared.scope == "user" else "project"
+        raise BadInputError(f"it is a fact of the {prepared.scope}: --scope {takes} takes it")
+    if one.expires_at is not None:
+        prepared = replace(prepared, expires_at=one.expires_at)
+    if one.origin.agent:
+        by = clean_author(store.gate, Author(one.origin.agent, one.origin.session))
+        origin = Origin(prepared.source, by.agent, by.session, one.origin.at)
+        prepared = replace(prepared, source=write_origin(origin))
+    return _Ready(prepared, one.uid, is_pinned)
+
+
+def _take(  # noqa: PLR0913 - what a write is given
+    db: sqlite3.Connection, one: _Ready, taken: _Taken, *, author: Author, branch: str, now: float
+) -> None:
+    prepared = one.prepared
+    old = find_at(db, branch, prepared.path)
+    standing = None if old is None or is_expired(old, now) else old
+    is_same_text = standing is not None and _has_same_text(standing, prepared)
+    if standing and standing.is_pinned and not is_same_text and not prepared.is_pinned:
+        taken.left_out.append(f"{prepared.path}: {_DIFFERENT_PIN}")
+        return
+    if one.is_pinned and not prepared.is_pinned and not (standing and standing.is_pinned):
+        taken.not_pinned.append(prepared.path)
+    if standing and is_same_text and _stands_as_given(standing, prepared):
+        taken.same.append(prepared.path)
+        return
+    try:
+        written = write_prepared(db, prepared, author, branch, now, operation="import", uid=one.uid)
+    except BadInputError as error:
+        taken.left_out.append(f"{prepared.path}: {error.message}")
+        return
+    paths = taken.same if written.is_unchanged else taken.changed if standing else taken.added
+    paths.append(written.path)
+
+
+def _has_same_text(fact: Fact, prepared: Prepared) -> bool:
+    digest = digest_text(prepared.title, prepared.body).hex()
+    return fact.sha256 == digest and fact.tags == prepared.tags
+
+
+def _stands_as_given(fact: Fact, prepared: Prepared) -> bool:
+    """Tell whether a fact with the same text also has the time that an import gives it."""
+    return (
+        prepared.is_expiry_given
+        and fact.expires_at == prepared.expires_at
+        and (fact.confidence, fact.scope) == (prepared.confidence, prepared.scope)
+        and (fact.is_pinned or not prepared.is_pinned)
+    )

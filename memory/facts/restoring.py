@@ -1,0 +1,333 @@
+"""Putting a snapshot in the place of a file of facts, wholly or not at all.
+
+The file that was there is kept beside the snapshots, so that a restore can be undone by another.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from base.sqlite_files import SchemaError, connect, connect_read_only, copy_into, migrate
+from memory.database import WAIT_S
+from memory.errors import BadInputError, StoreUnavailableError
+from memory.facts.checking import find_problems, rebuild
+from memory.facts.presence import own_file
+from memory.facts.schema import STEPS
+from memory.facts.snapshots import (
+    KEPT,
+    UNFINISHED,
+    find_folder,
+    hold_snapshots,
+    list_all_snapshots,
+    list_replaced,
+    list_snapshots,
+    name_replaced,
+)
+
+if TYPE_CHECKING:
+    from base.plain_files import StrPath
+
+_TABLES = frozenset({"fact", "change", "branch"})
+_CHOOSE = "See those that there are with `context-mode memory snapshots`."
+_SIDE_FILES = ("-wal", "-shm")
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A copy that can be restored. `at` is when its latest change was made, in seconds since the
+    epoch; `facts` stand on "main". With a `problem` it cannot be restored, and has no counts."""
+
+    name: str
+    path: str
+    bytes: int
+    at: float = 0.0
+    facts: int = 0
+    changes: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What a restore did. `replaced` names the snapshot that the file before is now, which lies at
+    `replaced_path`; both are empty where there was none.
+
+    `lost` are the paths of "main" where something stood that does not any more, `back` those where
+    something stands again. `lost_changes` counts lines of the ledger; None where that cannot be
+    told. Without `is_readable` the file before could not be read, so that nothing is known of it.
+    """
+
+    path: str
+    snapshot: Snapshot
+    replaced: str
+    replaced_path: str
+    is_readable: bool
+    lost: tuple[str, ...] = ()
+    back: tuple[str, ...] = ()
+    lost_changes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What stands on "main" by path, and the ledger's lines by number: where, when."""
+
+    live: Mapping[str, str]
+    changes: Mapping[int, tuple[str, float]]
+
+
+def describe_snapshots(path: StrPath) -> list[Snapshot]:
+    """List the snapshots of a file of facts, the newest day first, then the files that restores
+    replaced."""
+    return [_describe(one, _name(Path(path), one)) for one in list_all_snapshots(path)]
+
+
+def find_snapshot(path: StrPath, wanted: str) -> Snapshot:
+    """Find the snapshot that a person names: one of those listed, or a file.
+
+    Raises:
+        BadInputError: there is none of this name.
+    """
+    for one in list_all_snapshots(path):
+        if wanted in (_name(Path(path), one), one.name):
+            return _describe(one, _name(Path(path), one))
+    try:
+        file = Path(wanted).expanduser().absolute()
+        is_there = wanted != "" and file.is_file()
+        is_own = is_there and Path(path).exists() and file.samefile(path)
+    except (OSError, ValueError, RuntimeError):  # no name of a file, or of a home
+        is_there = False
+    if not is_there:
+        raise BadInputError(f"there is no snapshot {wanted[:80]!r}", _CHOOSE)
+    if is_own:
+        raise BadInputError(f"{file} is the file of facts itself", _CHOOSE)
+    return _describe(file, str(file))
+
+
+def find_last_sound(path: StrPath) -> tuple[Snapshot, tuple[Snapshot, ...]]:
+    """Find the newest snapshot of a day that can be restored, and those passed over for it.
+
+    Raises:
+        BadInputError: there is none.
+    """
+    passed: list[Snapshot] = []
+    for one in list_snapshots(path):
+        found = _describe(one, _name(Path(path), one))
+        if not found.problem:
+            return found, tuple(passed)
+        passed.append(found)
+    raise BadInputError(
+        f"{path} has no snapshot that can be restored",
+        "Name a file that `context-mode memory backup` made.",
+    )
+
+
+def restore(
+    path: StrPath,
+    snapshot: Snapshot,
+    *,
+    clock: Callable[[], float] = time.time,
+    wait_s: float = WAIT_S,
+) -> Restored:
+    """Put a snapshot in the place of a file of facts. Others who would open it wait meanwhile.
+
+    Raises:
+        BadInputError: the snapshot is damaged, has no facts, or is no file of facts.
+        StoreUnavailableError: others have the file open for longer than `wait_s`, or it cannot be
+            written. The file is as it was.
+    """
+    own = Path(path)
+    real = Path(os.path.realpath(own))
+    try:
+        with own_file(own, wait_s), hold_snapshots(own):
+            beside = find_folder(own) / f"{own.stem}-restored{UNFINISHED}"
+            try:
+                after = _make_sound(Path(snapshot.path), beside)
+                before = _read_present(real)
+                kept = _keep_present(own, real, clock())
+                _put(beside, real)
+            finally:
+                _remove(beside)
+            for old in list_replaced(own)[KEPT:]:
+                if old != kept:  # which is not the newest by a clock that was put back
+                    _remove(old)
+    except OSError as error:
+        where = error.filename or own
+        raise StoreUnavailableError(
+            f"{where}: {error.strerror}", "Nothing was restored."
+        ) from error
+    replaced = (_name(own, kept), str(kept)) if kept else ("", "")
+    if before is None:
+        return Restored(str(path), snapshot, *replaced, is_readable=False)
+    return Restored(
+        str(path),
+        snapshot,
+        *replaced,
+        True,
+        _differ(before.live, after.live),
+        _differ(after.live, before.live),
+        _count_lost(before, after),
+    )
+
+
+def _differ(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted(path for path, uid in one.items() if other.get(path) != uid))
+
+
+def _count_lost(before: _Content, after: _Content) -> int | None:
+    """Count the ledger's lines after the last one that both have; None if it is another ledger."""
+    last = min(max(after.changes), max(before.changes, default=0))
+    if last and before.changes.get(last) != after.changes.get(last):
+        return None
+    return sum(1 for seq in before.changes if seq > last)
+
+
+def _name(path: Path, snapshot: Path) -> str:
+    return snapshot.stem.removeprefix(f"{path.stem}-")
+
+
+def _describe(file: Path, name: str) -> Snapshot:
+    size = file.stat().st_size
+    try:
+        with closing(_open(file)) as db:
+            (facts,) = db.execute("SELECT count(*) FROM live").fetchone()
+            changes, at = db.execute("SELECT count(*), max(at) FROM change").fetchone()
+        _require_changes(file, changes)
+    except BadInputError as error:
+        return Snapshot(name, str(file), size, problem=error.message)
+    except sqlite3.Error as error:
+        return Snapshot(name, str(file), size, problem=_say_damage(file, error))
+    return Snapshot(name, str(file), size, at, facts, changes)
+
+
+def _open(file: Path) -> sqlite3.Connection:
+    """Open a copy that anybody may have made, to be read.
+
+    Raises:
+        BadInputError: it is no file of facts.
+        sqlite3.Error: it is damaged.
+    """
+    db = connect_read_only(file)
+    try:
+        (line,) = db.execute("PRAGMA quick_check(1)").fetchone()
+        if line != "ok":
+            raise sqlite3.DatabaseError(str(line))
+        found = db.execute("SELECT type, name FROM sqlite_master").fetchall()
+        # What a file does by itself when it is written is nothing that facts need.
+        if any(kind in ("trigger", "view") for kind, _ in found):
+            raise BadInputError(f"{file} has triggers or views, as no file of facts has", _CHOOSE)
+        if not {name for kind, name in found if kind == "table"} >= _TABLES:
+            raise BadInputError(f"{file} is no file of facts", _CHOOSE)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _make_sound(file: Path, to: Path) -> _Content:
+    """Copy a snapshot, brought up to date, with all that its ledger says; return what it has.
+
+    Raises:
+        BadInputError: it is damaged, has no facts, or is no file of facts.
+    """
+    os.close(os.open(to, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    try:
+        with closing(_open(file)) as db:
+            copy_into(db, to)
+        with closing(connect(to)) as db:
+            migrate(db, STEPS)
+            db.execute("BEGIN IMMEDIATE")
+            if any(find_problems(db)):
+                rebuild(db)
+            if problem := next(find_problems(db), ""):
+                raise sqlite3.DatabaseError(problem)
+            content = _read_content(db)
+            db.execute("COMMIT")
+            db.execute("PRAGMA journal_mode = DELETE")
+    except SchemaError as error:
+        raise BadInputError(f"{file}: {error}", _CHOOSE) from error
+    except sqlite3.Error as error:
+        raise BadInputError(_say_damage(file, error), _CHOOSE) from error
+    _require_changes(file, len(content.changes))
+    _sync(to)
+    return content
+
+
+def _require_changes(file: Path, count: int) -> None:
+    if not count:
+        raise BadInputError(f"{file} has no facts", _CHOOSE)
+
+
+def _say_damage(file: Path, error: sqlite3.Error) -> str:
+    return f"{file} is damaged: {error}"
+
+
+def _read_present(path: Path) -> _Content | None:
+    """Read what is replaced, and have its log within it; None where it cannot be read."""
+    if not path.exists() or not path.stat().st_size:
+        return None
+    try:
+        with closing(connect(path)) as db:
+            content = _read_content(db)
+            db.execute("PRAGMA journal_mode = DELETE")
+            return content
+    except sqlite3.Error:
+        return None
+
+
+def _read_content(db: sqlite3.Connection) -> _Content:
+    live = db.execute("SELECT l.path, f.uid FROM live l JOIN fact f ON f.id = l.fact_id")
+    changes = db.execute("SELECT seq, path, at FROM change")
+    return _Content(dict(live), {seq: (path, at) for seq, path, at in changes})
+
+
+def _keep_present(path: Path, real: Path, now: float) -> Path | None:
+    """Copy the file that is replaced to the snapshots; None where nothing is in it.
+
+    It is no second link: SQLite has one log by the name of a file, and so must each file.
+    """
+    parts = {suffix: Path(f"{real}{suffix}") for suffix in ("", "-wal")}
+    if not parts[""].exists() or not any(
+        part.exists() and part.stat().st_size for part in parts.values()
+    ):
+        return None
+    kept = name_replaced(path, now)
+    beside = kept.with_suffix(UNFINISHED)
+    for suffix, part in parts.items():
+        if part.exists():
+            unfinished = Path(f"{beside}{suffix}")
+            unfinished.touch(0o600)
+            shutil.copyfile(part, unfinished)
+            _sync(unfinished)
+    for suffix, part in parts.items():
+        if part.exists():
+            os.replace(f"{beside}{suffix}", f"{kept}{suffix}")
+    return kept
+
+
+def _put(file: Path, to: Path) -> None:
+    """Rename a copy over the file. Killed before that, the file before stands without its log,
+    which `_keep_present` kept, and `_read_present` had made empty where it could."""
+    for suffix in _SIDE_FILES:
+        Path(f"{to}{suffix}").unlink(missing_ok=True)
+    os.replace(file, to)
+    _sync(to.parent)
+
+
+def _remove(snapshot: Path) -> None:
+    for suffix in ("", *_SIDE_FILES):
+        Path(f"{snapshot}{suffix}").unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
