@@ -1,0 +1,320 @@
+"""Buffers: the last turns of each session, as lines of a file below `.contexo/`.
+
+Hooks append at a turn's end; a push that asks for distilling reads them, and archives what was
+distilled. All files are opened below folders that are no links, so nothing is written elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager, suppress
+
+from base.locks import hold_lock
+from base.named_tuples import NamedTuple
+from memory.gate import Gate
+from memory.pages.buffer_files import (
+    ARCHIVE,
+    BUFFER,
+    BufferFile,
+    add_turn,
+    find_archived,
+    list_buffers,
+    name_buffer,
+    prune_files,
+    read_buffer,
+    try_read,
+    write_buffer,
+)
+from memory.pages.folders import enter_folder, make_folder
+from memory.pages.turn_notes import (
+    KEY_CHARS_MAX,
+    Note,
+    add_tool,
+    drop_note,
+    read_note,
+    take_tools,
+    write_note,
+)
+from memory.pages.turn_records import TOOLS_MAX, TurnRecord, make_record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from base.plain_files import StrPath
+    from memory.gate import FindSecrets
+
+FRESH_S = 6 * 3600.0
+"""A buffer that is older is of work that is over: nothing asks to distil it."""
+
+LOCK_WAIT_S = 5.0
+PENDING = ("raw", "sessions", "_pending")
+LOCK = ".lock"
+
+
+class Buffer(NamedTuple):
+    """The turns of a session that are not distilled. `dropped` counts older ones that went, `at` is
+    its last change in seconds since the epoch. `path` is None where the turns are a transcript's.
+    `upto` is the value of the trailer `Buffer:`, SESSION:TURN."""
+
+    session: str
+    turns: tuple[TurnRecord, ...]
+    dropped: int = 0
+    at: float = 0.0
+    path: Path | None = None
+    upto: str = ""
+
+
+class BufferStatus(NamedTuple):
+    """A buffer as it is listed: how many turns it has, and how long ago the last was added."""
+
+    session: str
+    turns: int
+    dropped: int
+    age_s: float
+
+
+class Buffers:
+    """The buffers below a folder of drafts, `.contexo/`."""
+
+    def __init__(
+        self,
+        drafts_folder: StrPath,
+        *,
+        find_secrets: FindSecrets = lambda text: (),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._drafts = os.fspath(drafts_folder)
+        self._gate = Gate(find_secrets)
+        self._clock = clock
+
+    def append(  # noqa: PLR0913 - the fields of a record
+        self,
+        session: str,
+        *,
+        turn: int = 0,
+        key: str = "",
+        user: str = "",
+        assistant: str = "",
+        tools: Iterable[str] = (),
+        ts: str = "",
+    ) -> bool:
+        """Add a turn; tell whether anything was written. Without a number it gets the next one, and
+        what was noted; the answer that came last is then not written again. A later answer of the
+        same `key`, the host's own name of a turn, takes the place of the one before.
+
+        Raises:
+            OSError: a folder is missing or a link, or the buffer cannot be written.
+        """
+        name, key = name_buffer(session), self._clean_key(key)
+        with self._locked(create=True) as folder:
+            is_new = not os.path.lexists(f"{folder}/{name}{BUFFER}")
+            read = read_buffer(folder, name)
+            archived = find_archived(folder, name)
+            note = read_note(folder, name)
+            last = read.turns[-1] if read.turns else None
+            is_same = bool(key and last and note.turn == last.turn and note.key == key)
+            record = make_record(
+                self._gate,
+                turn=turn or max(read.last, archived, read.dropped) + 1,
+                ts=ts or _write_time(self._clock()),
+                user=user or (note.user if not note.turn else ""),
+                assistant=assistant,
+                tools=[*take_tools(folder, name), *tools],
+            )
+            if is_same and last and not turn:
+                return _amend(folder, name, read, record)
+            is_noted = bool(note.user and not note.turn) or bool(key and note.key not in ("", key))
+            if not (record.user or record.assistant or record.tools):
+                return False
+            if _was_told(record, read, archived, is_numbered=bool(turn), is_noted=is_noted):
+                return False
+            add_turn(folder, name, read, record)
+            if key:
+                write_note(folder, name, Note("", key, record.turn))
+            else:
+                drop_note(folder, name)
+            if is_new:
+                prune_files(folder, self._clock())
+        return True
+
+    def note_prompt(self, session: str, text: str, key: str = "") -> None:
+        """Note what was asked, for the turn whose end follows.
+
+        Raises:
+            OSError: a folder is missing or a link, or the note cannot be written.
+        """
+        record = make_record(self._gate, turn=1, ts="", user=text, assistant="", tools=())
+        note = Note(record.user, self._clean_key(key))
+        if not note.user:
+            return
+        with self._locked(create=True) as folder:
+            name = name_buffer(session)
+            before = read_note(folder, name)
+            if note.key and note.key == before.key and before.turn:
+                return  # it is told again, after the turn's end
+            if before != note:
+                take_tools(folder, name)
+                write_note(folder, name, note)
+
+    def note_tool(self, session: str, tool: str) -> None:
+        """Note that a tool was used in the turn under way. Not all hosts tell its prompt before.
+
+        Raises:
+            OSError: a folder is missing or a link, or it cannot be written.
+        """
+        name = self._gate.clean_head(tool, KEY_CHARS_MAX)
+        if name:
+            self._make_folders()
+            with self._opened() as folder:
+                add_tool(folder, name_buffer(session), name)
+
+    def read(self, session: str) -> Buffer | None:
+        """Read a session's buffer; None where there is none, or it has no turn."""
+        name = name_buffer(session)
+        with suppress(OSError), self._opened() as folder:
+            read = read_buffer(folder, name)
+            if read.turns:
+                return self._build(session, name, read)
+        return None
+
+    def find(self, session: str, now: float) -> Buffer | None:
+        """Find what a push may have to distil: the session's own buffer, else the newest; not an
+        empty one, and none of more than six hours."""
+        own = self.read(session) if session else None
+        if own is not None and _is_fresh(own.at, now):
+            return own
+        with suppress(OSError), self._opened() as folder:
+            for at, name in list_buffers(folder):
+                if not _is_fresh(at, now):
+                    continue
+                read = try_read(folder, name)
+                if read.turns:
+                    return self._build(name, name, read)
+        return None
+
+    def status(self) -> list[BufferStatus]:
+        """List the buffers, the newest first."""
+        listed = list[BufferStatus]()
+        with suppress(OSError), self._opened() as folder:
+            for at, name in list_buffers(folder):
+                read = try_read(folder, name)
+                age = max(self._clock() - at, 0.0)
+                listed.append(BufferStatus(name, len(read.turns), read.dropped, age))
+        return listed
+
+    def archive(self, buffer: Buffer) -> None:
+        """Put away what was distilled.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self.archive_upto(buffer.upto)
+
+    def archive_upto(self, upto: str) -> None:
+        """Put away the turns that a trailer `Buffer:` names; later ones stay. Of a transcript's
+        turns, whose session has its agent before it, the whole buffer goes: the transcript has what
+        is later. Where nothing is left, nothing is done.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        session, _, number = upto.rpartition(":")
+        is_transcript = ":" in session
+        name = name_buffer(session.partition(":")[2] if is_transcript else session)
+        last = int(number) if number.isascii() and number.isdigit() and len(number) < 16 else 0
+        with suppress(FileNotFoundError), self._locked(create=False) as folder:
+            read = read_buffer(folder, name)
+            last = read.last if is_transcript else last
+            done = [one for one in read.turns if one.turn <= last]
+            if not done:
+                return
+            left = [one for one in read.turns if one.turn > last]
+            make_folder(folder, ARCHIVE)
+            with enter_folder(folder, ARCHIVE) as archive:
+                target = f"{archive}/{name}.{done[-1].turn}{BUFFER}"
+                write_buffer(target, tuple(done), read.dropped)
+            path = f"{folder}/{name}{BUFFER}"
+            if left:
+                write_buffer(path, tuple(left), 0)
+            else:
+                os.unlink(path)
+
+    def prune(self, now: float) -> int:
+        """Delete buffers, notes and archived ones of more than thirty days; return how many."""
+        with suppress(OSError), self._locked(create=False) as folder:
+            return prune_files(folder, now)
+        return 0
+
+    def _build(self, session: str, name: str, read: BufferFile) -> Buffer:
+        from pathlib import Path  # noqa: PLC0415 - hooks read none, and it takes them 6 ms
+
+        path = Path(self._drafts, *PENDING, f"{name}{BUFFER}")
+        return Buffer(session, read.turns, read.dropped, read.at, path, f"{name}:{read.last}")
+
+    def _clean_key(self, key: str) -> str:
+        return self._gate.clean_head(key, KEY_CHARS_MAX) if key else ""
+
+    @contextmanager
+    def _locked(self, *, create: bool) -> Iterator[str]:
+        if create:
+            self._make_folders()
+        with self._opened() as folder, hold_lock(f"{folder}/{LOCK}", LOCK_WAIT_S):
+            yield folder
+
+    @contextmanager
+    def _opened(self) -> Iterator[str]:
+        """Open the folder of buffers, and give a path that leads to it whatever is renamed."""
+        base, name = os.path.split(os.path.abspath(self._drafts))
+        with enter_folder(base, name, *PENDING) as folder:
+            yield folder
+
+    def _make_folders(self) -> None:
+        base, name = os.path.split(os.path.abspath(self._drafts))
+        with enter_folder(base, name) as drafts:
+            if os.path.isdir("/".join((drafts, *PENDING))):
+                return
+            for depth in range(len(PENDING)):
+                with enter_folder(drafts, *PENDING[:depth]) as folder:
+                    make_folder(folder, PENDING[depth])
+        with suppress(OSError):
+            from memory.pages.excluding import exclude_from_git  # noqa: PLC0415 - once a project
+
+            exclude_from_git(self._drafts)
+
+
+def _was_told(
+    record: TurnRecord, read: BufferFile, archived: int, *, is_numbered: bool, is_noted: bool
+) -> bool:
+    """Tell whether a turn was written before, as where a hook is registered twice."""
+    if is_numbered:
+        is_dropped = bool(read.dropped and read.turns) and record.turn < read.turns[0].turn
+        return is_dropped or record.turn <= archived or record.turn in {o.turn for o in read.turns}
+    if is_noted or not read.turns:
+        return False
+    last = read.turns[-1]
+    return record.assistant == last.assistant and record.user in ("", last.user)
+
+
+def _amend(folder: str, name: str, read: BufferFile, record: TurnRecord) -> bool:
+    """Put what is new of a turn into its record, the last one; tell whether there was anything."""
+    last = read.turns[-1]
+    made = last._replace(
+        user=last.user or record.user,
+        assistant=record.assistant or last.assistant,
+        tools=tuple(dict.fromkeys((*last.tools, *record.tools)))[:TOOLS_MAX],
+    )
+    if made == last:
+        return False
+    write_buffer(f"{folder}/{name}{BUFFER}", (*read.turns[:-1], made), read.dropped)
+    return True
+
+
+def _is_fresh(at: float, now: float) -> bool:
+    return now - at < FRESH_S
+
+
+def _write_time(at: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))

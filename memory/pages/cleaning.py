@@ -1,0 +1,123 @@
+"""Taking secrets out of a page: out of each of its fields by name and value, and out of its body.
+
+A page is divided first: a text with its secrets replaced might not be YAML any longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from memory.errors import BadInputError
+from memory.gate import FindSecrets, drop_private
+from memory.pages.model import Frontmatter, Page
+from memory.pages.redaction import redact
+
+_FREE = ("author", "agent", "created", "updated", "sources", "related", "tags")
+_FREE_NAMES = (*_FREE, "reasoning_summary", "unknown")
+DEPTH_MAX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class CleanPage:
+    """A page without secrets, and how many were taken out."""
+
+    page: Page
+    redactions: int
+
+
+def clean_page(page: Page, find_secrets: FindSecrets) -> CleanPage:
+    """Return a page with its secrets replaced.
+
+    Raises:
+        BadInputError: its slug is a secret, or one stands across several fields.
+    """
+    front = page.front
+    if redact(front.slug, find_secrets)[1]:
+        message = "the slug of a page is a secret; it would stand in paths and in the index"
+        raise BadInputError(message, "rename the page, and choose another secret")
+    front, in_fields = _clean_front(front, find_secrets)
+    body, in_body = redact(page.body, find_secrets)
+    return CleanPage(Page(front, body), in_fields + in_body)
+
+
+def drop_private_parts(page: Page) -> Page:
+    """Return a page without what stands between `<private>` marks: it stays in the draft."""
+    changes: dict[str, Any] = {}
+    for name in _FREE_NAMES:
+        value = getattr(page.front, name)
+        kept = _map_texts(value, lambda _, text: drop_private(text), name)
+        if kept != value:
+            changes[name] = kept
+    body = drop_private(page.body)
+    if not changes and body == page.body:
+        return page
+    return Page(replace(page.front, **changes), body)
+
+
+def _clean_front(front: Frontmatter, find_secrets: FindSecrets) -> tuple[Frontmatter, int]:
+    if not redact(_join(front), find_secrets)[1]:
+        return front, 0
+    count = 0
+
+    def clean(name: str, text: str) -> str:
+        nonlocal count
+        text, found = redact(text, find_secrets)
+        count += found
+        # Some values are secrets only by the names that they have.
+        before, after = (f"{name} = ", "") if '"' in text else (f'"{name}": "', '"')
+        named, found = redact(before + text + after, find_secrets)
+        if found and named.startswith(before) and named.endswith(after):
+            text, count = named[len(before) : len(named) - len(after)], count + found
+        return text
+
+    changes = {name: _map_texts(getattr(front, name), clean, name) for name in _FREE_NAMES}
+    front = replace(front, **changes)
+    if redact(_join(front), find_secrets)[1]:
+        message = "the fields of a page hold a secret that cannot be told from what is around it"
+        raise BadInputError(message, "take it out by hand")
+    return front, count
+
+
+def _join(front: Frontmatter) -> str:
+    """Return the fields as lines, for one look at all."""
+    lines = []
+    for field in fields(front):
+        if field.name in _FREE_NAMES:
+            lines += [f"{name}: {text}" for name, text in _texts(getattr(front, field.name))]
+    return "\n".join(lines)
+
+
+def _texts(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:  # noqa: ANN401
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if depth < DEPTH_MAX:
+                yield from _texts(item, str(key), depth + 1)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            if depth < DEPTH_MAX:
+                yield from _texts(item, name, depth + 1)
+    elif value is not None and not isinstance(value, bool):
+        yield name, str(value)
+
+
+def _map_texts(value: Any, change: Any, name: str, depth: int = 0) -> Any:  # noqa: ANN401
+    """Return a value with each of its texts changed; a number only where that changes it."""
+    if value is None or isinstance(value, bool) or depth > DEPTH_MAX:
+        return value
+    if isinstance(value, str):
+        return change(name, value)
+    if isinstance(value, Mapping):
+        return {
+            change("", key) if isinstance(key, str) else key: _map_texts(
+                item, change, str(key), depth + 1
+            )
+            for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        changed = [_map_texts(item, change, name, depth + 1) for item in value]
+        return tuple(changed) if isinstance(value, tuple) else changed
+    text = str(value)
+    changed_text = change(name, text)
+    return value if changed_text == text else changed_text

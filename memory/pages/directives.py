@@ -1,0 +1,208 @@
+"""What a push that pauses tells the agent to do: bounded, and with all data in a frame."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from memory.gate import FindSecrets
+from memory.pages.buffers import Buffer
+from memory.pages.framing import QUOTED, Framer, quote
+from memory.pages.model import KNOWLEDGE, SLUG_CHARS_MAX, Commit, Page
+from memory.pages.slugs import is_slug
+from memory.pages.turn_records import TurnRecord
+from memory.texts import cut_bytes, size_bytes
+
+BUFFER_BYTES_MAX = 24 * 1024
+_WHOLE_BYTES = 16 * 1024
+_LIST_BYTES_MAX = 2048
+_CALL_BYTES_MAX = 1024
+_FIRST_LINE_CHARS = 140
+TEMPLATE = (
+    ("Decision", "What was decided, in one or two sentences."),
+    ("Why this approach", "The reasons that carried it."),
+    ("Rejected alternatives", "What else was weighed, and why it fell."),
+    ("Path of inquiry", "The steps that led there, in order."),
+    ("Dead-ends", "What was tried and failed, so that nobody tries it again."),
+    ("Open questions", "What is not settled."),
+    ("Sources", "Files, commits, documents and people it rests upon."),
+)
+_SECRETS_LINE = (
+    "Leave out keys, tokens, passwords and personal data; what is known as a secret is replaced "
+    "below already.\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Drifted:
+    """A page that was changed on both sides. A text that is missing is None; `theirs` is the commit
+    that changed it last, None where the page was erased."""
+
+    path: str
+    slug: str
+    type: str
+    base_sha: str
+    theirs: Commit | None
+    base: str | None
+    mine: str
+    upstream: str | None
+
+
+def distill_directive(
+    pages: Sequence[Page],
+    buffer: Buffer,
+    *,
+    find_secrets: FindSecrets,
+    slug: str,
+    call: Mapping[str, object],
+) -> str:
+    """Return what to do before pages are pushed: distil the session that they came from.
+
+    `slug` is suggested for the source page, `call` are the arguments of the push that waits.
+    """
+    framer = Framer(find_secrets)
+    names = "".join(f"{one.front.type}/{one.front.slug}: {_title(one)}\n" for one in pages)
+    tags = ", ".join(sorted({tag for one in pages for tag in one.front.tags}))
+    lines = [
+        "Nothing was committed yet. Write down how this session came to what these pages say, then "
+        f"push again. {QUOTED}\n\nPages that wait ({len(pages)}):\n",
+        framer.quote(names, _LIST_BYTES_MAX),
+        "Tags of these pages:\n" + framer.quote(tags, 1024) if tags else "",
+        f"\n1. Write the source page `{slug}`:\n   {_write_call(slug)}\n",
+        *_template(),
+        "2. For each system, tool or person that matters and has no page, write one of type "
+        "entity.\n3. Push again:\n",
+        f"   {_push_call(framer, call, slug)}\n",
+        f"On a command line: `context-mode pages write {slug} FILE --type source`, then "
+        f"`context-mode pages push --distill-done --source-slug {slug}`.\n",
+        f"\n{_SECRETS_LINE}\n",
+        _session(framer, buffer),
+    ]
+    return framer.frame("PUSH_PAUSED", "reason=distill_required", "".join(lines))
+
+
+def capture_template(
+    buffer: Buffer | None, *, find_secrets: FindSecrets, slug: str = "session"
+) -> str:
+    """Return the template of a source page, and the session that it is to be written from."""
+    framer = Framer(find_secrets)
+    lines = [
+        f"Write down how this session came to its result, as a source page. {QUOTED}\n",
+        f"   {_write_call(slug)}\n",
+        *_template(),
+        f"{_SECRETS_LINE}\n",
+        _session(framer, buffer) if buffer else "No turns of a session were kept.\n",
+    ]
+    return framer.frame("CAPTURE_TEMPLATE", "", "".join(lines))
+
+
+def drift_notice(
+    *, slug: str, parent: str, theirs: Commit | None, is_edited: bool, find_secrets: FindSecrets
+) -> str:
+    """Return a notice that a draft is upon an older version of its page."""
+    framer = Framer(find_secrets)
+    sha = theirs.sha if theirs else ""
+    told = "its draft was changed, too" if is_edited else "its draft was not"
+    what = f"The page was changed since this draft was written, and {told}.\n"
+    who = framer.quote(f"{theirs.author}: {theirs.subject}", 600) if theirs else ""
+    how = f'`ctx_pages {{"action": "read", "slug": "{slug}", "from": "{sha}"}}`' if sha else ""
+    lines = f"{what}{who}{QUOTED}\n" + (f"Read the newest version: {how}\n" if how else "")
+    return framer.frame("DRIFT_NOTICE", f"slug={slug} parent={parent} theirs={sha}", lines)
+
+
+def suggest_slug(pages: Sequence[Page], now: float, taken: Sequence[str]) -> str:
+    """Return a free slug for the source page of a session: its day, and what it is about."""
+    about = next((one.front.slug for one in pages if one.front.type in KNOWLEDGE), "session")
+    day = time.strftime("%Y-%m-%d", time.gmtime(now))
+    slug = f"{day}-{about}"[: SLUG_CHARS_MAX - 6].rstrip(".-")
+    number, free = 2, slug
+    while free in taken or not is_slug(free):
+        free, number = (
+            f"{slug}-{number}" if is_slug(slug) else f"{day}-session-{number}",
+            number + 1,
+        )
+    return free
+
+
+def next_push(slugs: Sequence[str], message: str, source_slug: str) -> dict[str, object]:
+    """Return the arguments of the push that follows."""
+    call: dict[str, object] = {"action": "push"}
+    if slugs:
+        call["slugs"] = list(slugs)
+    if message:
+        call["message"] = message
+    return {**call, "distill_done": True, "source_slug": source_slug}
+
+
+def _template() -> list[str]:
+    head = "   Its sections, in this order; drop those that do not apply:\n"
+    return [head, *(f"   ## {name}\n   {what}\n" for name, what in TEMPLATE)]
+
+
+def _write_call(slug: str) -> str:
+    call = {"action": "write", "type": "source", "slug": slug, "text": "## Decision\n…"}
+    return f"ctx_pages {json.dumps(call, ensure_ascii=False)}"
+
+
+def _push_call(framer: Framer, call: Mapping[str, object], slug: str) -> str:
+    told = framer.clean_line(json.dumps(call, ensure_ascii=False), 1 << 16)
+    if size_bytes(told) > _CALL_BYTES_MAX:
+        told = json.dumps({"action": "push", "distill_done": True, "source_slug": slug})
+        return f"ctx_pages {told} with the slugs and the message of this push"
+    return f"ctx_pages {told}"
+
+
+def _title(page: Page) -> str:
+    first = next((line for line in page.body[:2048].splitlines() if line.startswith("# ")), "")
+    return first[2:].strip()[:120] or page.front.reasoning_summary[:120]
+
+
+def _session(framer: Framer, buffer: Buffer) -> str:
+    """Return what a session said: the newest turns whole, older ones by their first lines."""
+    shown: list[str] = []
+    size, number, bound = 0, len(buffer.turns), BUFFER_BYTES_MAX - 512
+    # Only as many turns are cleaned as may be shown: there are hundreds.
+    wholes, total = list[str](), 0
+    while len(wholes) < number and total <= bound:
+        wholes.append(_clean_turn(framer, buffer.turns[number - 1 - len(wholes)]))
+        total += size_bytes(quote(wholes[-1], bound))
+    if total > bound:
+        bound = _WHOLE_BYTES
+    for whole in wholes:
+        text = quote(whole, bound)
+        if shown and size + size_bytes(text) > bound:
+            break
+        shown.append(text)
+        size, number = size + size_bytes(text), number - 1
+    while number:
+        text = quote(_first_lines(framer, buffer.turns[number - 1]), 1024)
+        if size + size_bytes(text) > BUFFER_BYTES_MAX - 512:
+            break
+        shown.append(text)
+        size, number = size + size_bytes(text), number - 1
+    left = [f"{number} older turns are not shown here"] if number else []
+    left += [f"{buffer.dropped} went before that"] if buffer.dropped else []
+    more = f"{', '.join(left)}; ctx_search finds what was said.\n" if left else ""
+    count = f"{len(shown)} turn{'s' * (len(shown) != 1)}"
+    return f"What the session said, {count}. {QUOTED}\n{more}{''.join(shown[::-1])}"
+
+
+def _clean_turn(framer: Framer, turn: TurnRecord) -> str:
+    parts = [f"### Turn {turn.turn} {framer.clean_line(turn.ts, 40)}".rstrip()]
+    for name, text in (("User", turn.user), ("Assistant", turn.assistant)):
+        if text:
+            parts.append(f"{name}: {framer.clean(text)}")
+    if turn.tools:
+        parts.append(f"Tools: {framer.clean_line(', '.join(turn.tools), 1000)}")
+    return "\n".join(parts)
+
+
+def _first_lines(framer: Framer, turn: TurnRecord) -> str:
+    firsts = []
+    for name, text in (("User", turn.user), ("Assistant", turn.assistant)):
+        line = next(iter(framer.clean(text).strip().splitlines()), "")
+        if line:
+            firsts.append(f"{name}: {cut_bytes(line, _FIRST_LINE_CHARS)}")
+    return f"Turn {turn.turn}. {' '.join(firsts)}"

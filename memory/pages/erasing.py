@@ -1,0 +1,286 @@
+"""Takes a page out of the history: the commits are written anew without it, and its objects go.
+
+This is done to all branches, tags and notes. The index pages go out of all older commits, too,
+since they quote the pages. A file beside the objects says what is being erased, so that whoever
+comes after a crash finishes it.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from base.whole_files import replace_file
+from memory.pages.commit_text import message_of
+from memory.pages.errors import GitError
+from memory.pages.fronts import CACHE
+from memory.pages.index_pages import INDEX, TAGS
+from memory.pages.repository import Repository
+from memory.pages.rewritten import add_rewritten
+
+MARKER = "context-mode-erasing"
+_NEW = "refs/context-mode/rewritten"
+_MARKS = "context-mode-marks"
+_ERASED_SUBJECT = "Push pages, of which one was erased"
+
+
+@dataclass(slots=True)
+class _Commit:
+    """A commit of an export: its lines before its message, the message, and its changes."""
+
+    head: list[bytes]
+    message: bytes
+    changes: list[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ref:
+    """A branch, a tag or another name: what it names, and to which object tags lead from there."""
+
+    name: str
+    sha: str
+    target: str
+    kind: str
+
+
+def rewrite_without(repository: Repository, path: str) -> int:
+    """Write the history of all branches and tags anew without a page, and delete its objects;
+    return how many commits changed. The repository is locked by the caller.
+
+    Raises:
+        GitError: git failed, or something of the page is still there. The next push goes on.
+    """
+    marker = repository.folder / MARKER
+    blobs = _list_blobs(repository, path) | _read_blobs(marker)
+    replace_file(marker, "\n".join([path, *sorted(blobs)]).encode())
+    _delete_refs(repository, blobs)
+    count = _rewrite(repository, path) if blobs else 0
+    delete_unreachable(repository)
+    left = blobs & _list_objects(repository) - _list_reachable(repository)
+    if left or _list_blobs(repository, path):
+        message = f"{max(len(left), 1)} versions of {path} could not be deleted: something else "
+        raise GitError(f"{message}in {repository.folder} holds them", _left_remedy(repository))
+    marker.unlink(missing_ok=True)
+    return count
+
+
+def read_marker(repository: Repository) -> str:
+    """Return the path of a page whose erasing was not finished; empty if there is none."""
+    try:
+        return (repository.folder / MARKER).read_text().partition("\n")[0]
+    except FileNotFoundError:
+        return ""
+
+
+def _read_blobs(marker: Path) -> set[str]:
+    """Return the contents that an erasing before this one had still to delete."""
+    try:
+        return set(marker.read_text().split("\n")[1:])
+    except FileNotFoundError:
+        return set()
+
+
+def _left_remedy(repository: Repository) -> str:
+    command = f"git -C {repository.folder} worktree list"
+    return (
+        f"see `{command}`, remove each with `git -C {repository.folder} worktree remove --force "
+        "FOLDER`, then push again, which finishes the erasing"
+    )
+
+
+def _delete_refs(repository: Repository, blobs: set[str]) -> None:
+    """Delete refs that are ours, those of remotes, and tags that name a content of the page."""
+    for ref in _list_refs(repository):
+        if ref.name.startswith(("refs/context-mode/", "refs/remotes/")) or ref.target in blobs:
+            repository.git.run("update-ref", "--no-deref", "-d", ref.name)
+
+
+def _list_refs(repository: Repository) -> list[_Ref]:
+    said = repository.git.run("for-each-ref", "--format=%(refname) %(objectname)").decode()
+    rows = [line.split(" ") for line in said.splitlines()]
+    ends = repository.git.run(
+        "cat-file",
+        "--batch-check=%(objectname) %(objecttype)",
+        given="".join(f"{sha}^{{}}\n" for _, sha in rows).encode(),
+    )
+    return [
+        _Ref(name, sha, *end.split(" ")[:2])
+        for (name, sha), end in zip(rows, ends.decode().splitlines(), strict=True)
+    ]
+
+
+def delete_unreachable(repository: Repository) -> None:
+    """Delete whatever the branch does not lead to: other refs of ours, logs, packs, loose objects,
+    and what processes that died left behind."""
+    git, folder = repository.git, repository.folder
+    _delete_refs(repository, set())
+    for name in ("FETCH_HEAD", "ORIG_HEAD", CACHE, _MARKS, *_names(folder, "fast_import_crash_*")):
+        (folder / name).unlink(missing_ok=True)
+    # Git's own lists of commits and objects would name those that go.
+    shutil.rmtree(folder / "objects/info/commit-graphs", ignore_errors=True)
+    for pattern in (
+        "objects/info/commit-graph",
+        "objects/pack/tmp_*",
+        "objects/pack/*.keep",
+        "objects/*/tmp_obj_*",
+    ):
+        for one in folder.glob(pattern):
+            one.unlink(missing_ok=True)
+    git.run("reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all")
+    git.run("repack", "-a", "-d", "-q")
+    git.run("prune", "--expire=now")
+    git.run("prune-packed", "-q")
+
+
+def _names(folder: object, pattern: str) -> list[str]:
+    return [one.name for one in folder.glob(pattern)]  # type: ignore[attr-defined]
+
+
+def _list_blobs(repository: Repository, path: str) -> set[str]:
+    """Return the names of a page's contents in all commits of all branches and tags."""
+    said = repository.git.run(
+        *("log", "--full-history", "-m", "--root", "--raw", "--no-abbrev", "--no-renames"),
+        *("--format=", "--all", "--", path),
+    )
+    found = set(re.findall(rb"[0-9a-f]{40,64}", said.replace(path.encode(), b"")))
+    return {one.decode() for one in found if one.strip(b"0")}
+
+
+def _list_objects(repository: Repository) -> set[str]:
+    said = repository.git.run(
+        "cat-file", "--batch-all-objects", "--batch-check=%(objectname)", "--unordered"
+    )
+    return set(said.decode().split())
+
+
+def _list_reachable(repository: Repository) -> set[str]:
+    """Return what all refs lead to: the same text may stand in another page."""
+    said = repository.git.run("rev-list", "--objects", "--no-object-names", "--all")
+    return set(said.decode().split())
+
+
+def _rewrite(repository: Repository, path: str) -> int:
+    git = repository.git
+    refs = [ref for ref in _list_refs(repository) if ref.kind == "commit"]
+    if not refs:
+        return 0
+    stream = git.run(
+        *("fast-export", "--no-data", "--reencode=yes", "--show-original-ids"),
+        *("--signed-tags=strip", "--tag-of-filtered-object=drop", *(ref.name for ref in refs)),
+    )
+    marks: dict[bytes, bytes] = {}
+    originals: dict[str, bytes] = {}
+    pieces = list[bytes]()
+    for commit in _read_commits(stream):
+        mark, original, parents = _look(commit.head)
+        kept = [line for line in commit.changes if not _is_of(line, (path, INDEX, TAGS))]
+        parents = [marks.get(one, one) for one in parents]
+        if not kept and len([one for one in parents if one]) < 2:
+            marks[mark] = parents[0] if parents else b""
+            originals[original] = marks[mark]
+            continue
+        marks[mark] = mark
+        originals[original] = mark
+        is_page = any(_is_of(line, (path,)) for line in commit.changes)
+        message = _hide_subject(commit.message) if is_page else commit.message
+        pieces += _write(commit, mark, [one for one in parents if one], message, kept)
+    new = {}
+    if pieces:
+        marks_file = repository.folder / _MARKS
+        stream = b"".join([*pieces, b"done\n"])
+        git.run(
+            *("fast-import", "--quiet", "--done", "--force", f"--export-marks={marks_file}"),
+            given=stream,
+        )
+        lines = marks_file.read_bytes().splitlines()
+        new = {line.split(b" ")[0]: line.split(b" ")[1].decode() for line in lines}
+    changes = {old: new.get(mark, "") for old, mark in originals.items()}
+    add_rewritten(repository, changes)
+    _move_refs(repository, refs, changes)
+    return sum(before != after for before, after in changes.items())
+
+
+def _move_refs(repository: Repository, refs: Sequence[_Ref], changes: Mapping[str, str]) -> None:
+    """Let all refs name the new commits, or none. A tag with a message becomes one without: that
+    may quote the page, too."""
+    orders = []
+    for ref in refs:
+        new = changes.get(ref.target, ref.target)
+        if not new:
+            orders.append(f"delete {ref.name} {ref.sha}\n")
+        elif new != ref.target:
+            orders.append(f"update {ref.name} {new} {ref.sha}\n")
+    repository.git.run("update-ref", "--no-deref", "--stdin", given="".join(orders).encode())
+
+
+def _read_commits(stream: bytes) -> Iterator[_Commit]:
+    """Divide an export into its commits. Data are counted, so that no message can be a command."""
+    at, current = 0, None
+    while at < len(stream):
+        end = stream.find(b"\n", at)
+        end = len(stream) if end < 0 else end
+        line, at = stream[at:end], end + 1
+        if line.startswith((b"commit ", b"reset ", b"tag ")):
+            if current:
+                yield current
+            # Refs are moved by their old commits, whatever the export says of them.
+            current = _Commit([], b"", []) if line.startswith(b"commit ") else None
+        elif line.startswith(b"data "):
+            size = int(line[5:])
+            if current:
+                current.message = stream[at : at + size]
+            at += size
+        elif current and line.startswith((b"M ", b"D ", b"deleteall")):
+            current.changes.append(line)
+        elif current and line and not line.startswith(b"done"):
+            current.head.append(line)
+    if current:
+        yield current
+
+
+def _look(head: list[bytes]) -> tuple[bytes, str, list[bytes]]:
+    mark, original, parents = b"", "", []
+    for line in head:
+        word, _, value = line.partition(b" ")
+        if word == b"mark":
+            mark = value
+        elif word == b"original-oid":
+            original = value.decode()
+        elif word in (b"from", b"merge"):
+            parents.append(value)
+    return mark, original, parents
+
+
+def _write(
+    commit: _Commit, mark: bytes, parents: list[bytes], message: bytes, kept: list[bytes]
+) -> list[bytes]:
+    names = [one for one in commit.head if one.startswith((b"author ", b"committer "))]
+    links = [
+        (b"merge " if number else b"from ") + one
+        for number, one in enumerate(dict.fromkeys(parents))
+    ]
+    # Without a parent the branch of the import must not lend its own.
+    begin = [] if links else [b"reset " + _NEW.encode()]
+    lines = [*begin, b"commit " + _NEW.encode(), b"mark " + mark, *names]
+    data = b"data %d\n" % len(message) + message
+    return [b"\n".join([*lines, data, *links, *kept]) + b"\n\n"]
+
+
+def _hide_subject(message: bytes) -> bytes:
+    """Return a message that says nothing of the page, with the trailers of the old one."""
+    last = message.decode("utf-8", "replace").strip().rpartition("\n\n")[2]
+    found = dict(line.split(": ", 1) for line in last.splitlines() if ": " in line)
+    return message_of(_ERASED_SUBJECT, found).encode()
+
+
+def _is_of(change: bytes, paths: tuple[str, ...]) -> bool:
+    parts = change.split(b" ", 3 if change.startswith(b"M ") else 1)
+    name = parts[-1].decode("utf-8", "replace")
+    with suppress(IndexError):
+        if name[0] == name[-1] == '"':
+            name = name[1:-1]
+    return name in paths

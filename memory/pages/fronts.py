@@ -1,0 +1,156 @@
+"""What index pages and comparisons need of a page: read once per content, and kept in a file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, astuple, dataclass, fields, replace
+
+from base.whole_files import replace_file
+from memory.pages.commit_text import one_line
+from memory.pages.frontmatter import try_parse
+from memory.pages.model import Page
+from memory.pages.repository import Entry, Repository
+from memory.pages.slugs import slug_of
+
+CACHE = "context-mode-fronts.json"
+_VERSION = 2
+_CACHE_BYTES_MAX = 64 << 20
+_TITLE_CHARS_MAX = 200
+_SUMMARY_CHARS_MAX = 300
+_TAGS_MAX = 64
+_READ_AT_ONCE = 200
+_HEADING = re.compile(r"^#[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What a page says of itself. `key` is a digest of all but the fields that a push writes:
+    `parent_sha`, `updated` and `sources`. Of a page that cannot be read `type` is empty."""
+
+    key: str
+    type: str = ""
+    slug: str = ""
+    title: str = ""
+    summary: str = ""
+    tags: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    parent_sha: str = ""
+    updated: str = ""
+
+
+def describe_page(page: Page) -> Front:
+    """Return what a page says of itself."""
+    front = page.front
+    compared = asdict(replace(front, parent_sha="", updated="", sources=()))
+    told = json.dumps([compared, page.body], sort_keys=True, default=str)
+    heading = _HEADING.search(page.body[:4096])
+    return Front(
+        key=hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest(),
+        type=front.type,
+        slug=front.slug,
+        title=one_line(heading[1], _TITLE_CHARS_MAX) if heading else front.slug,
+        summary=one_line(front.reasoning_summary, _SUMMARY_CHARS_MAX),
+        tags=tuple(dict.fromkeys(one_line(tag, 100) for tag in front.tags[:_TAGS_MAX])),
+        sources=front.sources,
+        parent_sha=front.parent_sha,
+        updated=front.updated,
+    )
+
+
+def describe_text(text: str) -> Front:
+    """Return what the text of a page says of itself."""
+    page = try_parse(text)
+    if page is None:
+        return Front(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest())
+    return describe_page(page)
+
+
+def are_same(draft: Front, pushed: Front) -> bool:
+    """Tell whether a draft says what a version in the repository does.
+
+    A push that was killed may have added sources to the version, and not yet to the draft.
+    """
+    if draft.key != pushed.key:
+        return False
+    mine, theirs = set(draft.sources), set(pushed.sources)
+    return mine == theirs or (mine < theirs and draft.parent_sha == pushed.parent_sha)
+
+
+class Fronts:
+    """What pages of a repository say of themselves, by the names of their contents."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._known: dict[str, Front] = {}
+        self._commit = ""
+        self._entries: list[Entry] = []
+        self._is_loaded = False
+
+    def read(self, blobs: Iterable[str]) -> Mapping[str, Front]:
+        """Return what contents say of themselves; one that is no text counts as unreadable."""
+        self._load()
+        wanted = [blob for blob in dict.fromkeys(blobs) if blob]
+        missing = [blob for blob in wanted if blob not in self._known]
+        for start in range(0, len(missing), _READ_AT_ONCE):
+            some = missing[start : start + _READ_AT_ONCE]
+            for blob, text in zip(some, self._repository.read_objects(some), strict=True):
+                self._known[blob] = Front(blob) if text is None else describe_text(text)
+        return {blob: self._known[blob] for blob in wanted}
+
+    def read_tree(self, entries: Sequence[Entry]) -> dict[str, Front]:
+        """Return what all pages of a commit say of themselves, by their paths."""
+        pages = [entry for entry in entries if slug_of(entry.path)]
+        read = self.read([entry.blob for entry in pages])
+        return {entry.path: read[entry.blob] for entry in pages}
+
+    def list_entries(self, commit: str) -> list[Entry]:
+        """Return the files of a commit, which is known by its full name; those of none are none."""
+        self._load()
+        if commit and commit != self._commit:
+            self._entries = self._repository.list_entries(commit)
+            self._commit = commit
+        return self._entries if commit else []
+
+    def save(self, commit: str, tree: Mapping[str, str], fronts: Mapping[str, Front]) -> None:
+        """Keep the files of the newest commit for the next process, and what its pages say of
+        themselves, by their paths. That they cannot be kept costs time alone."""
+        self._load()
+        self._commit = commit
+        self._entries = [Entry(path, tree[path]) for path in sorted(tree)]
+        told = {tree[path]: front for path, front in fronts.items()}
+        self._known.update(told)
+        rows = {blob: astuple(front) for blob, front in told.items()}
+        kept = {"version": _VERSION, "commit": commit, "tree": dict(tree), "fronts": rows}
+        with suppress(OSError, ValueError):
+            data = json.dumps(kept).encode()
+            replace_file(self._repository.folder / CACHE, data)
+
+    def drop(self) -> None:
+        """Forget everything, also what was kept."""
+        self._known.clear()
+        self._commit, self._entries = "", []
+        self._is_loaded = True
+        (self._repository.folder / CACHE).unlink(missing_ok=True)
+
+    def _load(self) -> None:
+        if self._is_loaded:
+            return
+        self._is_loaded = True
+        with suppress(OSError, ValueError, TypeError, RecursionError, AttributeError, LookupError):
+            with open(self._repository.folder / CACHE, "rb") as file:
+                told = json.loads(file.read(_CACHE_BYTES_MAX))
+            if told["version"] == _VERSION:
+                read = {blob: _front(row) for blob, row in told["fronts"].items()}
+                self._known.update(read)
+                tree = {str(path): str(blob) for path, blob in told["tree"].items()}
+                self._entries = [Entry(path, tree[path]) for path in sorted(tree)]
+                self._commit = str(told["commit"])
+
+
+def _front(row: list[object]) -> Front:
+    values = [tuple(map(str, one)) if isinstance(one, list) else str(one) for one in row]
+    return Front(**dict(zip((one.name for one in fields(Front)), values, strict=True)))  # type: ignore[arg-type]

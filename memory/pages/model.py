@@ -1,0 +1,133 @@
+"""What a page is, where its versions come from, and what differs between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+PageType = Literal["concept", "entity", "source", "analysis"]
+PAGE_TYPES: tuple[PageType, ...] = get_args(PageType)
+KNOWLEDGE: tuple[PageType, ...] = ("concept", "analysis")
+"""The types that are distilled from a session: a push of them asks for its source."""
+
+SCHEMA = "ctx.page.v1"
+FOLDERS: Mapping[PageType, str] = {
+    "source": "raw/sessions",
+    "concept": "wiki/concepts",
+    "entity": "wiki/entities",
+    "analysis": "wiki/analyses",
+}
+"""Where pages of each type lie, below `.contexo/` and in the repository alike."""
+
+DRAFTS_FOLDER = ".contexo"
+PAGE_BYTES_MAX = 1 << 20
+FRONTMATTER_BYTES_MAX = 64 * 1024
+SLUG_CHARS_MAX = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Frontmatter:
+    """The fields at the head of a page, as Contexo's `ctx.page.v1` has them, in this order.
+
+    Times are texts of ISO 8601. `parent_sha` is the commit that the draft was written upon.
+    `unknown` are further fields, kept as they are and written last.
+    """
+
+    schema: str
+    slug: str
+    type: PageType
+    author: str
+    agent: str = ""
+    created: str = ""
+    updated: str = ""
+    parent_sha: str = ""
+    sources: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    reasoning_summary: str = ""
+    unknown: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page: its fields, and its Markdown without them."""
+
+    front: Frontmatter
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit of the repository of pages. `sha` has 40 digits, `at` is in seconds since the
+    epoch. `agent`, `session` and `buffer` are its trailers."""
+
+    sha: str
+    author: str
+    at: float
+    subject: str
+    agent: str = ""
+    session: str = ""
+    buffer: str = ""
+
+
+Status = Literal["unchanged", "added", "removed", "modified", "renamed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """A run of words: kept ("="), only in the old text ("-") or only in the new one ("+")."""
+
+    mark: Literal["=", "-", "+"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field of the frontmatter that differs. Lists are sets: what is only in the new one is
+    `added`, only in the old one `removed`; of all others `old` and `new` are the values."""
+
+    field: str
+    old: Any = None
+    new: Any = None
+    added: tuple[Any, ...] = ()
+    removed: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SectionChange:
+    """What became of a section of level 2, or of the text before the first.
+
+    `heading` is that of the new side, else of the old one; `old_heading` is set where it was
+    renamed. `old` and `new` are the texts of its two sides, empty where it is
+    missing. `is_moved`: its place among the matched ones changed. `is_reflowed`: only white space
+    differs, so it counts as unchanged. `hunks` are the words of a changed one.
+    Blame: `introduced_by` is the commit that the section first came with, through renames,
+    `heading_since` the one that gave it its heading, `changed_by` the last that changed its text.
+    """
+
+    heading: str
+    status: Status
+    old: str = ""
+    new: str = ""
+    old_heading: str = ""
+    is_moved: bool = False
+    is_reflowed: bool = False
+    hunks: tuple[Hunk, ...] = ()
+    introduced_by: Commit | None = None
+    heading_since: Commit | None = None
+    changed_by: Commit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SectionDiff:
+    """What differs between two versions of a page. A missing side is an empty page; its sha is
+    empty. `parse_fallback`: the frontmatter of a side cannot be read, so all of it is body."""
+
+    slug: str
+    from_sha: str
+    to_sha: str
+    fields: tuple[FieldChange, ...]
+    preamble: SectionChange | None
+    sections: tuple[SectionChange, ...]
+    parse_fallback: bool = False

@@ -1,0 +1,93 @@
+"""Fast-forwarding the repository of pages from another one, which the user names."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+
+from memory.errors import BadInputError
+from memory.pages.errors import GitError
+from memory.pages.repository import BRANCH, Repository
+
+_PULLED = "refs/context-mode/pulled"
+_REMOTE_CHARS_MAX = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """What a pull brought: the newest commit before and after it, and the paths that changed."""
+
+    before: str
+    after: str
+    paths: tuple[str, ...]
+
+
+def pull(repository: Repository, remote: str = "origin") -> Pulled:
+    """Take over the commits of another repository that continue those here.
+
+    Raises:
+        BadInputError: the remote's name cannot be one, or there is no repository yet.
+        GitError: it cannot be reached, or has other commits than continue those here.
+    """
+    if not repository.exists:
+        raise BadInputError("there is no repository of pages yet", "context-mode pages init")
+    if (
+        not remote
+        or len(remote) > _REMOTE_CHARS_MAX
+        or re.search("[\0-\x1f\x7f\ud800-\udfff]", remote)
+    ):
+        raise BadInputError("that cannot be the name of a remote", "give a name, a path or a URL")
+    with repository.lock():
+        before = repository.head()
+        try:
+            after = _forward(repository, remote, before)
+        except GitError as error:
+            _drop_fetched(repository)
+            raise GitError(error.message, error.remedy or _remedy(repository, remote)) from error
+        if after == before:
+            return Pulled(before, before, ())
+        old = {one.path: one.blob for one in repository.list_entries(before)} if before else {}
+        new = {one.path: one.blob for one in repository.list_entries(after)}
+    changed = (path for path in {**old, **new} if old.get(path) != new.get(path))
+    return Pulled(before, after, tuple(sorted(changed)))
+
+
+def _forward(repository: Repository, remote: str, before: str) -> str:
+    """Fetch, and let the branch go on from a commit; return the newest one then."""
+    git = repository.git
+    git.run(
+        *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"),
+        *("--no-recurse-submodules", "--", remote, f"+{BRANCH}:{_PULLED}"),
+    )
+    after = git.run("rev-parse", "--verify", f"{_PULLED}^{{commit}}").decode().strip()
+    if before:
+        if after == before or _continues(repository, after, before):
+            return before
+        if not _continues(repository, before, after):
+            message = f"{remote} and this repository have both gone on since they were alike"
+            raise GitError(message, "merge them with git, then pull again")
+    git.run("update-ref", BRANCH, after, before or "0" * len(after))
+    return after
+
+
+def _remedy(repository: Repository, remote: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_][\w.-]*", remote):
+        return "see that it is a repository of pages, and that it can be reached"
+    command = f"git -C {shlex.quote(str(repository.folder))} remote add {remote} URL"
+    return f"where it is not known yet: {command}"
+
+
+def _drop_fetched(repository: Repository) -> None:
+    """Delete what a refused pull fetched: what was erased here may be among it."""
+    git = repository.git
+    code, _, _ = git.try_run("rev-parse", "--verify", "--quiet", _PULLED)
+    if not code:
+        git.run("update-ref", "-d", _PULLED)
+        git.run("repack", "-a", "-d", "-q")
+        git.run("prune", "--expire=now")
+
+
+def _continues(repository: Repository, older: str, newer: str) -> bool:
+    code, _, _ = repository.git.try_run("merge-base", "--is-ancestor", older, newer)
+    return code == 0

@@ -1,0 +1,349 @@
+"""A push: changed drafts become one commit, or nothing does.
+
+In this order: all drafts are checked, and their secrets go; drafts upon an older version stop it;
+a session that is not distilled lets it pause; then everything is one commit. What follows the
+commit, the drafts' new parent and the buffer's archiving, the next push does after a crash.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from memory.errors import BadInputError, StoreUnavailableError
+from memory.gate import Gate
+from memory.pages.answers import Pushed, PushedPage, PushReason, PushRequest
+from memory.pages.checking import Draft, bad_pages, prepare_draft, read_drafts, with_fields
+from memory.pages.directives import distill_directive, next_push, suggest_slug
+from memory.pages.drift import TO_PUSH, Standing, compare_drafts
+from memory.pages.errors import GitError, MovedError
+from memory.pages.frontmatter import render_page, set_parent, try_parse
+from memory.pages.handshake import needs_distilling
+from memory.pages.index_pages import INDEX, TAGS, make_index_pages
+from memory.pages.merging import describe_drift, merge_directive
+from memory.pages.model import KNOWLEDGE, PAGE_TYPES, Page
+from memory.pages.repository import Entry, name_content
+from memory.pages.slugs import check_slug, page_path, slug_of
+
+if TYPE_CHECKING:
+    from memory.pages.buffers import Buffer
+    from memory.pages.store import Pages
+
+__all__ = ["PushRequest", "Pushed", "push"]
+
+ATTEMPTS = 5
+_TRAILERS_READ = 50
+_SUBJECT_SLUGS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """The commit that a push stands upon, its files, and how the drafts stand to it."""
+
+    head: str
+    entries: Sequence[Entry]
+    standings: Sequence[Standing]
+
+    @property
+    def changed(self) -> list[Standing]:
+        return [one for one in self.standings if one.state in TO_PUSH]
+
+
+def push(pages: Pages, asked: PushRequest, buffer: Buffer | None) -> Pushed:
+    """Commit changed drafts. Without a buffer that of the session's folder is looked at.
+
+    Raises:
+        BadPagesError: drafts cannot be committed; all their problems are told.
+        BadInputError: what is asked cannot be done.
+        MovedError: others pushed again and again meanwhile.
+        MemoryRoomError: git, the drafts or the repository cannot be used.
+    """
+    pages.require_ready()
+    paths = _select(pages, asked)
+    drafts, problems = read_drafts(pages.drafts, paths, pages.find_secrets)
+    if problems:
+        raise bad_pages(problems)
+    if not asked.is_dry_run:
+        drafts = [_store_redacted(pages, one) for one in drafts]
+    for attempt in range(ATTEMPTS):
+        try:
+            with pages.repository.lock():
+                return _push_locked(pages, asked, drafts, buffer)
+        except MovedError:
+            if attempt == ATTEMPTS - 1:
+                raise
+    raise AssertionError
+
+
+def _push_locked(
+    pages: Pages, asked: PushRequest, drafts: Sequence[Draft], buffer: Buffer | None
+) -> Pushed:
+    pages.finish_erasing()
+    head = pages.repository.head()
+    entries = pages.fronts.list_entries(head)
+    tree = {entry.path: entry.blob for entry in entries}
+    standings = compare_drafts(pages.repository, pages.fronts, head, tree, drafts)
+    ground = _Ground(head, entries, standings)
+    diverged = [one for one in standings if one.state == "diverged"]
+    if not asked.is_dry_run:
+        _mend_drafts(pages, standings)
+        _archive_distilled(pages)
+    if diverged:
+        drifted = [describe_drift(pages.repository, one) for one in diverged]
+        directive = merge_directive(drifted, find_secrets=pages.find_secrets)
+        return _answer(asked, diverged, "merge_required", directive)
+    changed = ground.changed
+    now = pages.clock()
+    if buffer is None:
+        buffer = pages.buffers.find(asked.session, now)
+    is_paused = needs_distilling(
+        [one.draft.type for one in changed],
+        buffer,
+        distill_done=asked.distill_done,
+        no_distill=asked.no_distill,
+        is_disabled=pages.is_distill_disabled,
+        now=now,
+    )
+    if is_paused and buffer is not None:
+        return _answer(asked, changed, "distill_required", _pause(pages, asked, ground, buffer))
+    if asked.distill_done:
+        _check_source(pages, asked, ground)
+    done = buffer if asked.distill_done else None
+    if not changed:
+        if done is not None and not asked.is_dry_run:
+            return _with_archived(pages, _answer(asked, changed, "nothing"), done)
+        return _answer(asked, changed, "nothing")
+    if asked.is_dry_run:
+        return _answer(asked, changed)
+    return _commit(pages, asked, ground, done)
+
+
+def _commit(pages: Pages, asked: PushRequest, ground: _Ground, buffer: Buffer | None) -> Pushed:
+    """Make the commit, and what follows it."""
+    changed = ground.changed
+    source = asked.source_slug if asked.distill_done else ""
+    written = [_finish_page(pages, one, source) for one in changed]
+    files = {one.path: render_page(one.committed) for one in written}
+    fronts = pages.fronts.read_tree(ground.entries)
+    fronts.update({one.path: one.front for one in written})
+    files.update(make_index_pages(fronts))
+    gate = Gate(pages.find_secrets)
+    sha = pages.repository.commit(
+        files,
+        parent=ground.head,
+        author=gate.clean(asked.author or pages.author),
+        message=gate.clean(asked.message).strip() or _subject(written),
+        trailers={
+            "Agent": gate.clean(asked.agent),
+            "Session": gate.clean(asked.session),
+            "Buffer": buffer.upto if buffer else "",
+        },
+    )
+    warnings = _follow(pages, sha, written, files)
+    answer = _answer(asked, changed, commit=sha, warnings=warnings)
+    with suppress(GitError, OSError):
+        kept = {one.path: one.blob for one in ground.entries}
+        kept.update({path: name_content(text, sha) for path, text in files.items()})
+        pages.fronts.save(sha, kept, fronts)
+        pages.repository.tidy()
+    return answer if buffer is None else _with_archived(pages, answer, buffer)
+
+
+def _finish_page(pages: Pages, standing: Standing, source: str) -> Draft:
+    """Return a draft with the fields that a push writes: its sources, and when it was changed."""
+    draft = standing.draft
+    changes: dict[str, object] = {"parent_sha": standing.parent}
+    front = draft.page.front
+    if source and front.type in KNOWLEDGE and source not in front.sources:
+        changes["sources"] = (*front.sources, source)
+    before = pages.fronts.read([standing.head]).get(standing.head)
+    if not front.updated or (before is not None and before.updated == front.updated):
+        changes["updated"] = write_time(pages.clock())
+    page = with_fields(draft.page, **changes)
+    if "sources" in changes:
+        return prepare_draft(draft.path, draft.text, page, pages.find_secrets)
+    # A commit and a time are no secrets: the draft is clean as it was.
+    is_public = draft.committed is draft.page
+    committed = page if is_public else with_fields(draft.committed, **changes)
+    described = replace(draft.front, parent_sha=standing.parent, updated=page.front.updated)
+    return replace(draft, page=page, committed=committed, front=described)
+
+
+def _follow(
+    pages: Pages, sha: str, written: Sequence[Draft], files: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Write what follows a commit into the drafts; what cannot be is told, and done later."""
+    warnings = []
+    for one in written:
+        try:
+            _set_parent(pages, one, files[one.path], sha)
+        except (BadInputError, StoreUnavailableError) as error:
+            warnings.append(error.message)
+    for path in (INDEX, TAGS):
+        try:
+            if pages.drafts.read(path) != files[path]:
+                pages.drafts.write(path, files[path])
+        except (BadInputError, StoreUnavailableError) as error:
+            warnings.append(error.message)
+    return tuple(warnings)
+
+
+def _set_parent(pages: Pages, pushed: Draft, committed: str, sha: str) -> None:
+    """Let a draft stand upon the commit that it became, also where it was edited meanwhile."""
+    text = pages.drafts.read(pushed.path)
+    if text == pushed.text and pushed.committed is pushed.page:
+        written = set_parent(committed, sha)
+        if written is not None:
+            pages.drafts.write(pushed.path, written)
+            return
+    page = None if text is None else try_parse(text)
+    if page is None:
+        return
+    page = pushed.page if text == pushed.text else page
+    missing = [one for one in pushed.page.front.sources if one not in page.front.sources]
+    changed = with_fields(page, parent_sha=sha, sources=(*page.front.sources, *missing))
+    pages.drafts.write(pushed.path, render_page(changed))
+
+
+def _mend_drafts(pages: Pages, standings: Sequence[Standing]) -> None:
+    """Give drafts the commit that they became in a push that was killed after it."""
+    for one in standings:
+        if one.is_stale:
+            last = pages.repository.last_commit(one.draft.path)
+            text = pages.repository.read(one.draft.path)
+            page = None if text is None else try_parse(text)
+            if last is not None and page is not None:
+                sources = (*one.draft.page.front.sources, *page.front.sources)
+                mended = with_fields(
+                    one.draft.page, parent_sha=last.sha, sources=tuple(dict.fromkeys(sources))
+                )
+                with suppress(BadInputError, StoreUnavailableError):
+                    pages.drafts.write(one.draft.path, render_page(mended))
+
+
+def _archive_distilled(pages: Pages) -> None:
+    """Put away buffers that a commit says were distilled: a push may have died after it."""
+    if not pages.buffers.status():
+        return
+    for commit in pages.repository.history("", _TRAILERS_READ):
+        if commit.buffer:
+            with suppress(OSError):
+                pages.buffers.archive_upto(commit.buffer)
+
+
+def _with_archived(pages: Pages, answer: Pushed, buffer: Buffer) -> Pushed:
+    try:
+        pages.buffers.archive(buffer)
+    except OSError as error:
+        told = f"the session's buffer was not put away: {error.strerror or error}"
+        return replace(answer, warnings=(*answer.warnings, told))
+    return replace(answer, archived=buffer.upto)
+
+
+def _select(pages: Pages, asked: PushRequest) -> list[str]:
+    """Return the paths of the drafts that are asked for."""
+    if asked.type and asked.type not in PAGE_TYPES:
+        message = f"{asked.type[:80]!r} is no type of a page"
+        raise BadInputError(message, f"use {', '.join(PAGE_TYPES)}")
+    there = pages.drafts.list_paths()
+    if asked.slugs:
+        chosen = [path for slug in asked.slugs for path in pages.find_drafts(slug, there)]
+    else:
+        chosen = there
+    if asked.type:
+        chosen = [one for one in chosen if (slug_of(one) or ("",))[0] == asked.type]
+    if asked.distill_done:
+        if not asked.source_slug:
+            message = "distill_done needs the slug of the page that the session was distilled into"
+            raise BadInputError(message, _next_call(asked, "SLUG"))
+        source = page_path("source", check_slug(asked.source_slug))
+        chosen += [source] if source in there else []
+    return list(dict.fromkeys(chosen))
+
+
+def _check_source(pages: Pages, asked: PushRequest, ground: _Ground) -> None:
+    """See that the source page is there, or comes with this push."""
+    path = page_path("source", asked.source_slug)
+    states = {one.draft.path: one.state for one in ground.standings}
+    if states.get(path) in TO_PUSH or any(entry.path == path for entry in ground.entries):
+        return
+    call = f'ctx_pages {{"action": "write", "type": "source", "slug": "{asked.source_slug}"'
+    raise BadInputError(
+        f"there is no source page {asked.source_slug!r}",
+        f'write it: {call}, "text": "…"}}; then: {_next_call(asked, asked.source_slug)}',
+    )
+
+
+def _next_call(asked: PushRequest, source_slug: str) -> str:
+    return f"ctx_pages {json.dumps(next_push(asked.slugs, asked.message, source_slug))}"
+
+
+def _pause(pages: Pages, asked: PushRequest, ground: _Ground, buffer: Buffer) -> str:
+    waiting = [one.draft.committed for one in ground.changed]
+    sources = [one for one in pages.drafts.list_paths() if one.startswith("raw/")]
+    paths = [*sources, *(entry.path for entry in ground.entries)]
+    taken = [named[1] for path in paths if (named := slug_of(path)) and named[0] == "source"]
+    slug = suggest_slug(waiting, pages.clock(), taken)
+    return distill_directive(
+        waiting,
+        buffer,
+        find_secrets=pages.find_secrets,
+        slug=slug,
+        call=next_push(asked.slugs, asked.message, slug),
+    )
+
+
+def _store_redacted(pages: Pages, draft: Draft) -> Draft:
+    """Take secrets out of a draft's file, too."""
+    if draft.redactions:
+        text = render_page(draft.page)
+        pages.drafts.write(draft.path, text)
+        page: Page = draft.page
+        again = prepare_draft(draft.path, text, page, pages.find_secrets)
+        return _counted(again, draft.redactions)
+    return draft
+
+
+def _counted(draft: Draft, redactions: int) -> Draft:
+    return replace(draft, redactions=redactions)
+
+
+def _answer(  # noqa: PLR0913 - what is told of a push
+    asked: PushRequest,
+    standings: Sequence[Standing],
+    reason: PushReason = "",
+    directive: str = "",
+    *,
+    commit: str = "",
+    warnings: tuple[str, ...] = (),
+) -> Pushed:
+    told = tuple(
+        PushedPage(
+            one.draft.path, one.draft.slug, one.draft.type, not one.head, one.draft.redactions
+        )
+        for one in standings
+    )
+    return Pushed(
+        commit=commit,
+        pages=told,
+        redactions=sum(one.redactions for one in told),
+        reason=reason,
+        directive=directive,
+        is_dry_run=asked.is_dry_run,
+        warnings=warnings,
+    )
+
+
+def _subject(written: Sequence[Draft]) -> str:
+    slugs = [one.slug[:60] for one in written[:_SUBJECT_SLUGS]]
+    more = f" and {len(written) - len(slugs)} more" if len(written) > len(slugs) else ""
+    return f"Push {', '.join(slugs)}{more}"
+
+
+def write_time(at: float) -> str:
+    """Return a time as the fields of a page have it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))

@@ -1,0 +1,165 @@
+"""Finds pages by their names, shows them, lists them, and tells how drafts stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.errors import BadInputError
+from memory.pages.answers import DraftStatus, PageRow, PagesStatus, ReadPage
+from memory.pages.checking import read_drafts, with_fields
+from memory.pages.directives import drift_notice
+from memory.pages.drift import Standing, compare_drafts
+from memory.pages.frontmatter import render_page, try_parse
+from memory.pages.fronts import describe_text
+from memory.pages.index_pages import INDEX, TAGS
+from memory.pages.model import FOLDERS, PAGE_TYPES
+from memory.pages.redaction import redact
+from memory.pages.sanitizing import sanitize
+from memory.pages.slugs import check_slug, page_path, slug_of
+
+if TYPE_CHECKING:
+    from memory.pages.store import Pages
+
+_MADE = {"index": INDEX, "tags": TAGS, INDEX: INDEX, TAGS: TAGS}
+
+
+def name_paths(name: str) -> list[str]:
+    """Return the paths that a name may mean: a slug, `concept/SLUG` or a path.
+
+    Raises:
+        BadInputError: it can name no page.
+    """
+    for path in (name, f"{name}.md"):
+        if slug_of(path):
+            return [path]
+    begin, slash, slug = name.partition("/")
+    if slash and begin in PAGE_TYPES:
+        return [page_path(begin, slug)]
+    check_slug(name)
+    return [page_path(one, name) for one in FOLDERS]
+
+
+def find_page(pages: Pages, name: str) -> str:
+    """Return the path of the page that a name means: a draft, a page, or one that was removed.
+
+    Raises:
+        BadInputError: there is none, or several have the name.
+    """
+    candidates = name_paths(name)
+    there = {*pages.drafts.list_paths(), *pages.repository.list_paths()}
+    found = [path for path in candidates if path in there]
+    found = found or [path for path in candidates if pages.repository.last_commit(path)]
+    if not found:
+        message = f"there is no page {name[:80]!r}"
+        raise BadInputError(message, "`context-mode pages list` lists the pages")
+    if len(found) > 1:
+        named = [one for path in found if (one := slug_of(path))]
+        names = ", ".join(f"{one[0]}/{one[1]}" for one in named)
+        raise BadInputError(f"several pages are named {name[:80]!r}", f"say which: {names}")
+    return found[0]
+
+
+def read_page(pages: Pages, name: str, commit: str = "") -> ReadPage:
+    """Return a page as it is shown.
+
+    Raises:
+        BadInputError: there is no such page, or no such commit.
+    """
+    if name in _MADE:
+        sha = pages.repository.resolve(commit)
+        text = pages.repository.read(_MADE[name], sha) or ""
+        return ReadPage(_MADE[name], name.removesuffix(".md"), "", _show(pages, text), "repository")
+    path = find_page(pages, name)
+    page_type, slug = slug_of(path) or ("", "")
+    draft = None if commit else pages.drafts.read(path)
+    if draft is not None:
+        notice = "" if pages.is_drift_disabled else _tell_drift(pages, path, slug)
+        return ReadPage(path, slug, page_type, _show(pages, draft), "draft", None, notice)
+    sha = pages.repository.resolve(commit)
+    version = pages.repository.read(path, sha)
+    if version is None:
+        remedy = f"`context-mode pages history {slug}` lists its versions"
+        raise BadInputError(f"{name[:80]!r} is not in that version", remedy)
+    last = next(iter(pages.repository.history(path, 1, at=sha)), None)
+    page, text = None if commit else try_parse(version), version
+    if page is not None and last is not None:
+        # Whoever writes upon what is shown writes upon this commit.
+        text = render_page(with_fields(page, parent_sha=last.sha))
+    return ReadPage(path, slug, page_type, _show(pages, text), "repository", last)
+
+
+def list_pages(pages: Pages, of_type: str = "", tag: str = "") -> tuple[PageRow, ...]:
+    """List the pages of the repository and the drafts, by type and slug."""
+    if of_type and of_type not in PAGE_TYPES:
+        raise BadInputError(
+            f"{of_type[:80]!r} is no type of a page", f"use {', '.join(PAGE_TYPES)}"
+        )
+    head = pages.repository.head()
+    fronts = pages.fronts.read_tree(pages.fronts.list_entries(head))
+    states = {one.path: one.state for one in _status(pages)}
+    for path in states.keys() - fronts.keys():
+        text = None if states[path] == "broken" else pages.drafts.read(path)
+        fronts[path] = describe_text(text or "")
+    rows = []
+    for path, front in fronts.items():
+        named = slug_of(path)
+        if named and (not of_type or named[0] == of_type) and (not tag or tag in front.tags):
+            title = _show(pages, front.title) or named[1]
+            summary = _show(pages, front.summary)
+            tags = tuple(_show(pages, one) for one in front.tags)
+            rows.append(
+                PageRow(path, named[1], named[0], title, summary, tags, states.get(path, ""))
+            )
+    return tuple(sorted(rows, key=lambda one: (PAGE_TYPES.index(one.type), one.slug)))
+
+
+def tell_status(pages: Pages) -> PagesStatus:
+    """Tell how drafts, buffers and the repository stand."""
+    head = pages.repository.head()
+    count = sum(1 for path in pages.repository.list_paths(head) if slug_of(path)) if head else 0
+    return PagesStatus(
+        pages.is_ready,
+        pages.repository.folder,
+        head,
+        tuple(_status(pages)),
+        count,
+        tuple(pages.buffers.status()),
+    )
+
+
+def compare_all(pages: Pages, paths: list[str]) -> list[Standing]:
+    """Tell how the drafts of paths stand; those that cannot be read are left out."""
+    drafts, _ = read_drafts(pages.drafts, paths, pages.find_secrets)
+    head = pages.repository.head()
+    entries = pages.fronts.list_entries(head)
+    tree = {entry.path: entry.blob for entry in entries}
+    return compare_drafts(pages.repository, pages.fronts, head, tree, drafts)
+
+
+def _status(pages: Pages) -> list[DraftStatus]:
+    paths = pages.drafts.list_paths()
+    _, problems = read_drafts(pages.drafts, paths, pages.find_secrets)
+    broken = {one.path: one for one in problems}
+    states = {one.draft.path: one.state for one in compare_all(pages, paths)}
+    return [
+        DraftStatus(path, states.get(path, "broken"), broken.get(path))
+        for path in paths
+        if path in states or path in broken
+    ]
+
+
+def _tell_drift(pages: Pages, path: str, slug: str) -> str:
+    for one in compare_all(pages, [path]):
+        if one.state in ("behind", "diverged", "removed"):
+            return drift_notice(
+                slug=slug,
+                parent=one.parent,
+                theirs=pages.repository.last_commit(path),
+                is_edited=one.state == "diverged",
+                find_secrets=pages.find_secrets,
+            )
+    return ""
+
+
+def _show(pages: Pages, text: str) -> str:
+    return redact(sanitize(text), pages.find_secrets)[0]

@@ -1,0 +1,179 @@
+"""The sections of a page: what stands below its headings of level 2, as CommonMark has them.
+
+Where a heading is beyond doubt, no parser is asked: it begins its line, and nothing before it is
+left open. markdown-it decides the rest, up to so many lines that no text keeps it busy for long.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+
+PARSED_LINES_MAX = 40_000
+"""So many lines of a page the parser reads; headings in doubt after them divide nothing."""
+
+_BLOCKS = MarkdownIt("commonmark").disable("inline")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
+# What may be a heading of level 2, or hide one: fences, HTML, other headings, underlines.
+_EVENT = re.compile(r"^ {0,3}(?:#{1,6}(?=[ \t\n]|\Z)|`{3,}|~{3,}|<|-+[ \t]*$)", re.MULTILINE)
+_CERTAIN = re.compile(r"^#{1,6}(?=[ \t\n]|\Z)", re.MULTILINE)
+_ATX = re.compile(r" {0,3}##(?:[ \t]+(.*)|)\Z", re.DOTALL)
+_CLOSING_MARKS = re.compile(r"(?:^|[ \t]+)#+[ \t]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section: its heading in one line, the lines that make the heading, and those below."""
+
+    heading: str
+    head: str
+    body: str
+
+    @property
+    def text(self) -> str:
+        return self.head + self.body
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """A page's Markdown: what stands before the first section, and the sections. Their texts put
+    together are the Markdown, byte for byte."""
+
+    preamble: str
+    sections: tuple[Section, ...]
+
+
+def split_sections(markdown: str) -> Sections:
+    """Divide a page's Markdown at its headings of level 2."""
+    plain = plain_lines(markdown)
+    heads = list(_find_heads(plain))
+    if not heads:
+        return Sections(markdown, ())
+    offsets = _line_starts(markdown) if "\r" in markdown else None
+
+    edges, last, count = list[tuple[int, int]](), 0, 0
+    if offsets is None:
+        edges = heads
+    else:
+        for start, end in heads:  # counted on from the last one, not from the beginning
+            count += plain.count("\n", last, start)
+            first = offsets[count]
+            count += plain.count("\n", start, end)
+            ends_line = plain[end - 1 : end] == "\n"
+            edges.append((first, offsets[count] if ends_line else len(markdown)))
+            last = end
+    stops = [start for start, _ in edges[1:]] + [len(markdown)]
+    sections = tuple(
+        Section(_heading_of(markdown[start:end]), markdown[start:end], markdown[end:stop])
+        for (start, end), stop in zip(edges, stops, strict=True)
+    )
+    return Sections(markdown[: edges[0][0]], sections)
+
+
+def plain_lines(text: str) -> str:
+    """Return a text with line feeds alone at its lines' ends."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def name_of(heading: str) -> str:
+    """Return what two headings that are the same have in common."""
+    return heading if heading.isascii() else unicodedata.normalize("NFC", heading)
+
+
+def _line_starts(text: str) -> list[int]:
+    return [match.start() for match in _LINE.finditer(text)] + [len(text)]
+
+
+def _heading_of(head: str) -> str:
+    lines = plain_lines(head).rstrip("\n")
+    atx = _ATX.match(lines) if "\n" not in lines else None
+    if atx:
+        return " ".join(_CLOSING_MARKS.sub("", atx[1] or "").split())
+    return " ".join(lines.rpartition("\n")[0].split())
+
+
+def _find_heads(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the lines of each heading of level 2 begin and end.
+
+    `fresh` is a place where nothing is open: no list, no fence, no paragraph.
+    """
+    fresh, at, lines_left = 0, 0, PARSED_LINES_MAX
+    while event := _EVENT.search(text, at):
+        start, end = event.start(), _line_end(text, event.start())
+        mark = event[0]
+        if mark[0] == "#":
+            if mark == "##":
+                yield start, end
+            fresh = at = end
+        elif mark[0] in "`~" and _is_fence(text[start:end], mark):
+            fresh = at = _close_fence(text, end, mark)
+        elif mark.lstrip()[0] == "-" and _follows_blank(text, start):
+            at = end  # a rule or an empty item: a blank line before leaves nothing to underline
+        elif mark.lstrip()[0] == "#" and mark.lstrip() != "##":
+            at = end  # some other heading, perhaps inside a list
+        else:
+            found, stop, read = _parse(text, fresh, end, lines_left)
+            yield from found
+            lines_left -= read
+            if stop is None:
+                return
+            fresh = at = stop
+
+
+def _parse(
+    text: str, start: int, least: int, lines_left: int
+) -> tuple[list[tuple[int, int]], int | None, int]:
+    """Let the parser decide from a place where nothing is open up to the next such place.
+
+    Returns the headings, that place (None: the text is done with), and how many lines were read.
+    """
+    size, read = 4096, 0
+    while True:
+        following = _CERTAIN.search(text, max(least, min(start + size, len(text))))
+        stop = following.start() if following else len(text)
+        part = text[start:stop]
+        count = part.count("\n") + 1
+        read += count
+        if read > lines_left:
+            return [], None, read
+        tokens = _BLOCKS.parse(part)
+        top = [token for token in tokens if not token.level and token.map]
+        last = top[-1] if top else None
+        is_open = last is not None and last.type in ("fence", "html_block")
+        if stop < len(text) and is_open and last and last.map and last.map[1] >= count - 1:
+            size = (stop - start) * 2  # it may reach further
+            continue
+        edges = [0]
+        for line in part.split("\n"):
+            edges.append(edges[-1] + len(line) + 1)
+        found = [
+            (start + edges[token.map[0]], min(start + edges[token.map[1]], stop))
+            for token in top
+            if token.type == "heading_open" and token.tag == "h2" and token.map
+        ]
+        return found, stop if stop < len(text) else None, read
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end + 1
+
+
+def _is_fence(line: str, mark: str) -> bool:
+    return mark[0] == "~" or "`" not in line[len(mark) :]
+
+
+def _close_fence(text: str, at: int, mark: str) -> int:
+    """Return where the text goes on after a fence."""
+    closing = re.compile(rf"^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$", re.MULTILINE)
+    found = closing.search(text, at)
+    return _line_end(text, found.start()) if found else len(text)
+
+
+def _follows_blank(text: str, start: int) -> bool:
+    before = text.rfind("\n", 0, max(start - 1, 0)) + 1
+    return not text[before : max(start - 1, 0)].strip(" \t")

@@ -1,0 +1,174 @@
+"""The pages of a project: one object over drafts, buffers and the repository."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from memory.errors import BadInputError
+from memory.gate import FindSecrets
+from memory.pages.answers import (
+    Forgotten,
+    PageRow,
+    PagesStatus,
+    PulledPages,
+    Pushed,
+    PushRequest,
+    ReadPage,
+    Version,
+    WriteRequest,
+    Written,
+)
+from memory.pages.buffers import Buffer, Buffers
+from memory.pages.directives import capture_template
+from memory.pages.drafts import Drafts
+from memory.pages.evolution import blame_page, compare_versions, list_evolution
+from memory.pages.exporting import export_pages
+from memory.pages.forgetting import finish_erasing, forget_page
+from memory.pages.fronts import Fronts
+from memory.pages.history import HISTORY_MAX, LogEntry, list_history, list_log
+from memory.pages.model import Commit, SectionDiff
+from memory.pages.pulling import pull
+from memory.pages.pushing import push
+from memory.pages.reading import find_page, list_pages, name_paths, read_page, tell_status
+from memory.pages.repository import Repository
+from memory.pages.writing import refresh_drafts, write_draft
+
+EVOLUTION_MAX = 20
+
+
+class Pages:
+    """The pages of a project. A page is named by its slug, `concept/SLUG` or its path.
+
+    All methods raise `memory.errors.MemoryRoomError`, with a remedy; `BadInputError` means that
+    what was given cannot be taken, and nothing was written.
+    """
+
+    def __init__(  # noqa: PLR0913 - what the surface decides
+        self,
+        project: Path,
+        repository: Repository,
+        *,
+        find_secrets: FindSecrets,
+        clock: Callable[[], float] = time.time,
+        author: str = "",
+        is_distill_disabled: bool = False,
+        is_drift_disabled: bool = False,
+    ) -> None:
+        self.project = project
+        self.repository = repository
+        self.find_secrets = find_secrets
+        self.clock = clock
+        self.author = author
+        self.is_distill_disabled = is_distill_disabled
+        self.is_drift_disabled = is_drift_disabled
+        self.drafts = Drafts(project)
+        self.buffers = Buffers(self.drafts.folder, find_secrets=find_secrets, clock=clock)
+        self.fronts = Fronts(repository)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `init` was run here: the folder of drafts is there, and the repository."""
+        return self.drafts.folder.is_dir() and self.repository.exists
+
+    def init(self) -> bool:
+        """Make the folders of drafts and the repository; return whether anything was missing."""
+        was_missing = not self.is_ready
+        self.drafts.make_folders()
+        self.repository.init()
+        return was_missing
+
+    def require_ready(self) -> None:
+        """Refuse what needs the pages where `init` was not run."""
+        if not self.is_ready:
+            raise BadInputError("pages are not begun here", "context-mode pages init")
+
+    def finish_erasing(self) -> None:
+        """Finish an erasing that was killed. The repository is locked by the caller."""
+        finish_erasing(self)
+
+    def write(self, asked: WriteRequest) -> Written:
+        """Write a draft, without its secrets."""
+        return write_draft(self, asked)
+
+    def read(self, slug: str, *, commit: str = "") -> ReadPage:
+        """Read a page: its draft, else the newest version, else that of a commit. `index` and
+        `tags` are the pages that are made."""
+        return read_page(self, slug, commit)
+
+    def list_pages(self, *, of_type: str = "", tag: str = "") -> tuple[PageRow, ...]:
+        """List pages of the repository and drafts, by type and slug."""
+        return list_pages(self, of_type, tag)
+
+    def status(self) -> PagesStatus:
+        """Tell how drafts, buffers and the repository stand."""
+        return tell_status(self)
+
+    def push(self, asked: PushRequest, buffer: Buffer | None = None) -> Pushed:
+        """Commit changed drafts. Without a buffer that of the session's folder is looked at."""
+        return push(self, asked, buffer)
+
+    def pull(self, remote: str = "origin") -> PulledPages:
+        """Take over another repository's commits, also into drafts that were not edited."""
+        self.require_ready()
+        pulled = pull(self.repository, remote)
+        drafts, diverged = refresh_drafts(self, pulled.paths)
+        return PulledPages(pulled.before, pulled.after, pulled.paths, drafts, diverged)
+
+    def history(self, slug: str, limit: int = HISTORY_MAX) -> list[Commit]:
+        """List a page's commits, newest first."""
+        return list_history(self.repository, find_page(self, slug), limit)
+
+    def log(self, limit: int = HISTORY_MAX) -> list[LogEntry]:
+        """List the commits of all pages, newest first."""
+        return list_log(self.repository, limit)
+
+    def evolution(self, slug: str, limit: int = EVOLUTION_MAX) -> tuple[Version, ...]:
+        """List a page's versions with what changed in each, newest first."""
+        return list_evolution(self, slug, limit)
+
+    def diff(
+        self,
+        slug: str,
+        *,
+        start: str = "",
+        end: str = "",
+        has_blame: bool = False,
+        is_local: bool = False,
+    ) -> SectionDiff:
+        """Compare two versions of a page: the last two, else those of two commits; `is_local`: the
+        newest and the draft."""
+        return compare_versions(
+            self, slug, start=start, end=end, has_blame=has_blame, is_local=is_local
+        )
+
+    def blame(self, slug: str) -> SectionDiff:
+        """Tell of each section of a page's newest version which commits it is from."""
+        return blame_page(self, slug)
+
+    def export(self, folder: Path) -> tuple[str, ...]:
+        """Write the newest version of all pages into an empty folder; return their paths."""
+        return export_pages(self.repository, folder)
+
+    def forget(
+        self, slug: str, *, is_erased: bool = False, why: str = "", agent: str = ""
+    ) -> Forgotten:
+        """Remove a page and its draft by a commit; erased, it goes out of the history, too."""
+        return forget_page(self, slug, is_erased=is_erased, why=why, agent=agent)
+
+    def capture_template(self, buffer: Buffer | None, *, slug: str = "") -> str:
+        """Return the template of a source page, and the buffer that it is to be written from."""
+        return capture_template(buffer, find_secrets=self.find_secrets, slug=slug or "session")
+
+    def path(self) -> Path:
+        """Return where the repository lies."""
+        return self.repository.folder
+
+    def find_drafts(self, slug: str, there: Sequence[str]) -> list[str]:
+        """Return the paths of the drafts that a name means, of those that are there."""
+        found = [path for path in name_paths(slug) if path in there]
+        if not found:
+            message = f"there is no draft of {slug[:80]!r}"
+            raise BadInputError(message, "`context-mode pages status` lists the drafts")
+        return found

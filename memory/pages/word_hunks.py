@@ -1,0 +1,293 @@
+"""What two texts have in common, in order: words or lines. No two texts make it work for long."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from memory.pages.model import Hunk
+
+STEPS_MAX = 150_000
+"""So many steps the search for the shortest differences of a page takes; what is left then differs
+whole."""
+
+WORDS_MAX = 40_000
+"""So many words of both sides of a page are compared; lines that differ after them differ whole."""
+
+_ROUNDS_MAX = 12
+_EDITS_MAX = 200
+_ANCHOR_CHARS = 20
+"""A shorter line may stand once in each text by chance."""
+
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_WORD = re.compile(rf"\s+|(?:[{_UNSPACED}]|[^\s{_UNSPACED}]+)\s*")
+# A line or a sentence. Blank lines and the next line's indentation go with it, as white space does
+# with a word.
+_PIECE = re.compile(r"(?=[\s\S])[^\n.\u3002]*(?:\.(?!\s)[^\n.\u3002]*)*[\n.\u3002]?\s*")
+_Mark = Literal["=", "-", "+"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Items from `old` on in one sequence that are also from `new` on in the other."""
+
+    old: int
+    new: int
+    size: int
+
+
+@dataclass(slots=True)
+class Work:
+    """How many steps and words are left for a page."""
+
+    steps: int = STEPS_MAX
+    words: int = WORDS_MAX
+
+
+class _Hunks:
+    """Hunks that grow: neighbours of one mark become one."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[_Mark, list[str]]] = []
+
+    def add(self, mark: _Mark, text: str) -> None:
+        if not text:
+            return
+        if self._parts and self._parts[-1][0] == mark:
+            self._parts[-1][1].append(text)
+        else:
+            self._parts.append((mark, [text]))
+
+    def close(self) -> tuple[Hunk, ...]:
+        return tuple(Hunk(mark, "".join(texts)) for mark, texts in self._parts)
+
+
+def word_hunks(old: str, new: str, work: Work | None = None) -> tuple[Hunk, ...]:
+    """Return what two texts share and what only one of them has, word by word.
+
+    Lines and sentences that both have are found first, and words are compared between them alone.
+    White space goes with the word before it and decides nothing. The texts of `=` and `+` are the
+    new text.
+    """
+    work, hunks = work or Work(), _Hunks()
+    a, b = _PIECE.findall(old), _PIECE.findall(new)
+    runs = match_items(_keys(a), _keys(b), Work(0), anchor_chars=_ANCHOR_CHARS)
+    for gone, came, kept in _walk(runs, a, b):
+        _compare_pieces(hunks, gone, came, work)
+        hunks.add("=", "".join(kept))
+    return hunks.close()
+
+
+def _compare_pieces(hunks: _Hunks, old: Sequence[str], new: Sequence[str], work: Work) -> None:
+    """Compare lines and sentences that were not found in the other text: in pairs, if each kept
+    most of its words at its ends."""
+    pairs = [*map(_find_middles, old, new)] if len(old) == len(new) else []
+    if not pairs or None in pairs:
+        _compare_words(hunks, "".join(old), "".join(new), work)
+        return
+    for whole, pair in zip(new, pairs, strict=True):
+        if pair is not None:
+            start, gone, came = pair
+            hunks.add("=", whole[:start])
+            _compare_words(hunks, gone, came, work)
+            hunks.add("=", whole[start + len(came) :])
+
+
+def _find_middles(old: str, new: str) -> tuple[int, str, str] | None:
+    """Return what two lines do not share between the words at their ends, and where it begins in
+    the new one; None if they share less than a half."""
+    a, b = old.split(" "), new.split(" ")
+    start, end = _shared_edges(a, b)
+    if 2 * (start + end) <= max(len(a), len(b)):
+        return None
+    gone, came = a[start : len(a) - end], b[start : len(b) - end]
+    # The space after a piece belongs to it, but for the last one's.
+    left, right = ((" ".join(it) + " " * bool(it and end)) for it in (gone, came))
+    return len(" ".join(b[:start])) + bool(start), left, right
+
+
+def _compare_words(hunks: _Hunks, old: str, new: str, work: Work) -> None:
+    if old[:1].isspace() or new[:1].isspace():
+        plain = new.lstrip()
+        hunks.add("=", new[: len(new) - len(plain)])
+        old, new = old.lstrip(), plain
+    if not (old and new) or work.words <= 0:
+        hunks.add("-", old)
+        hunks.add("+", new)
+        return
+    if _is_word(old) and _is_word(new) and old.rstrip() != new.rstrip():  # as mostly
+        hunks.add("-", old)
+        hunks.add("+", new)
+        return
+    a, b = _WORD.findall(old), _WORD.findall(new)
+    work.words -= len(a) + len(b)
+    runs = match_items(_keys(a), _keys(b), work)
+    for gone, came, kept in _walk(runs, a, b):
+        hunks.add("-", "".join(gone))
+        hunks.add("+", "".join(came))
+        hunks.add("=", "".join(kept))
+
+
+def _is_word(text: str) -> bool:
+    """Whether a text is one word beyond doubt."""
+    return text.isascii() and len(text.split(None, 1)) == 1
+
+
+def _walk(
+    runs: Sequence[Run], old: Sequence[str], new: Sequence[str]
+) -> Iterator[tuple[Sequence[str], Sequence[str], Sequence[str]]]:
+    """Yield what only the old text has, only the new one, and then what the new one shares."""
+    at = last = 0
+    for run in [*runs, Run(len(old), len(new), 0)]:
+        yield old[at : run.old], new[last : run.new], new[run.new : run.new + run.size]
+        at, last = run.old + run.size, run.new + run.size
+
+
+def match_items(
+    old: Sequence[str], new: Sequence[str], work: Work | None = None, *, anchor_chars: int = 0
+) -> list[Run]:
+    """Return the runs that two sequences share, in order. Items of fewer than `anchor_chars` that
+    stand once in each do not hold these together."""
+    if len(old) < 2 or len(new) < 2:
+        return [Run(at, other, 1) for at, other in _find_single(old, new)]
+    work = work or Work()
+    found = list[tuple[int, int, int]]()
+    gaps = [(0, len(old), 0, len(new), 0)]
+    while gaps:
+        a, a_end, b, b_end, rounds = gaps.pop()
+        start, end = _shared_edges(old[a:a_end], new[b:b_end])
+        found += [(a, b, start), (a_end - end, b_end - end, end)]
+        a, a_end, b, b_end = a + start, a_end - end, b + start, b_end - end
+        left, right = old[a:a_end], new[b:b_end]
+        if len(left) < 2 or len(right) < 2:
+            found += [(a + one, b + other, 1) for one, other in _find_single(left, right)]
+            continue
+        anchors = _find_anchors(left, right, anchor_chars) if rounds < _ROUNDS_MAX else []
+        if anchors:
+            places = [(a + one, b + other) for one, other in anchors]
+            found += [(one, other, 1) for one, other in places]
+            for one, other in [*places, (a_end, b_end)]:
+                if a < one and b < other:
+                    gaps.append((a, one, b, other, rounds + 1))
+                a, b = one + 1, other + 1
+        elif work.steps > 0:
+            pairs, taken = _shortest(left, right, work.steps)
+            work.steps -= taken
+            found += [(a + one, b + other, 1) for one, other in pairs]
+    return list(_join(sorted(found)))
+
+
+def _shared_edges(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+    """Return how many items two sequences share at the beginning, and after these at the end."""
+    start = end = 0
+    for one, other in zip(old, new, strict=False):
+        if one != other:
+            break
+        start += 1
+    rest = min(len(old), len(new)) - start
+    if rest:
+        for one, other in zip(reversed(old), reversed(new), strict=False):
+            if one != other or end == rest:
+                break
+            end += 1
+    return start, end
+
+
+def _find_single(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Return what two sequences share of which one has at most one item."""
+    if len(old) == 1 and old[0] in new:
+        return [(0, new.index(old[0]))]
+    if len(new) == 1 and new[0] in old:
+        return [(old.index(new[0]), 0)]
+    return []
+
+
+def _find_anchors(old: Sequence[str], new: Sequence[str], chars: int) -> list[tuple[int, int]]:
+    """Return the items that stand once in each, as many of them as are in the same order."""
+    counts, others = Counter(old), Counter(new)
+    places = {item: at for at, item in enumerate(old) if counts[item] == 1 and len(item) >= chars}
+    ends: list[int] = []
+    last: list[int] = []
+    nodes: list[tuple[int, int, int]] = []
+    for at, item in enumerate(new):
+        place = places.get(item) if others[item] == 1 else None
+        if place is None:
+            continue
+        rank = bisect_left(ends, place)
+        nodes.append((place, at, last[rank - 1] if rank else -1))
+        ends[rank : rank + 1] = [place]
+        last[rank : rank + 1] = [len(nodes) - 1]
+    found, node = list[tuple[int, int]](), last[-1] if last else -1
+    while node >= 0:
+        place, at, node = nodes[node]
+        found.append((place, at))
+    return found[::-1]
+
+
+def _shortest(
+    old: Sequence[str], new: Sequence[str], steps_max: int
+) -> tuple[list[tuple[int, int]], int]:
+    """Return what is left of both by the fewest edits (Myers), and how many steps that took."""
+    reached, trail, steps = {1: 0}, list[dict[int, int]](), 0
+    for edits in range(min(len(old) + len(new), _EDITS_MAX) + 1):
+        trail.append(dict(reached))
+        steps += 2 * edits + 1
+        for diagonal in range(-edits, edits + 1, 2):
+            is_down = diagonal == -edits or (
+                diagonal != edits and reached[diagonal - 1] < reached[diagonal + 1]
+            )
+            x = reached[diagonal + 1] if is_down else reached[diagonal - 1] + 1
+            y = x - diagonal
+            while x < len(old) and y < len(new) and old[x] == new[y]:
+                x, y, steps = x + 1, y + 1, steps + 1
+            reached[diagonal] = x
+            if x >= len(old) and y >= len(new):
+                return _trace(trail, len(old), len(new)), steps
+        if steps > steps_max:
+            break
+    return [], steps
+
+
+def _trace(trail: Sequence[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
+    """Go back from the end to the beginning; return what was passed without an edit."""
+    found = []
+    for edits in range(len(trail) - 1, -1, -1):
+        reached, diagonal = trail[edits], x - y
+        is_down = diagonal == -edits or (
+            diagonal != edits and reached[diagonal - 1] < reached[diagonal + 1]
+        )
+        before = diagonal + 1 if is_down else diagonal - 1
+        start = reached[before] if edits else 0
+        least = start - before if edits else 0
+        while x > start and y > least:
+            x, y = x - 1, y - 1
+            found.append((x, y))
+        x, y = start, least
+    return found
+
+
+def _join(found: Sequence[tuple[int, int, int]]) -> Iterator[Run]:
+    """Yield runs, those that follow each other in both sequences as one."""
+    start, other, size = 0, 0, 0
+    for one, at, count in found:
+        if (one, at) == (start + size, other + size):
+            size += count
+            continue
+        if size:
+            yield Run(start, other, size)
+        start, other, size = one, at, count
+    if size:
+        yield Run(start, other, size)
+
+
+def _keys(texts: Sequence[str]) -> list[str]:
+    """Return texts as they are compared: without white space around them."""
+    keys = [*map(str.strip, texts)]
+    if all(map(str.isascii, keys)):
+        return keys
+    return [one if one.isascii() else unicodedata.normalize("NFC", one) for one in keys]

@@ -1,0 +1,130 @@
+"""Writes drafts: of what is given, and of newer versions where nobody edited them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from memory.errors import BadInputError
+from memory.pages.answers import WriteRequest, Written
+from memory.pages.checking import check_marks, prepare_draft, with_fields
+from memory.pages.frontmatter import FIELD_NAMES, parse_page, render_page, try_parse
+from memory.pages.model import PAGE_TYPES, SCHEMA, Frontmatter, Page
+from memory.pages.pushing import write_time
+from memory.pages.reading import compare_all, name_paths
+from memory.pages.slugs import check_slug, page_path, slug_of
+
+if TYPE_CHECKING:
+    from memory.pages.store import Pages
+
+
+def write_draft(pages: Pages, asked: WriteRequest) -> Written:
+    """Write a page as a draft, without its secrets.
+
+    Raises:
+        BadInputError: it can be no page.
+    """
+    pages.require_ready()
+    check_marks(asked.text)
+    given = parse_page(asked.text) if asked.text.lstrip("\ufeff").startswith("---\n") else None
+    path, old, draft = _find_old(pages, asked, given)
+    named = slug_of(path)
+    assert named is not None
+    front = _join_fields(pages, asked, given, draft, old)
+    front |= {"schema": SCHEMA, "slug": named[1], "type": named[0]}
+    body = given.body if given else asked.text
+    unknown = {name: value for name, value in front.items() if name not in FIELD_NAMES}
+    known = {name: value for name, value in front.items() if name in FIELD_NAMES}
+    page = Page(Frontmatter(**known, unknown=unknown), body)
+    text = render_page(page)
+    checked = prepare_draft(path, text, parse_page(text), pages.find_secrets)
+    pages.drafts.write(path, render_page(checked.page))
+    parent = checked.page.front.parent_sha
+    return Written(path, named[1], named[0], old is None, checked.redactions, parent)
+
+
+def refresh_drafts(pages: Pages, paths: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Bring drafts up to date that nobody edited; return their paths, and those that were."""
+    fresh, diverged = [], []
+    for one in compare_all(pages, [path for path in paths if slug_of(path)]):
+        path = one.draft.path
+        if one.state == "diverged":
+            diverged.append(path)
+        elif one.state == "removed" and pages.drafts.remove(path):
+            fresh.append(path)
+        elif one.state == "behind":
+            text, last = pages.repository.read(path), pages.repository.last_commit(path)
+            page = None if text is None else try_parse(text)
+            if page is not None and last is not None:
+                with suppress(BadInputError):
+                    pages.drafts.write(path, render_page(with_fields(page, parent_sha=last.sha)))
+                    fresh.append(path)
+    return tuple(fresh), tuple(diverged)
+
+
+def _find_old(
+    pages: Pages, asked: WriteRequest, given: Page | None
+) -> tuple[str, Page | None, Page | None]:
+    """Return where the page lies, its last version and its draft."""
+    slug = asked.slug or (given.front.slug if given else "")
+    page_type = (
+        asked.type or str(asked.fields.get("type", "")) or (given.front.type if given else "")
+    )
+    if page_type and page_type not in PAGE_TYPES:
+        message = f"{page_type[:80]!r} is no type of a page"
+        raise BadInputError(message, f"use {', '.join(PAGE_TYPES)}")
+    if page_type and "/" not in slug:
+        candidates = [page_path(page_type, check_slug(slug))]
+    else:
+        candidates = name_paths(slug)
+    drafts = [(path, pages.drafts.read(path)) for path in candidates]
+    texts = pages.repository.read_each([(path, "") for path in candidates])
+    there = [
+        (path, draft, text)
+        for (path, draft), text in zip(drafts, texts, strict=True)
+        if draft is not None or text is not None
+    ]
+    if len(there) != 1 and len(candidates) > 1:
+        message = "several pages have that slug" if there else "a new page needs its type"
+        raise BadInputError(message, f"say which: {', '.join(PAGE_TYPES)}")
+    path, draft, text = there[0] if there else (candidates[0], None, None)
+    parsed = try_parse(draft) if draft is not None else None
+    return path, parsed or (try_parse(text) if text is not None else None), parsed
+
+
+def _join_fields(
+    pages: Pages, asked: WriteRequest, given: Page | None, draft: Page | None, old: Page | None
+) -> dict[str, Any]:
+    now = write_time(pages.clock())
+    front: dict[str, Any] = {"author": pages.author or "unknown", "created": now}
+    for page in (old, given):
+        if page is not None:
+            front |= _told(page)
+    # A page that no draft is of was written upon nothing that is known.
+    parent = given.front.parent_sha if given else ""
+    front["parent_sha"] = parent or (draft.front.parent_sha if draft else "")
+    if asked.agent:
+        front["agent"] = asked.agent
+    front["updated"] = now
+    for name, value in asked.fields.items():
+        front[str(name)] = _check_field(str(name), value)
+    return front
+
+
+def _told(page: Page) -> dict[str, Any]:
+    told = {name: getattr(page.front, name) for name in FIELD_NAMES}
+    return {**{name: value for name, value in told.items() if value}, **page.front.unknown}
+
+
+def _check_field(name: str, value: object) -> object:
+    if name in ("sources", "related", "tags"):
+        values = [value] if isinstance(value, str) else value
+        if not isinstance(values, list | tuple) or not all(isinstance(o, str) for o in values):
+            raise BadInputError(f"the field {name} must be a list of texts", f'{name}: ["one"]')
+        return tuple(values)
+    if name in FIELD_NAMES and not isinstance(value, str):
+        raise BadInputError(f"the field {name} must be a text", f'"{name}": "…"')
+    if isinstance(value, Mapping | list | str | int | float | bool) or value is None:
+        return value
+    raise BadInputError(f"the field {name[:80]} cannot be written", "give a text or a list")

@@ -1,0 +1,117 @@
+"""Two versions of a page become one, but for what both changed (C13)."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.pages.section_merging import merge_sections
+
+HEAD = "---\nslug: a\nupdated: 2026-01-01\ntags: [a, b]\n---\n"
+
+
+def sec(heading: str, body: str) -> str:
+    return f"## {heading}\n\n{body}\n\n"
+
+
+A, B, C = sec("A", "one"), sec("B", "two"), sec("C", "three")
+BASE = HEAD + "intro\n\n" + A + B + C
+
+
+def test_c13_changes_of_different_sections_are_both_there():
+    mine = BASE.replace("one", "one of mine") + sec("M", "new")
+    theirs = BASE.replace("three", "three of theirs").replace("intro", "hello")
+    merged = merge_sections(BASE, mine, theirs)
+    assert merged.conflicts == ()
+    for text in ("one of mine", "three of theirs", "hello", "## M\n\nnew\n"):
+        assert text in merged.text
+    assert merge_sections(BASE, theirs, mine).text == merged.text
+
+
+def test_c13_a_section_that_both_changed_is_a_conflict_and_the_rest_is_merged():
+    mine = BASE.replace("one", "mine").replace("two", "zwei")
+    merged = merge_sections(BASE, mine, BASE.replace("one", "theirs").replace("three", "drei"))
+    (conflict,) = merged.conflicts
+    assert conflict.heading == "A"
+    assert [conflict.base, conflict.mine, conflict.theirs] == [
+        A,
+        sec("A", "mine"),
+        sec("A", "theirs"),
+    ]
+    assert all(one in merged.text for one in ("zwei", "drei", "mine", "theirs", "<<<<<<<"))
+
+
+def test_c13_fields_are_merged_as_sets_and_scalars():
+    mine = BASE.replace("[a, b]", "[b, m]").replace("01-01", "01-02")
+    theirs = BASE.replace("[a, b]", "[a, b, t]").replace("01-01", "01-03")
+    merged = merge_sections(BASE, mine, theirs)
+    assert merged.conflicts == ()
+    assert "tags:\n- b\n- m\n- t\n" in merged.text
+    assert "updated: 2026-01-03\n" in merged.text
+    both = merge_sections(
+        BASE, BASE.replace("slug: a", "slug: m"), BASE.replace("slug: a", "slug: t")
+    )
+    assert [(one.field, one.mine, one.theirs) for one in both.conflicts] == [
+        ("slug", "slug: m", "slug: t")
+    ]
+
+
+def test_c13_deleting_renaming_and_moving_go_with_other_changes():
+    theirs = BASE.replace("three", "drei")
+    gone = merge_sections(BASE, BASE.replace(B, ""), theirs)
+    assert (gone.conflicts, "## B" in gone.text, "drei" in gone.text) == ((), False, True)
+    renamed = merge_sections(BASE, BASE.replace("## C", "## See"), theirs)
+    assert "## C" not in renamed.text or renamed.conflicts
+    moved = merge_sections(BASE, HEAD + "intro\n\n" + C + A + B, theirs)
+    assert (moved.conflicts, moved.text.index("drei") < moved.text.index("one")) == ((), True)
+    (lost,) = merge_sections(BASE, BASE.replace(C, ""), theirs).conflicts
+    assert (lost.heading, lost.mine) == ("C", "")
+
+
+def test_c13_what_one_side_leaves_open_is_told():
+    merged = merge_sections(BASE, BASE.replace("three", "```\nthree"), BASE + sec("T", "t"))
+    assert merged.conflicts
+    assert merge_sections("---\na: [\n---\n", "x", "y").conflicts
+
+
+def test_c13_line_ends_that_one_side_changed_are_no_conflict():
+    merged = merge_sections(BASE, BASE.replace("\n", "\r\n"), BASE.replace("one", "eins"))
+    assert merged.conflicts == ()
+    assert "## A\r\n\r\neins\r\n" in merged.text
+
+
+PARTS = st.lists(
+    st.sampled_from(
+        [
+            A,
+            B,
+            C,
+            sec("A", "x"),
+            sec("B", "y\nz"),
+            sec("D", "two"),
+            "D\n---\n",
+            "p\n",
+            "```\n",
+            "## C",
+        ]
+    ),
+    max_size=6,
+).map("".join)
+TEXTS = st.tuples(st.sampled_from(["", HEAD, HEAD.replace("a, b", "c"), "---\nx: 1\n"]), PARTS).map(
+    "".join
+)
+
+
+@given(TEXTS, TEXTS)
+def test_c13_what_one_side_left_alone_is_the_other_sides(base, text):
+    assert merge_sections(base, text, base).text == text
+    assert merge_sections(base, base, text).text == text
+    assert merge_sections(base, text, text) == merge_sections(base, text, base)
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_c13_a_merge_without_conflict_is_the_same_from_both_sides(base, mine, theirs):
+    there, back = merge_sections(base, mine, theirs), merge_sections(base, theirs, mine)
+    assert bool(there.conflicts) == bool(back.conflicts)
+    if not there.conflicts:
+        assert there.text == back.text

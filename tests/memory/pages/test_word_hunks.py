@@ -1,0 +1,118 @@
+"""Words and lines that two texts share (C14)."""
+
+from __future__ import annotations
+
+import itertools
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from memory.pages.word_hunks import Work, match_items, word_hunks
+
+CASES = (
+    ("", "", []),
+    ("a", "", ["-a"]),
+    ("", "a", ["+a"]),
+    ("a b c", "a x c", ["=a ", "-b ", "+x ", "=c"]),
+    ("a b\nc", "a\nb d", ["=a\nb ", "-c", "+d"]),
+    ("a b c d", "c d a b", ["+c d ", "=a b", "-c d"]),
+    ("\u00e9 a", "e\u0301 b", ["=e\u0301 ", "-a", "+b"]),
+    ("再送する", "再度する", ["=再", "-送", "+度", "=する"]),
+    ("a b c\n", "a b\nc\n", ["=a b\nc\n"]),
+    ("  a b", "a b", ["=a b"]),
+    (
+        "a b c\n\n  d e f",
+        "a  b x\nd y f",
+        ["=a  b ", "-c\n\n  ", "+x\n", "=d ", "-e ", "+y ", "=f"],
+    ),
+    (
+        "It is so. One two.",
+        "It is so. Two one two.",
+        ["=It is so. ", "-One ", "+Two one ", "=two."],
+    ),
+    ("第一。第二。", "第一。第三。", ["=第一。第", "-二", "+三", "=。"]),
+)
+
+
+@pytest.mark.parametrize(("old", "new", "hunks"), CASES)
+def test_c14_hunks_are_runs_of_words(old, new, hunks):
+    assert [one.mark + one.text for one in word_hunks(old, new)] == hunks
+
+
+ITEMS = st.lists(st.sampled_from("abcdef"), max_size=30)
+
+
+@given(ITEMS, ITEMS)
+def test_c14_what_is_shared_is_in_both_in_order(old, new):
+    at = other = 0
+    for run in match_items(old, new):
+        assert run.old >= at
+        assert run.new >= other
+        at, other = run.old + run.size, run.new + run.size
+        assert old[run.old : at] == new[run.new : other]
+    assert [run.size for run in match_items(old, old)] == [len(old)] * bool(old)
+
+
+@given(ITEMS, ITEMS)
+def test_c14_the_new_text_stands_in_its_hunks(old, new):
+    before, after = "".join(f"{x} " for x in old), "".join(f"{x} " for x in new)
+    hunks = word_hunks(before, after)
+    assert "".join(one.text for one in hunks if one.mark != "-") == after
+    assert "".join(one.text for one in hunks if one.mark != "+").split() == old
+
+
+SIGNS = [
+    "a",
+    "b",
+    "The retries back off by a second",
+    ".",
+    "\u3002",
+    "\u518d",
+    "e\u0301",
+    "\u00e9",
+    " ",
+]
+TEXTS = st.lists(st.sampled_from([*SIGNS, "  ", "\n", "\n\n", "\n    ", "\t"]), max_size=24).map(
+    "".join
+)
+
+
+def signs_of(text: str) -> str:
+    return unicodedata.normalize("NFC", "".join(text.split()))
+
+
+@given(TEXTS, TEXTS)
+@example("a", "a\u0301")
+def test_c14_hunks_turn_the_old_text_into_the_new_one(old, new):
+    for work in (Work(), Work(steps=0), Work(words=0)):
+        hunks = word_hunks(old, new, work)
+        assert "".join(one.text for one in hunks if one.mark != "-") == new
+        assert signs_of("".join(one.text for one in hunks if one.mark != "+")) == signs_of(old)
+        assert all(one.mark != other.mark for one, other in itertools.pairwise(hunks))
+
+
+def test_c14_words_of_a_page_are_compared_up_to_a_bound_and_lines_after_it():
+    lines = range(20_000)
+    old = [f"line {at} of many says this\na line {at} that stays here\n" for at in lines]
+    new = [f"other words {at} in each\na line {at} that stays here\n" for at in lines]
+    work = Work()
+    hunks = word_hunks("".join(old), "".join(new), work)
+    assert work.words <= 0
+    gone, came = old[-1].split("\n")[0], new[-1].split("\n")[0]
+    assert [one.text for one in hunks[-3:-1]] == [f"{gone}\n", f"{came}\n"]
+    assert "".join(one.text for one in hunks if one.mark != "-") == "".join(new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("a b " * 100000, "b c a " * 70000),
+        ("a" * 500000, "b" * 500000),
+        (" ".join(map(str, range(100000))), " ".join(map(str, range(100000, 0, -1)))),
+    ],
+)
+def test_texts_that_are_rewritten_whole_are_bounded_in_work(old, new):
+    hunks = word_hunks(old, new)
+    assert "".join(one.text for one in hunks if one.mark != "-") == new
