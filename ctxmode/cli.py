@@ -1,151 +1,23 @@
-"""The command `context-mode`: finds the verb, hands over, and is the one boundary for errors.
-
-Verbs are a table of modules, imported only when asked for, so that `--version` and what runs
-inside other programs' loops start in milliseconds.
-"""
+"""The entry of the command `context-mode`: a hook with nothing to do ends before anything loads."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-
-from ctxmode import __version__, exit_codes, garbage
-from ctxmode.errors import ContextModeError, UsageError, unwrap
-from ctxmode.render import streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
-
-    from ctxmode.commands.table import Verb
-
-EPILOG = """\
-examples:
-  context-mode try
-  context-mode run python -c 'print(6 * 7)'
-  context-mode run analysis.rb -- --verbose access.log
-  git log | context-mode index - --source history
-  context-mode search "connection refused"
-"""
+    from collections.abc import Sequence
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; no exception leaves it. Without `argv` this
     process is the command's own, and ends behind it."""
-    streams.open_what_is_closed()
-    if argv is not None:
-        return _main(list(argv))
-    garbage.pause()
-    arguments = sys.argv[1:]
-    if arguments[:1] == ["run"] and "--help" not in arguments and "-h" not in arguments:
-        from executor.instance import child_processes as starting  # noqa: PLC0415 - runs side by side with the loading
+    if argv is None and sys.argv[1:2] == ["hook"]:
+        from ctxmode.hosts.hooks import uncaptured  # noqa: PLC0415 - hooks start with every turn
 
-        starting.start_early()
-    try:
-        code = _main(arguments)
-    finally:
-        garbage.end()
-    if arguments[:1] == ["hook"]:
-        os._exit(code)  # a host waits: taking apart what was loaded is a twentieth of its time
-    return code
+        if uncaptured.has_nothing_to_do(sys.argv[2:]):
+            os._exit(0)  # as `command_line` does, which says why
+    from ctxmode import command_line  # noqa: PLC0415 - it loads what the others need
 
-
-def _main(arguments: list[str]) -> int:
-    try:
-        try:
-            code = _dispatch(arguments)
-        except SystemExit as done:  # help was shown, or a signal asked to end
-            code = done.code if isinstance(done.code, int) else exit_codes.OK
-        sys.stdout.flush()
-        return code
-    except BaseException as raised:
-        return _report(unwrap(raised))
-
-
-def _dispatch(arguments: list[str]) -> int:
-    if not arguments:
-        _overview().print_help(sys.stderr)
-        return exit_codes.USAGE
-    verb, rest = arguments[0], arguments[1:]
-    if verb in ("--version", "-V"):
-        sys.stdout.write(f"context-mode {__version__}\n")
-        return exit_codes.OK
-    if verb in ("--help", "-h") or arguments == ["help"]:
-        sys.stdout.write(_overview().format_help())
-        return exit_codes.OK
-    if verb == "help":
-        verb, rest = rest[0], ["--help"]
-    if verb == "hook":
-        from ctxmode.commands import hook  # noqa: PLC0415 - before what takes time to load
-
-        return hook.main(rest)
-    from ctxmode.commands.table import VERBS  # noqa: PLC0415 - a hook does without
-
-    if verb not in VERBS:
-        raise _unknown(verb)
-    return _run_verb(VERBS[verb], rest)
-
-
-def _unknown(verb: str) -> UsageError:
-    if verb.startswith("-"):
-        return UsageError(
-            f"{verb} stands before the verb",
-            "Options come behind it, for example: context-mode doctor --json",
-        )
-    from ctxmode import suggestions  # noqa: PLC0415 - only a mistake pays for it
-    from ctxmode.commands.table import VERBS  # noqa: PLC0415
-
-    return UsageError(f"unknown verb {verb!r}", suggestions.or_all(verb, VERBS, "Verbs"))
-
-
-def _run_verb(verb: Verb, rest: list[str]) -> int:
-    from ctxmode import parsing  # noqa: PLC0415 - verbs that have no options of their own do without
-
-    parsed = parsing.parse(verb, rest)
-    if not verb.loads_more:
-        garbage.resume()
-    code: int = verb.load().run(parsed)
-    return code
-
-
-def _overview() -> argparse.ArgumentParser:
-    import argparse  # noqa: PLC0415
-
-    from ctxmode.commands.table import VERBS  # noqa: PLC0415
-
-    width = max(map(len, VERBS))
-    verbs = "\n".join(f"  {verb.name:<{width}}  {verb.summary}" for verb in VERBS.values())
-    codes = "\n".join(f"  {code:>3}  {text}" for code, text in exit_codes.MEANINGS.items())
-    parser = argparse.ArgumentParser(
-        prog="context-mode",
-        usage="context-mode VERB [options]   (context-mode VERB --help tells more)",
-        description=f"Runs code where the data lives, and hands back only the answer.\n\n{verbs}",
-        epilog=f"{EPILOG}\nexit codes:\n{codes}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("-V", "--version", action="store_true", help="show the version and exit")
-    return parser
-
-
-def _report(raised: BaseException) -> int:
-    if isinstance(raised, ContextModeError):
-        from ctxmode.render.highlight import harmless  # noqa: PLC0415 - only an error pays for it
-
-        sys.stderr.write(f"context-mode: {harmless(raised.message)}\n")
-        if raised.hint:
-            sys.stderr.write(f"  {harmless(raised.hint)}\n")
-        return raised.exit_code
-    if isinstance(raised, KeyboardInterrupt):
-        return exit_codes.INTERRUPTED
-    if isinstance(raised, BrokenPipeError):  # the reader of our output has left
-        streams.give_up_output()
-        return exit_codes.OK
-    if isinstance(raised, OSError) and raised.errno in streams.NO_SPACE:
-        streams.give_up_output()
-        sys.stderr.write(f"context-mode: {streams.no_space(raised)}\n")
-        return exit_codes.ERROR
-    from ctxmode import crash_report  # noqa: PLC0415 - only a defect pays for it
-
-    sys.stderr.write(crash_report.report(raised))
-    return exit_codes.BUG
+    return command_line.main(argv)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -26,6 +26,8 @@ class Parser(argparse.ArgumentParser):
         given.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(**{**given, "allow_abbrev": False})
         self.takes_program_arguments = False
+        self.other_words: Mapping[str, str] = {}
+        """What people know some choices by, and what those are here."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{self._verb}: {message}", f"See {self.prog} --help")
@@ -54,10 +56,10 @@ class Parser(argparse.ArgumentParser):
         if action.choices is None or value in action.choices:
             return
         given = "/".join(action.option_strings) or action.metavar or action.dest
-        raise UsageError(
-            f"{self._verb}: {given} cannot be {value!r}",
-            or_all(str(value), map(str, action.choices), "There are"),
-        )
+        known, word = [str(one) for one in action.choices], str(value)
+        meant = self.other_words.get(word, "")
+        hint = f"Here that is: {meant}." if meant else or_all(word, known, "There are")
+        raise UsageError(f"{self._verb}: {given} cannot be {value!r}", hint)
 
     @property
     def _verb(self) -> str:

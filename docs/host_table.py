@@ -26,6 +26,7 @@ COLUMNS: Sequence[tuple[str, str]] = (
     ("refuses", "refuses: "),
     ("asks", "ask"),
     ("passes the rest", "harmless calls pass"),
+    ("captures a turn", "captures a turn"),
     ("removal", "removal"),
 )
 Outcome = Mapping[str, Any]
@@ -60,7 +61,8 @@ def _lines() -> Iterator[str]:
         yield f"| {host} {version} | {scope} | {' | '.join((*cells, *measured))} |"
     yield ""
     dates = sorted({one["date"] for one in outcomes})
-    yield f"Run on {dates[-1] if dates else 'no day'}. First request: with us, and without."
+    days = " and ".join(dates) or "no day"
+    yield f"Run on {days}. First request: with us, and without."
     yield from ("", *(f"{number}. {note}" for number, note in enumerate(notes, 1))) if notes else ()
 
 

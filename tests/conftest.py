@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.marks import MARKS, SMOKE, UNIT, is_smoke, mark_of, may_be_fast
+from tests.marks import MARKS, ONE_OF, SMOKE, UNIT, is_smoke, mark_of, may_be_fast, may_have
 
 pytest_plugins = ["tests.flaky"]
 
@@ -41,18 +41,27 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With --fast, read no file whose tests all take longer."""
-    if not config.getoption("--fast") or not collection_path.name.startswith("test_"):
+    """With --fast, or where one mark alone is asked for, read no file that has no such test."""
+    if not collection_path.name.startswith("test_"):
         return None
-    return None if may_be_fast(collection_path.relative_to(config.rootpath).as_posix()) else True
+    mark, is_fast = config.getoption("markexpr"), config.getoption("--fast")
+    if mark not in ONE_OF and not is_fast:
+        return None
+    file = collection_path.relative_to(config.rootpath).as_posix()
+    is_wanted = (mark not in ONE_OF or may_have(file, mark)) and (not is_fast or may_be_fast(file))
+    return None if is_wanted else True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give each test its mark, and with --fast leave out what takes longer."""
+    """Give each test its mark, and with --fast leave out what takes longer.
+
+    What takes minutes begins first, so that no worker is left with it at the end.
+    """
     for item in items:
         item.add_marker(mark_of(item.nodeid))
         if is_smoke(item.nodeid):
             item.add_marker(SMOKE)
+    items.sort(key=lambda item: item.get_closest_marker("identity") is None)
     if config.getoption("--fast"):
         kept = [item for item in items if _is_fast(item)]
         config.hook.pytest_deselected(items=[item for item in items if not _is_fast(item)])

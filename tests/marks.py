@@ -20,6 +20,7 @@ MARKS: Final = {
     HOSTS: "drives agents' hosts that come from npm",
     SMOKE: "a sandbox test that --fast runs beside the unit tests",
 }
+ONE_OF: Final = (UNIT, SANDBOX, ENGINE, SLOW, HOSTS)  # which each test has exactly one of
 
 # Beginnings of the ids of tests below tests/. The longest that fits decides.
 _UNIT = """
@@ -34,7 +35,13 @@ images/test_groups.py images/test_naming.py images/test_settings.py images/test_
 hosts/test_endpoint.py hosts/test_host_table.py
 """
 _SANDBOX = """
-base/test_locks.py memory/facts/test_killed_merge.py memory/facts/test_many_processes.py
+base/test_locks.py memory/facts/test_killed_merge.py memory/facts/test_killed_import.py
+memory/facts/test_killed_restore.py
+memory/facts/test_many_processes.py memory/pages/test_exporting.py
+memory/pages/test_disks.py
+memory/pages/test_many_writers.py memory/pages/test_pulling.py memory/pages/test_repository.py
+memory/pages/test_merging.py memory/pages/test_evolution.py memory/pages/test_forgetting.py
+memory/pages/test_killed_push.py memory/pages/test_pushing.py
 executor/ escapes/ e2e/ benchmarks/ policy/test_cases.py policy/test_deadline.py
 policy/test_import_cost.py policy/test_judging.py policy/test_languages.py::test_a_perl_comment
 kb/test_bulk.py kb/test_chunk_table.py
@@ -48,7 +55,8 @@ runtimes/test_file_content.py runtimes/test_install.py::test_the_script_is_posix
 runtimes/test_line_numbers.py runtimes/test_programs.py runtimes/test_scripts.py
 structure/test_documents.py::test_every_json structure/test_flaky.py
 ctxmode/operations/test_audit.py::test_several_processes
-ctxmode/operations/test_session_calls.py
+ctxmode/operations/test_session_calls.py ctxmode/operations/test_pages.py
+ctxmode/commands/test_pages.py ctxmode/mcp/test_pages_tool.py
 ctxmode/hosts/hooks/test_claude_parity.py ctxmode/test_cli.py::test_a_reader_that_leaves
 ctxmode/test_cli.py::test_the_version_imports ctxmode/test_garbage.py
 ctxmode/doctor/test_container_engine.py::test_a_socket_that
@@ -58,7 +66,8 @@ ctxmode/web/test_pages.py ctxmode/hosts/hooks/test_hooks.py
 ctxmode/mcp/http/test_connections.py::test_tls ctxmode/test_import_cost.py
 ctxmode/operations/test_indexing.py ctxmode/hosts/hooks/test_opencode_plugin.py
 ctxmode/test_parsing.py::test_an_unknown_profile ctxmode/commands/test_policy.py
-ctxmode/hosts/hooks/test_capture.py
+ctxmode/hosts/hooks/test_capture.py ctxmode/hosts/hooks/test_turns.py
+ctxmode/hosts/hooks/test_uncaptured.py
 ctxmode/operations/test_quotas.py::test_a_server_keeps ctxmode/render/test_streams.py
 ctxmode/trial/test_trial.py executor/cells/test_cgroup.py::test_a_real_group
 images/test_settings.py::test_a_host_with images/test_workplace.py::test_what_a_killed
@@ -75,7 +84,7 @@ executor/pool/test_prewarming.py::test_a_warm_run_is_told executor/containers/te
 executor/containers/test_remote.py executor/containers/test_engine_lost.py
 executor/containers/test_gvisor.py executor/containers/test_parity.py images/test_making.py
 e2e/test_known_defects.py::test_none images/test_program.py
-policy/test_secrets.py::test_hostile_text_of_a_megabyte
+policy/test_secrets.py::test_long_hostile_text
 e2e/test_conformance.py e2e/test_inspector.py e2e/test_typescript_client.py e2e/test_mcp_fuzz.py
 e2e/test_docs_commands.py e2e/test_hostile_project.py kb/test_work.py kb/test_structured.py
 kb/test_eviction.py runtimes/test_wrapping.py e2e/test_killed_imports.py
@@ -125,6 +134,10 @@ def is_smoke(test: str) -> bool:
 
 def may_be_fast(file: str) -> bool:
     """Whether a file, by its path from the checkout, has tests that --fast runs."""
-    units = (beginning for beginning, mark in KINDS.items() if mark == UNIT)
-    within = any(one.startswith(f"{file}::") for one in (*units, *SMOKES))
-    return within or mark_of(file) == UNIT
+    return may_have(file, UNIT) or any(one.startswith(f"{file}::") for one in SMOKES)
+
+
+def may_have(file: str, mark: str) -> bool:
+    """Whether a file, by its path from the checkout, has tests of a mark."""
+    beginnings = (beginning for beginning, its_mark in KINDS.items() if its_mark == mark)
+    return mark_of(file) == mark or any(one.startswith(f"{file}::") for one in beginnings)

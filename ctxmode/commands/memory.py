@@ -1,298 +1,207 @@
-"""Remember facts of this project, and recall those that answer a question, within a budget.
+"""Remember facts of this project, or of you, and recall those that fit a budget of tokens.
 
-A fact lies at a path, /memory/CONTEXT/KEY; writing to it again replaces it, and its history stays.
-FACT is an id, such as mem-k7k2qx3a, or a path. Facts with --scope user hold in all your projects.
+ID is a fact's id, its path such as /memory/general/deploy, or its key in the context "general".
+TEXT, FILE of - is stdin. A branch holds what is tried out, until it is merged.
 
 examples:
-  context-mode memory remember "Paths are POSIX only" --context decisions --key paths
-  context-mode memory recall "which paths" --budget 800
-  context-mode memory search POSIX --exact
-  context-mode memory list
-  context-mode memory prime docs/guide.md
-  context-mode memory pin /memory/decisions/paths
-  context-mode memory blame /memory/decisions/paths --json
+  context-mode memory remember "Deploys go through staging first." --key deploy --tag release
+  context-mode memory recall "how do we deploy" --budget 500
+  context-mode memory search deploy --prefix /memory/general
+  context-mode memory list --json
   context-mode memory log --limit 5
-  context-mode memory unpin /memory/decisions/paths
-  context-mode memory forget /memory/decisions/paths --why "Windows is supported"
+  context-mode memory stats
+  context-mode memory snapshots
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Iterable
-from dataclasses import asdict
-from datetime import UTC, datetime
-from pathlib import Path
+from collections.abc import Callable
 
-from base.plain_files import read_plain
-from ctxmode import exit_codes
-from ctxmode.config.locations import load_config
-from ctxmode.errors import UsageError, why
-from ctxmode.launch import print_answer, print_json, tell
-from ctxmode.operations.facts import open_facts, translate_fact_errors
-from ctxmode.render.highlight import harmless, one_line
-from memory.facts.drafts import parse_confidence, parse_ttl
-from memory.facts.memory import Memory
-from memory.facts.model import (
-    BODY_BYTES_MAX,
-    CATEGORIES,
-    DEFAULT_CONTEXT,
-    SCOPES,
-    Change,
-    Draft,
-)
-from memory.facts.priming import TEXT_BYTES_MAX
-from memory.facts.recalling import DEFAULT_BUDGET, Recalled, RecallRequest, recall_json
-from memory.facts.similar import write_similar
+from ctxmode.commands.memory_verbs import asking, exchanging, keeping, transferring, writing
+from ctxmode.errors import UsageError
+from ctxmode.parsing import Parser
+from memory.facts.importing import FORMS
+from memory.facts.model import CATEGORIES, CONFIDENCES, MAIN, SCOPES
+from memory.facts.recalling import DEFAULT_BUDGET
 
-NOTHING = "Nothing is remembered yet.\n"
-SHOWN_CHARS = 72
+Add = Callable[..., argparse.ArgumentParser]
+OTHER_WORDS = {
+    "add": "remember", "ls": "list", "get": "show", "pinned": "recall, without a query",
+    "why-did-we": "search, then blame", "branches": "branch", "tokens": "stats",
+    "context": "list --prefix /memory/projects/NAME", "decision": "remember --category decide",
+    "summarize-session": "context-mode sessions summarize",
+    "update": "remember, with the same --key",
+}  # fmt: skip
+"""What other systems call an action, and what it is here."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    if isinstance(parser, Parser):
+        parser.other_words = OTHER_WORDS
+    parser.add_argument("--branch", dest="of_all", default="", metavar="NAME",
+        help="as behind the action")  # fmt: skip
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
 
-    def add(name: str, about: str) -> argparse.ArgumentParser:
+    def add(
+        name: str, about: str, *, wanted: str = "", has_branch: bool = True
+    ) -> argparse.ArgumentParser:
         one = actions.add_parser(name, help=about, description=about)
+        if wanted:
+            one.add_argument("wanted", metavar=wanted)
+        if has_branch:
+            one.add_argument("--branch", default="", metavar="NAME", help=f"default: {MAIN}")
         one.add_argument("--json", action="store_true", help="as docs/cli.md tells")
         return one
 
-    _add_remember(add("remember", "write a fact"))
-    priming = add(
-        "prime", "write the sections of a Markdown file, one fact each; again: what differs"
-    )
-    priming.add_argument("file", metavar="FILE|-", help="- is stdin")
-    priming.add_argument("--pin", action="store_true", help="begin each recall with them")
-    priming.add_argument("--source", default="", metavar="NAME", help="default: the file's name")
-    recall = add("recall", "pinned facts, and those that answer a question")
-    recall.add_argument("query", metavar="QUERY", nargs="?", default="")
-    recall.add_argument("--budget", type=_count, default=DEFAULT_BUDGET, metavar="TOKENS",
-        help=f"how much the answer may take (default {DEFAULT_BUDGET})")  # fmt: skip
-    search = add("search", "facts that answer a query, the best first, without a budget")
-    search.add_argument("query", metavar="QUERY")
-    search.add_argument("--prefix", default="", metavar="PATH", help="only below this path")
-    search.add_argument("--limit", type=_count, default=50, metavar="N", help="default: 50")
-    for one in (recall, search):
-        one.add_argument("--exact", action="store_true", help="only what holds QUERY as it is")
-    listing = add("list", "all facts, by their paths")
-    listing.add_argument("--prefix", default="", metavar="PATH", help="only below this path")
-    listing.add_argument("--expired", action="store_true", help="only those whose time is over")
-    add("show", "one fact, and who wrote it").add_argument("fact", metavar="FACT")
-    for name, about in (
-        ("pin", "begin each recall with a fact"),
-        ("unpin", "let a fact be recalled by questions alone"),
-        ("forget", "take a fact out of recall; its history stays"),
+    _add_writing(add)
+    _add_asking(add)
+    _add_branches(add)
+    _add_transfer(add)
+
+
+def _add_writing(add: Add) -> None:
+    remember = add("remember", "write a fact, in place of what its key has")
+    remember.add_argument("text", metavar="TEXT", help="- is stdin")
+    words = "|".join(CONFIDENCES)
+    for name, metavar, about in (
+        ("context", "NAME", "its path is /memory/NAME/KEY (default general)"),
+        ("key", "KEY", "by which it is written again; or a whole path"),
+        ("title", "TEXT", "what it is about, in a line"),
+        ("why", "TEXT", "why it is so, or was written"),
+        ("ttl", "TIME", "until it expires: 12h, 30d, 2w"),
+        ("supersedes", "ID", "the fact that it replaces"),
+        ("source", "TEXT", "where it was read"),
     ):
-        one = add(name, about)
-        one.add_argument("fact", metavar="FACT")
-        one.add_argument("--why", default="", metavar="TEXT", help="the reason, for the ledger")
+        remember.add_argument(f"--{name}", default="", metavar=metavar, help=about)
+    remember.add_argument("--confidence", "--importance", "-i", default="medium", metavar="HOW",
+        help=f"{words}, or 0 to 1 (default medium)")  # fmt: skip
+    remember.add_argument("--tag", "-t", action="append", default=[], metavar="WORD",
+        help="may be said again")  # fmt: skip
+    remember.add_argument("--category", default="observe", choices=CATEGORIES,
+        help="what kind of write it is (default observe)")  # fmt: skip
+    remember.add_argument("--scope", default="project", choices=SCOPES,
+        help="whose it is (default project)")  # fmt: skip
+    prime = add("prime", "write each section of a Markdown file as a fact, and keep them in step")
+    prime.add_argument("file", metavar="FILE", help="- is stdin")
+    prime.add_argument("--pin", action="store_true", help="each recall begins with them")
+    prime.add_argument("--source", default="", metavar="NAME", help="default: the file's name")
+    for name, about in (
+        ("pin", "have each recall begin with a fact"),
+        ("unpin", "undo pin"),
+        ("forget", "retract a fact; its history stays"),
+    ):
+        one = add(name, about, wanted="ID")
+        one.add_argument("--why", "--reason", default="", metavar="TEXT", help="for the ledger")
         if name == "forget":
             one.add_argument("--erase", action="store_true",
-                help="its text goes from the history and the snapshots, too")  # fmt: skip
-    add("blame", "all that was written at a fact's path").add_argument("fact", metavar="FACT")
-    log = add("log", "the ledger, the newest first")
+                help="take its text out of the history, too")  # fmt: skip
+
+
+def _add_asking(add: Add) -> None:
+    recall = add("recall", "the pinned facts, and those that answer a query, within a budget")
+    recall.add_argument("query", metavar="QUERY", nargs="?", default="")
+    recall.add_argument("--budget", type=int, default=DEFAULT_BUDGET, metavar="TOKENS",
+        help=f"how much the answer may take (default {DEFAULT_BUDGET})")  # fmt: skip
+    recall.add_argument("--exact", action="store_true", help="what holds it letter by letter")
+    recall.add_argument("--scope", default="", choices=("", *SCOPES), metavar="SCOPE",
+        help="only of this scope")  # fmt: skip
+    recall.add_argument("--format", default="", choices=("ctxone",),
+        help="JSON with CTXone's names and numbers")  # fmt: skip
+    search = add("search", "the facts that answer a query, the best first, without a budget")
+    search.add_argument("query", metavar="QUERY")
+    search.add_argument("--prefix", default="", metavar="PATH", help="only below this path")
+    search.add_argument("--exact", action="store_true", help="what holds it letter by letter")
+    search.add_argument("--limit", type=int, default=0, metavar="N", help="default 50")
+    listing = add("list", "what stands, by path")
+    listing.add_argument("--prefix", default="", metavar="PATH", help="only below this path")
+    listing.add_argument("--expired", action="store_true", help="those whose time is over")
+    add("show", "one fact with all that is known of it", wanted="ID")
+    add("blame", "who wrote a fact when and why, the latest first", wanted="ID")
+    log = add("log", "what was written, the latest first")
     log.add_argument("--prefix", default="", metavar="PATH", help="only below this path")
-    log.add_argument("--limit", type=_count, default=20, metavar="N", help="default: 20")
+    log.add_argument("--limit", type=int, default=0, metavar="N", help="default 20")
+    add("tail", "show what is written from now on, until it is interrupted")
+    add("stats", "what was recalled, and what all facts would have taken", has_branch=False)
 
 
-def _add_remember(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", metavar="TEXT|-", help="the fact; - is stdin")
-    parser.add_argument("--title", default="", metavar="TEXT", help="a line above the text")
-    parser.add_argument("--context", default=DEFAULT_CONTEXT, metavar="NAME",
-        help=f"what it is about (default {DEFAULT_CONTEXT})")  # fmt: skip
-    parser.add_argument("--key", default="", metavar="NAME", help="replaces what has this key")
-    parser.add_argument(
-        "--tag", action="append", default=[], metavar="NAME", help="a word to find it by"
+def _add_branches(add: Add) -> None:
+    branch = add("branch", "list the branches, begin one, or drop one")
+    branch.add_argument("wanted", metavar="NAME", nargs="?", default="")
+    branch.add_argument("--from", dest="base", default=MAIN, metavar="NAME",
+        help=f"what it begins from (default {MAIN})")  # fmt: skip
+    branch.add_argument("--drop", action="store_true", help="it takes no more writes")
+    diff = add("diff", "where two branches differ, path by path")
+    diff.add_argument("base", metavar="A")
+    diff.add_argument("wanted", metavar="B")
+    merge = add("merge", "take over what a branch changed; with conflicts nothing", wanted="NAME")
+    merge.add_argument("--into", dest="base", default=MAIN, metavar="NAME",
+        help=f"default: {MAIN}")  # fmt: skip
+    merge.add_argument("--take", action="append", default=[], metavar="SIDE",
+        help="in conflicts: ours, theirs, or PATH=ours; may be said again")  # fmt: skip
+
+
+def _add_transfer(add: Add) -> None:
+    export = add("export", "write all that stands, as JSON, Markdown or a CLAUDE.md's section")
+    export.add_argument("--format", default="json", choices=exchanging.FORMATS,
+        help="default json")  # fmt: skip
+    export.add_argument("-o", "--output", default="", metavar="FILE",
+        help="a new file; of a CLAUDE.md only the section is replaced")  # fmt: skip
+    importing = add("import", "read facts from our JSON, CTXone's export or a CLAUDE.md")
+    importing.add_argument("file", metavar="FILE", help="- is stdin")
+    importing.add_argument("--format", default="", choices=("", *FORMS), metavar="FORM",
+        help=f"{', '.join(FORMS)}; default: as its content looks")  # fmt: skip
+    importing.add_argument("--pins", action="store_true", help="pin what the file pins")
+    check = add("check", "verify that what stands is what the ledger says", has_branch=False)
+    check.add_argument("--mend", action="store_true", help="make what stands anew from the ledger")
+    backup = add("backup", "copy all facts to a new file while they are in use", has_branch=False)
+    backup.add_argument("file", metavar="FILE")
+    snapshots = add(
+        "snapshots", "the daily copies, and the files that restores replaced", has_branch=False
     )
-    parser.add_argument("--confidence", default="medium", metavar="HOW",
-        help="high, medium, low, or 0 to 1")  # fmt: skip
-    parser.add_argument("--why", default="", metavar="TEXT", help="the reason, for the ledger")
-    parser.add_argument("--category", choices=CATEGORIES, default="observe", help="for the ledger")
-    parser.add_argument("--ttl", default="", metavar="AGE", help="until it expires: 12h, 30d, 2w")
-    parser.add_argument("--scope", choices=SCOPES, default="project",
-        help="user: in all your projects")  # fmt: skip
-    parser.add_argument("--supersedes", default="", metavar="FACT", help="another that goes")
+    restore = add(
+        "restore", "put a copy in the place of the file of facts, which is kept", has_branch=False
+    )
+    which = restore.add_mutually_exclusive_group(required=True)
+    which.add_argument("snapshot", metavar="SNAPSHOT", nargs="?", default="",
+        help="a name that snapshots lists, or a file that backup made")  # fmt: skip
+    which.add_argument("--last", action="store_true", help="the newest daily copy that is sound")
+    for one in (export, importing, backup, snapshots, restore):
+        one.add_argument("--scope", default="project", choices=("project", "user"),
+            help="whose file of facts (default project)")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.action in WRITERS:
-        WRITERS[args.action](args)
-        return exit_codes.OK
-    with open_facts(load_config(args.project)) as memory:
-        tell(memory.notices)
-        ACTIONS[args.action](args, memory)
-    return exit_codes.OK
+    action: Callable[[argparse.Namespace], int] = ACTIONS[args.action]
+    if args.of_all and not hasattr(args, "branch"):
+        raise UsageError(f"{args.action} takes no --branch", "Leave it out.")
+    if args.of_all and args.branch not in ("", args.of_all):
+        raise UsageError("two branches are named", "Name one.")
+    args.branch = args.of_all or getattr(args, "branch", "")
+    return action(args)
 
 
-def _remember(args: argparse.Namespace) -> None:
-    with translate_fact_errors():
-        draft = Draft(
-            text=_read_stdin(BODY_BYTES_MAX) if args.text == "-" else args.text,
-            title=args.title,
-            key=args.key,
-            context=args.context,
-            tags=tuple(args.tag),
-            confidence=parse_confidence(args.confidence),
-            category=args.category,
-            why=args.why,
-            ttl_s=parse_ttl(args.ttl),
-            scope=args.scope,
-            supersedes=args.supersedes,
-        )
-    file = "user" if args.scope == "user" else "project"
-    with open_facts(load_config(args.project), to_write=file) as memory:
-        tell(memory.notices)
-        written = memory.remember(draft)
-    word = "unchanged" if written.is_unchanged else "remembered"
-    text = f"{word}: {written.id} {harmless(written.path)}"
-    if written.redactions:
-        text += f"\n{written.redactions} secrets were left out"
-    if written.similar:
-        text += f"\n{harmless(write_similar(written))}"
-    print_answer(args, asdict(written), text)
-
-
-def _prime(args: argparse.Namespace) -> None:
-    name = args.source or ("stdin" if args.file == "-" else Path(args.file).name)
-    text = _read_file(args.file)
-    with open_facts(load_config(args.project), to_write="project") as memory:
-        tell(memory.notices)
-        primed = memory.prime(text, source=name, title=name, is_pinned=args.pin)
-    counts = ", ".join(
-        f"{len(getattr(primed, word))} {word}" for word in ("added", "changed", "removed", "same")
-    )
-    print_answer(args, asdict(primed), f"{harmless(name)}: {counts}")
-
-
-def _read_file(given: str) -> str:
-    if given == "-":
-        return _read_stdin(TEXT_BYTES_MAX)
-    try:
-        return read_plain(given, TEXT_BYTES_MAX).decode()
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{given}: {why(error)}", "Give a Markdown file in UTF-8.") from error
-
-
-def _read_stdin(bytes_max: int) -> str:
-    """Read a text, or so much of it that it is refused as too long."""
-    data = sys.stdin.buffer.read(bytes_max + 1)
-    try:
-        return data.decode(errors="strict" if len(data) <= bytes_max else "replace")
-    except UnicodeDecodeError as error:
-        raise UsageError("what stdin gives is not UTF-8", "Give a text.") from error
-
-
-def _recall(args: argparse.Namespace, memory: Memory) -> None:
-    asked = RecallRequest(args.query, args.budget, is_exact=args.exact)
-    if not memory.stores:
-        print_answer(args, {"text": "", "facts": []}, NOTHING.strip())
-        return
-    found = memory.recall(asked)
-    print_answer(args, {"text": found.text, **recall_json(found)}, harmless(found.text.rstrip()))
-
-
-def _search(args: argparse.Namespace, memory: Memory) -> None:
-    found = memory.search(args.query, prefix=args.prefix, is_exact=args.exact, limit=args.limit)
-    if args.json:
-        print_json({"facts": [{**asdict(one.fact), **_match_json(one)} for one in found]})
-    else:
-        lines = (_line(one.fact.id, one.fact.path, one.fact.text) for one in found)
-        _write(lines, "No fact answers it.\n")
-
-
-def _match_json(one: Recalled) -> dict[str, object]:
-    return {
-        "full_match": one.is_full_match,
-        "score": round(one.score, 4),
-        "matched": list(one.matched),
-    }
-
-
-def _list(args: argparse.Namespace, memory: Memory) -> None:
-    found = memory.list(prefix=args.prefix, is_expired=args.expired)
-    if args.json:
-        print_json({"facts": [asdict(one) for one in found]})
-    else:
-        _write((_line(one.id, one.path, one.text) for one in found), NOTHING)
-
-
-def _show(args: argparse.Namespace, memory: Memory) -> None:
-    fact = memory.find(args.fact)
-    pinned = ", pinned" if fact.is_pinned else ""
-    head = f"{fact.id} {fact.path} ({fact.scope}{pinned}), by {fact.agent}, {_time(fact.at)}"
-    parts = (head, fact.title, fact.text, f"why: {fact.why}" if fact.why else "")
-    print_answer(args, asdict(fact), harmless("\n".join(filter(None, parts))))
-
-
-def _change(args: argparse.Namespace, memory: Memory) -> None:
-    change = {"pin": memory.pin, "unpin": memory.unpin, "forget": memory.forget}[args.action]
-    fact = change(args.fact, why=args.why)
-    done = {"pin": "pinned", "unpin": "no longer pinned", "forget": "forgotten"}[args.action]
-    print_answer(args, asdict(fact), f"{done}: {fact.id} {harmless(fact.path)}")
-
-
-def _forget(args: argparse.Namespace, memory: Memory) -> None:
-    if not args.erase:
-        _change(args, memory)
-        return
-    erased = memory.erase(args.fact, why=args.why)
-    text = f"erased: {' '.join(erased.ids)} {harmless(' '.join(erased.paths))}"
-    print_answer(args, asdict(erased), text)
-
-
-def _blame(args: argparse.Namespace, memory: Memory) -> None:
-    _show_changes(args, memory.blame(args.fact))
-
-
-def _log(args: argparse.Namespace, memory: Memory) -> None:
-    _show_changes(args, memory.log(prefix=args.prefix, limit=args.limit))
-
-
-def _show_changes(args: argparse.Namespace, changes: list[Change]) -> None:
-    if args.json:
-        print_json({"changes": [asdict(one) for one in changes]})
-        return
-    lines = (
-        f"{_time(one.at)}  {one.operation:7}  {one.category:10}  {one.confidence:.2f}  "
-        f"{one_line(one.agent)}  {_line(one.fact_id, one.path, one.why or one.text)}"
-        for one in changes
-    )
-    _write(lines, NOTHING)
-
-
-def _line(name: str, path: str, text: str) -> str:
-    short = text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
-    return f"{name}  {one_line(path)}  {one_line(short)}"
-
-
-def _write(lines: Iterable[str], nothing: str) -> None:
-    text = "".join(f"{line}\n" for line in lines)
-    sys.stdout.write(text or nothing)
-
-
-def _time(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or len(text) > 9 or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
-    return int(text)
-
-
-WRITERS: dict[str, Callable[[argparse.Namespace], None]] = {
-    "remember": _remember,
-    "prime": _prime,
-}
-ACTIONS: dict[str, Callable[[argparse.Namespace, Memory], None]] = {
-    "recall": _recall,
-    "search": _search,
-    "list": _list,
-    "show": _show,
-    "pin": _change,
-    "unpin": _change,
-    "forget": _forget,
-    "blame": _blame,
-    "log": _log,
+ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "remember": writing.remember,
+    "prime": writing.prime,
+    "pin": writing.change,
+    "unpin": writing.change,
+    "forget": writing.change,
+    "recall": asking.recall,
+    "search": asking.search,
+    "list": asking.list_facts,
+    "show": asking.look,
+    "blame": asking.look,
+    "log": asking.log,
+    "tail": asking.tail,
+    "stats": asking.stats,
+    "branch": keeping.branch,
+    "diff": keeping.compare,
+    "merge": keeping.merge,
+    "export": exchanging.export,
+    "import": exchanging.import_file,
+    "check": transferring.check,
+    "backup": transferring.backup,
+    "snapshots": transferring.list_snapshots,
+    "restore": transferring.restore,
 }

@@ -18,12 +18,16 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ctxmode import exit_codes, garbage, launch
 from ctxmode.config.locations import Config, load_config, prepare_storage
 from ctxmode.config.profiles import load_profiles
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.suggestions import or_all
+
+if TYPE_CHECKING:
+    from ctxmode.mcp.tools import Offer
 
 HTTP_OPTIONS = (
     "host",
@@ -40,6 +44,12 @@ HTTP_OPTIONS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `serve`."""
     parser.add_argument("--tools", metavar="NAMES", help="serve only these tools, parted by commas")
+    parser.add_argument(
+        "--names",
+        metavar="SYSTEM",
+        action="append",
+        help="list our tools by the names of contexo or ctxone; may be said again",
+    )
     parser.add_argument("--http", action="store_true", help="serve Streamable HTTP, not stdio")
     http = parser.add_argument_group("with --http")
     http.add_argument("--host", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
@@ -60,7 +70,9 @@ def run(args: argparse.Namespace) -> int:
     """Serve until the other side, or a signal, ends it."""
     config = load_config(args.project)
     if args.http:
-        _serve_http(args, config, _choose_tools(args.tools, config))
+        others = _read_others(args.also or ())
+        tools = _choose_tools(args.tools, config, args.names or (), (*others.values(),))
+        _serve_http(args, config, tools, others)
         return exit_codes.OK
     for name in HTTP_OPTIONS:
         if getattr(args, name) is not None:
@@ -68,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"--{option} belongs to --http", "Add --http, or leave it out.")
     from ctxmode.mcp.stdio import serve_stdio  # noqa: PLC0415 - a usage error is quicker
 
-    tools = _choose_tools(args.tools, config)
+    tools = _choose_tools(args.tools, config, args.names or ())
     with _hold_presence(config):
         launch.run(partial(serve_stdio, config, tools))
     return exit_codes.OK
@@ -86,21 +98,37 @@ def _hold_presence(config: Config) -> Iterator[None]:
         yield
 
 
-def _choose_tools(given: str | None, config: Config) -> tuple[str, ...]:
-    from ctxmode.mcp.tools import NAMES, list_offered  # noqa: PLC0415 - a usage error is quicker
+def _choose_tools(
+    given: str | None,
+    config: Config,
+    systems: Sequence[str] = (),
+    others: Sequence[Path] = (),
+) -> Offer:
+    from ctxmode.mcp.names import SYSTEMS, replace_tools  # noqa: PLC0415 - as below
+    from ctxmode.mcp.tools import NAMES, Offer, list_offered  # noqa: PLC0415 - a usage error is quicker
 
+    for system in systems:
+        if system not in SYSTEMS:
+            raise UsageError(f"--names {system}", or_all(system, SYSTEMS, "Systems"))
     if given is None:
         profiles = load_profiles(config.project, config.config_home).by_name.values()
-        return list_offered(staging=any(profile.stage for profile in profiles))
+        staging = any(profile.stage for profile in profiles)
+        return Offer(
+            replace_tools(list_offered(staging=staging), systems),
+            replace_tools(list_offered(staging=staging, pages=True), systems),
+            tuple(str(one) for one in (config.project, *others)),
+        )
     names = tuple(name.strip() for name in given.split(",") if name.strip())
     unknown = [name for name in names if name not in NAMES]
     if unknown or not names:
         wrong = ", ".join(unknown) or "none"
         raise UsageError(f"--tools names {wrong}", or_all(wrong, NAMES, "Tools"))
-    return names
+    return Offer(replace_tools(names, systems))
 
 
-def _serve_http(args: argparse.Namespace, config: Config, tools: tuple[str, ...]) -> None:
+def _serve_http(
+    args: argparse.Namespace, config: Config, tools: Offer, others: dict[str, Path]
+) -> None:
     from ctxmode.mcp.http import serving, tokens  # noqa: PLC0415 - only who serves HTTP pays
 
     prepare_storage(config)
@@ -119,7 +147,7 @@ def _serve_http(args: argparse.Namespace, config: Config, tools: tuple[str, ...]
         tokens.load_tokens(file, os.environ, config.state_dir / "http-token"),
         frozenset(args.allow_host or ()),
         frozenset(args.allow_origin or ()),
-        _read_others(args.also or ()),
+        others,
         tools,
     )
     garbage.resume()

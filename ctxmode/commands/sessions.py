@@ -92,10 +92,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add(name, f"say that a session is {wanted}", sessions="1")
     add("pin", "keep a session however old it is", sessions="1")
     add("unpin", "let a session go in its time", sessions="1")
-    forget = add("forget", "delete sessions for good; they are never read again", sessions="+")
-    forget.add_argument("--yes", action="store_true", help="do not ask")
+    _add_forget(add)
     check = add("check", "verify the store and recount what it counts")
     check.add_argument("--mend", action="store_true", help="put wrong counts right")
+
+
+def _add_forget(add: Callable[..., argparse.ArgumentParser]) -> None:
+    forget = add("forget", "delete sessions for good; they are never read again", sessions="+")
+    forget.add_argument("--yes", action="store_true", help="do not ask")
+    facts = forget.add_mutually_exclusive_group()
+    facts.add_argument(
+        "--facts", action="store_true", help="erase the facts of their summaries, too"
+    )
+    facts.add_argument("--keep-facts", action="store_true", help="leave those facts")
 
 
 def _add_across(add: Callable[..., argparse.ArgumentParser]) -> None:

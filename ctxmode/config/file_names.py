@@ -8,6 +8,10 @@ import re
 
 from base.digests import sha256
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 USER_FILE = "ctxmode/config.toml"
 """The user's settings, below their configuration folder."""
 
@@ -22,9 +26,38 @@ FACTS_SUFFIX = ".memory.sqlite3"
 USER_FACTS = f"user{FACTS_SUFFIX}"
 """Beside the projects' files: the facts that hold for all of a user's projects."""
 
+PAGES_SUFFIX = ".pages.git"
+DRAFTS_FOLDER = ".contexo"
+"""The drafts of a project's pages, below its folder: where it stands, pages were begun."""
+
+CAPTURE_SUFFIX = ".pages.captured"
+"""A mark beside the project's stores: `pages init` was run here. A folder of drafts alone, which a
+clone may bring, has no turn captured."""
+
+CAPTURE_OFF = "CONTEXO_CAPTURE_DISABLE"
+
 
 def name_stores(project: str) -> str:
     """Return how the names of a project's stores begin: one file a project; the readable part is
     for people, the hash tells namesakes apart."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(project))[:40].strip("-.") or "root"
     return f"{name}-{sha256(os.fsencode(project)).hexdigest()[:12]}"
+
+
+def is_captured(project: str, data_dir: str, environ: Mapping[str, str]) -> bool:
+    """Tell whether turns are captured in a project: a person began pages there, on this machine,
+    and nobody turned it off."""
+    if environ.get(CAPTURE_OFF) == "1" or not has_drafts(project):
+        return False
+    return os.path.exists(name_capture_mark(project, data_dir))
+
+
+def name_capture_mark(project: str, data_dir: str) -> str:
+    """Return the path of the mark that `pages init` makes."""
+    return os.path.join(data_dir, STORES_FOLDER, name_stores(project) + CAPTURE_SUFFIX)
+
+
+def has_drafts(project: str) -> bool:
+    """Tell whether pages were begun in a project: its folder of drafts is there, and no link."""
+    folder = os.path.join(project, DRAFTS_FOLDER)
+    return os.path.isdir(folder) and not os.path.islink(folder)

@@ -13,6 +13,7 @@ import platformdirs
 
 from ctxmode.config.file_names import (
     FACTS_SUFFIX,
+    PAGES_SUFFIX,
     SESSIONS_SUFFIX,
     STORES_FOLDER,
     USER_FACTS,
@@ -71,6 +72,11 @@ class Config:
     def users_facts_file(self) -> Path:
         """The facts that hold for all projects of the user."""
         return self.database.with_name(USER_FACTS)
+
+    @property
+    def pages_folder(self) -> Path:
+        """The repository of the project's pages, beside its store."""
+        return self.database.with_suffix(PAGES_SUFFIX)
 
     @property
     def state_dir(self) -> Path:

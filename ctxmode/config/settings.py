@@ -147,6 +147,26 @@ SETTINGS: tuple[Setting, ...] = (
         "milliseconds between looks for new lines, where folders cannot be watched",
     ),
     Setting(
+        "memory.agents_pin",
+        "choice",
+        "ask",
+        "agents may pin facts, which begin every later recall: a person is asked, or not",
+        choices=("ask", "allow", "deny"),
+    ),
+    Setting(
+        "memory.session_start",
+        "switch",
+        True,
+        "a conversation begins with the pinned facts, in at most 400 tokens",
+        "turn off",
+    ),
+    Setting(
+        "pages.repository",
+        "text",
+        "",
+        "where pages are pushed to, outside of projects; {project} is a project's name",
+    ),
+    Setting(
         "sandbox.isolation",
         "choice",
         _OF_EXECUTOR.isolation,

@@ -68,7 +68,7 @@ def load_recording(project: str, config_home: str, environ: Mapping[str, str]) -
         (os.path.join(config_home, USER_FILE), "/", True),
         (os.path.join(project, PROJECT_FILE), project, False),
     ):
-        file = _read_file(path, root)
+        file = read_if_there(path, root)
         table = file.data.get("transcripts") if file is not None else None
         for name in DEFAULTS:
             wanted = table.get(name) if isinstance(table, Mapping) else None
@@ -144,7 +144,7 @@ def _tighten(before: SourceChoice, wanted: SourceChoice) -> SourceChoice:
     return before._replace(enabled=False, off_by=wanted.off_by)
 
 
-def _read_file(path: str, root: str) -> ConfigFile | None:
+def read_if_there(path: str, root: str) -> ConfigFile | None:
     """Read a file; None where there is none, as mostly."""
     try:
         os.stat(path)

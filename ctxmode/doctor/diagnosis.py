@@ -15,6 +15,8 @@ import kb
 from ctxmode import __version__
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.doctor.container_engine import EngineHealth, examine
+from ctxmode.doctor.fact_health import FactsHealth, check_facts
+from ctxmode.doctor.page_health import PagesHealth, check_pages
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.quotas import Holdings, read_holdings
 from ctxmode.render.progress_line import OnProgress, ignore_progress
@@ -57,6 +59,8 @@ class Diagnosis:
     notices: tuple[str, ...] = ()
     prewarmed: tuple[PrewarmReport, ...] = ()
     holdings: Holdings | None = None
+    pages: PagesHealth | None = None
+    facts: FactsHealth | None = None
 
     @property
     def critical(self) -> tuple[str, ...]:
@@ -82,6 +86,8 @@ class Diagnosis:
             "container_engine": self.container_engine.to_json(),
             "notices": list(self.notices),
             "prewarmed": [asdict(one) for one in self.prewarmed],
+            "pages": None if self.pages is None else asdict(self.pages),
+            "facts": None if self.facts is None else asdict(self.facts),
             "on_disk": None if self.holdings is None else self.holdings.to_json(),
         }
 
@@ -115,6 +121,8 @@ async def diagnose(
         container_engine=await examine(),
         prewarmed=await list_prewarmed(config),
         holdings=await trio.to_thread.run_sync(read_holdings, config),
+        pages=check_pages(config),
+        facts=await trio.to_thread.run_sync(check_facts, config),
     )
 
 

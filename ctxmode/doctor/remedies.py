@@ -20,6 +20,8 @@ GIVES = {
     "full text": "what is kept can be searched",
     "opening": "the project opens",
     "old images": "space on the disk",
+    "facts": "what is remembered is what was written",
+    "pages": "knowledge is kept as versioned pages",
     "containers": "programs run in containers (tier C)",
 }
 
@@ -69,6 +71,10 @@ def _find_lacking(diagnosis: Diagnosis) -> Iterator[tuple[str, str, str]]:
     for name, health in parts.items():
         if not health.ok and health.remedy:
             yield name, GIVES[name], health.remedy
+    if diagnosis.facts is not None and diagnosis.facts.remedy:
+        yield "facts", GIVES["facts"], diagnosis.facts.remedy
+    if diagnosis.pages is not None and diagnosis.pages.remedy:
+        yield "pages", GIVES["pages"], diagnosis.pages.remedy
     for remedy in diagnosis.container_engine.remedies:
         part = "old images" if " images remove" in remedy else "containers"
         yield part, GIVES[part], remedy

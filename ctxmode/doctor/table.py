@@ -11,7 +11,13 @@ from ctxmode.doctor.diagnosis import Diagnosis, PartHealth
 from ctxmode.doctor.remedies import remedies
 from ctxmode.render import terminal
 from ctxmode.render.amounts import size
-from ctxmode.render.health import brief_reason, describe_prewarmed, holdings_lines
+from ctxmode.render.health import (
+    brief_reason,
+    describe_prewarmed,
+    facts_lines,
+    holdings_lines,
+    pages_lines,
+)
 from ctxmode.render.highlight import harmless
 from executor import Isolation, LanguageReport
 
@@ -26,7 +32,13 @@ def show(diagnosis: Diagnosis, *, verbose: bool = False) -> None:
     console.print(_isolation(diagnosis.isolation))
     console.print(_parts(diagnosis))
     console.print(_containers(diagnosis.container_engine))
-    for line in (*holdings_lines(diagnosis.holdings), *describe_prewarmed(diagnosis.prewarmed)):
+    told = (
+        *facts_lines(diagnosis.facts),
+        *pages_lines(diagnosis.pages),
+        *holdings_lines(diagnosis.holdings),
+        *describe_prewarmed(diagnosis.prewarmed),
+    )
+    for line in told:
         console.print(Text(line))
     for notice in diagnosis.notices:
         console.print(Text(f"\nNotice: {harmless(notice)}", style="yellow"))

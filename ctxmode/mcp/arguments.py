@@ -76,7 +76,7 @@ def _slim(node: Any, definitions: dict[str, Any] | None = None) -> Any:  # noqa:
         node = {**{k: v for k, v in node.items() if k != "anyOf"}, **only}
     slim = {}
     for key, value in node.items():
-        if key in _DROPPED or (key == "default" and value in (None, [], False)):
+        if key in _DROPPED or (key == "default" and value in (None, [], False, "")):
             continue
         if key == "properties":
             slim[key] = {name: _slim(schema, known) for name, schema in value.items()}

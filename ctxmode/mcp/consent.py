@@ -20,7 +20,7 @@ from policy.secrets import redact
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "allow": {"type": "boolean", "title": "Run it", "description": "Run this program once"}
+        "allow": {"type": "boolean", "title": "Allow it", "description": "Do this once"}
     },
     "required": ["allow"],
 }
@@ -66,7 +66,10 @@ async def ask(
 
 
 def word_question(verdict: Mapping[str, Any]) -> str:
-    """Word what a person is asked: which rule says so, and about what."""
+    """Word what a person is asked: which rule says so, and about what; or the verdict's own
+    question."""
+    if question := verdict.get("question"):
+        return redact(str(question)).text
     asking = [match for match in verdict.get("matches", ()) if match["decision"] == "ask"]
     head = f"Run this? {verdict.get('message', '')}".rstrip()
     return redact(with_lines(head, [f"- {match['text']}" for match in asking])).text
@@ -74,7 +77,8 @@ def word_question(verdict: Mapping[str, Any]) -> str:
 
 def _build_key(verdict: Mapping[str, Any]) -> str:
     """Name the question, so that an answer to another one does not count for this."""
-    text = json.dumps([verdict.get("message"), verdict.get("matches")], sort_keys=True)
+    named = ("message", "matches", "question")
+    text = json.dumps([verdict.get(name) for name in named], sort_keys=True)
     return f"consent-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
 

@@ -47,7 +47,16 @@ def answer(
 def list_tools(names: Iterable[str], client: str) -> dict[str, Any]:
     """List tools as `tools/list` shows them to a client of that name."""
     rows = {row["name"]: row for row in json.loads(FILE.read_bytes())}
-    chosen = [rows[name] for name in names]
+    chosen = [_find_row(name, rows) for name in names]
     if reads_text_only(client):
         chosen = [{k: v for k, v in row.items() if k != "outputSchema"} for row in chosen]
     return {"tools": chosen}
+
+
+def _find_row(name: str, rows: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Find a tool's row; that of a name of another system is made from ours."""
+    if name in rows:
+        return rows[name]
+    from ctxmode.mcp.names import BY_NAME, describe  # noqa: PLC0415 - few ask for them
+
+    return describe(BY_NAME[name], rows[BY_NAME[name].tool])

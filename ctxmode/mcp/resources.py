@@ -5,6 +5,7 @@ sessions.
     context-mode://source/17               one version of one source
     context-mode://source/17?start=0&end=65536
     context-mode://session/claude_code:9e2434f3?start=40&end=80
+    context-mode://page/retry-policy       and ctx://wiki/…, as page_resources has them
 
 A range is in bytes, of a session in messages. Without one the beginning is read, up to
 READ_BYTES_MAX; a last line says what is missing.
@@ -43,6 +44,12 @@ TEMPLATES = (
     ("output", "{output_id}", "Both streams of a kept output, by its output_id"),
     ("source", "{id}{?start,end}", "A source of the knowledge base, or some of its bytes"),
     ("session", "{id}{?start,end}", "The messages of an agent's session, or some of them"),
+    ("page", "{slug}", "A page of the project's knowledge"),
+)
+CONTEXO = "ctx"
+CONTEXO_TEMPLATES = (
+    ("wiki", "{slug}", "The same page, by the address that Contexo has"),
+    ("raw", "{slug}", "The page that a session was distilled into"),
 )
 KINDS = tuple(kind for kind, _, _ in TEMPLATES)
 MEDIA_TYPES = {"markdown": "text/markdown", "json": "application/json", "csv": "text/csv"}
@@ -58,15 +65,19 @@ async def list_resources(client: Client) -> dict[str, Any]:
     sessions = await read_in_time(
         partial(session_resources.list_sessions, library.config, client.holder)
     )
-    return {"resources": [*described, *sessions]}
+    from ctxmode.mcp import page_resources  # noqa: PLC0415 - as above
+
+    pages = await read_in_time(partial(page_resources.list_pages, library.config))
+    return {"resources": [*described, *sessions, *pages]}
 
 
 def list_templates() -> dict[str, Any]:
     """Name what can be read besides what is listed."""
     return {
         "resourceTemplates": [
-            {"name": name, "uriTemplate": f"{SCHEME}://{name}/{rest}", "description": description}
-            for name, rest, description in TEMPLATES
+            {"name": name, "uriTemplate": f"{scheme}://{name}/{rest}", "description": description}
+            for scheme, rows in ((SCHEME, TEMPLATES), (CONTEXO, CONTEXO_TEMPLATES))
+            for name, rest, description in rows
         ]
     }
 
@@ -112,6 +123,12 @@ def content_of(library: Library, uri: str, *, holder: str = "") -> dict[str, str
     except ValueError as error:
         raise UsageError(f"{uri!r} is no resource here: {error}") from error
     name, kind = parts.path.strip("/"), parts.netloc
+    if parts.scheme == CONTEXO or (parts.scheme, kind) == (SCHEME, "page"):
+        from ctxmode.mcp import page_resources  # noqa: PLC0415 - few read them
+
+        page = page_resources.read(library.config, uri)
+        shown, _ = redaction.redact_answer(page, {})
+        return {"uri": uri, "mimeType": MEDIA_TYPES["markdown"], "text": shown}
     if parts.scheme != SCHEME or kind not in KINDS or not name:
         known = ", ".join(f"{SCHEME}://{one}/ID" for one in KINDS)
         raise UsageError(f"{uri!r} is no resource here", f"Read one of {known}.")

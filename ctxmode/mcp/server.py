@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from ctxmode import crash_report
 from ctxmode.app import App
 from ctxmode.errors import ContextModeError, unwrap
-from ctxmode.mcp import arguments, log_messages, resources, tools
+from ctxmode.mcp import arguments, log_messages, names, resources, tools
 from ctxmode.mcp.client import Client
 from ctxmode.mcp.consent import ConsentNeededError
 from ctxmode.mcp.conversation import Conversation
@@ -46,6 +46,9 @@ class Server:
     ) -> None:
         self._projects = projects
         self._offered = frozenset(offered)
+        # Answers name our own tools, also to who knows them by the names of another system.
+        known = (names.BY_NAME.get(name) for name in self._offered)
+        self._behind = frozenset(one.tool for one in known if one is not None)
         self._observe = observe
 
     async def answer(
@@ -94,9 +97,11 @@ class Server:
         name = _require(params, "name", str)
         given = _require({"arguments": {}} | dict(params), "arguments", Mapping)
         answers = _require({"inputResponses": {}} | dict(params), "inputResponses", Mapping)
-        if name not in self._offered:
-            known = ", ".join(one for one in tools.NAMES if one in self._offered)
+        if name not in self._offered | self._behind:
+            known = ", ".join(sorted(self._offered, key=_order))
             raise ProtocolError(INVALID_PARAMS, f"There is no tool {name!r}. Tools: {known}.")
+        if known_name := names.BY_NAME.get(name):
+            name, given = known_name.tool, known_name.translate(given)
         tool = tools.load(name)
         client = Client(conversation, self._projects, answers)
         wanted = self._projects.levels.find_levels(conversation)
@@ -160,6 +165,12 @@ class Server:
             record = CallRecord(tool.name, reply.is_error, reply.produced, returned)
             await app.recorder.count(record)
         return reply
+
+
+def _order(name: str) -> tuple[int, str]:
+    """Place our own tools first, in their order."""
+    known = name in tools.NAMES
+    return (tools.NAMES.index(name) if known else len(tools.NAMES)), name
 
 
 def _require(params: Mapping[str, Any], name: str, kind: type) -> Any:  # noqa: ANN401 - of that kind

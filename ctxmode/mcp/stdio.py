@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import importlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -37,12 +37,13 @@ from ctxmode.mcp.protocol import Envelope, ProtocolError
 
 if TYPE_CHECKING:
     from ctxmode.mcp.server import Server
+    from ctxmode.mcp.tools import Offer
 
 WRITE_DEADLINE_S = 60.0
 CANCEL_S_MAX = 1.0
 
 
-async def serve_stdio(config: Config, tools: Sequence[str]) -> None:
+async def serve_stdio(config: Config, tools: Offer) -> None:
     """Serve one client until stdin ends, or nobody reads stdout any more."""
     with _take_descriptors() as (source, sink):
         try:
@@ -55,13 +56,13 @@ async def serve_stdio(config: Config, tools: Sequence[str]) -> None:
             pass
 
 
-async def _open_server(config: Config, tools: Sequence[str], connection: Connection) -> None:
+async def _open_server(config: Config, tools: Offer, connection: Connection) -> None:
     await trio.to_thread.run_sync(load_what_calls_need)
     from ctxmode.mcp.projects import open_projects  # noqa: PLC0415 - loaded by now
     from ctxmode.mcp.server import Server  # noqa: PLC0415
 
     async with open_projects(config) as projects:
-        connection.open(Server(projects, tools))
+        connection.open(Server(projects, tools.callable))
         await trio.sleep_forever()
 
 
@@ -106,7 +107,7 @@ class _Question:
 class Connection:
     """The one client of a server over stdio, and what is under way for it."""
 
-    def __init__(self, sink: int, tools: Sequence[str], nursery: trio.Nursery) -> None:
+    def __init__(self, sink: int, tools: Iterable[str], nursery: trio.Nursery) -> None:
         self._sink = sink
         self._tools = tools
         self._nursery = nursery

@@ -1,19 +1,34 @@
-"""Opening the facts of a project and of its user."""
+"""The facts of a project and of its user, open as one `Memory`: every skin opens it here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.errors import ContextModeError, UsageError
+from kb.tokens import BYTES_PER_TOKEN
 from memory.errors import BadInputError, MemoryRoomError
-from memory.facts.errors import UnknownBranchError, UnknownFactError
+from memory.facts.errors import ClosedBranchError, UnknownBranchError, UnknownFactError
 from memory.facts.memory import Memory
+from memory.facts.model import Author
 from memory.facts.snapshots import find_last_snapshot
-from memory.facts.store import FactStore
+from memory.facts.store import RESTORE, FactStore
 from policy.secrets import find_secrets
+
+PERSON = "user"
+"""The author's name of whoever types a command; no client may call itself by it."""
+
+STORE_WAIT_S = 0.25
+TOOL = "ctx_memory"
+"""The row of the usage table that has what was recalled, whoever asked."""
+
+
+class UnknownError(UsageError):
+    """No fact or branch is called so."""
 
 
 @contextmanager
@@ -21,19 +36,26 @@ def translate_fact_errors() -> Iterator[None]:
     """Raise errors of the room of facts as errors of the front door."""
     try:
         yield
-    except (BadInputError, UnknownFactError, UnknownBranchError) as error:
+    except ClosedBranchError as error:
+        raise UsageError(error.message, error.remedy) from error
+    except (UnknownFactError, UnknownBranchError) as error:
+        raise UnknownError(error.message, error.remedy) from error
+    except BadInputError as error:
         raise UsageError(error.message, error.remedy) from error
     except MemoryRoomError as error:
         raise ContextModeError(error.message, error.remedy) from error
 
 
 @contextmanager
-def open_facts(config: Config, *, to_write: str = "") -> Iterator[Memory]:
-    """Open the files that exist. `to_write` names the one that is made where it is missing:
-    "project" or "user".
+def open_memory(
+    config: Config, author: Author | None = None, *, to_write: str = ""
+) -> Iterator[Memory]:
+    """Open the files of facts that exist. `to_write` names the one that is made where it is
+    missing: "project" or "user".
 
     Raises:
-        ContextModeError: a file cannot be opened; UsageError: what was asked for is not there.
+        ContextModeError: a file cannot be opened.
+        UsageError: what was asked for is not there, or is not what it must be.
     """
     if to_write:
         prepare_storage(config)
@@ -42,8 +64,113 @@ def open_facts(config: Config, *, to_write: str = "") -> Iterator[Memory]:
         def open_store(path: Path, name: str) -> FactStore | None:
             if not (path.exists() or to_write == name or find_last_snapshot(path)):
                 return None
-            return opened.enter_context(FactStore(path, find_secrets=find_secrets))
+            by = name_restore(name)
+            return opened.enter_context(FactStore(path, find_secrets=find_secrets, restored_by=by))
 
         yield Memory(
-            open_store(config.facts_file, "project"), open_store(config.users_facts_file, "user")
+            open_store(config.facts_file, "project"),
+            open_store(config.users_facts_file, "user"),
+            author,
         )
+
+
+def name_restore(scope: str) -> str:
+    """Name the command that restores a file of facts: of the project, or of the user."""
+    return f"{RESTORE} --scope user" if scope == "user" else RESTORE
+
+
+def find_facts_file(config: Config, scope: str) -> Path:
+    """Return the file of facts of a scope, which may not exist yet."""
+    return config.users_facts_file if scope == "user" else config.facts_file
+
+
+def find_author(config: Config, client: str, owners: Sequence[str] = ()) -> Author:
+    """Name who writes for an MCP client: its agent, and that one's session where one is active."""
+    from ctxmode.hosts.agents import name_agent  # noqa: PLC0415 - a command has no client
+
+    agent = name_agent(client)
+    if agent == PERSON:
+        return Author("mcp")
+    return Author(agent, _find_session(config, agent, owners))
+
+
+def _find_session(config: Config, agent: str, owners: Sequence[str]) -> str:
+    """Find the agent's one active session; empty where there is none, or several."""
+    if not config.sessions_file.exists():
+        return ""
+    from ctxmode.operations.session_store import open_session_store  # noqa: PLC0415
+    from memory.sessions.reading import list_sessions  # noqa: PLC0415
+
+    path, home = config.sessions_file, str(config.home)
+    with (
+        suppress(MemoryRoomError, sqlite3.Error),
+        open_session_store(path, "", home, read_only=True, wait_s=STORE_WAIT_S) as store,
+        store.database.reading() as db,
+    ):
+        found = list_sessions(db, agent=agent, status="active", limit=2, owners=owners)
+        return found[0].id if len(found) == 1 else ""
+    return ""
+
+
+def count_recalled(config: Config, recalled_bytes: int) -> None:
+    """Count what was recalled beside a tool call, which the server counts itself."""
+    from ctxmode.operations.usage import CallRecord, record  # noqa: PLC0415 - few recall
+
+    call = CallRecord(TOOL, produced=recalled_bytes, returned=recalled_bytes)
+    with suppress(sqlite3.Error, OSError):
+        record(config.usage_file, call)
+
+
+@dataclass(frozen=True, slots=True)
+class FactStats:
+    """What is remembered, and what was recalled. `live_bytes` are those of all live facts."""
+
+    facts: int
+    users_facts: int
+    pinned: int
+    live_bytes: int
+    calls: int
+    recalled_bytes: int
+
+    @property
+    def recalled_tokens(self) -> int:
+        """How many tokens those bytes are, by the estimate that claims the least."""
+        return self.recalled_bytes // BYTES_PER_TOKEN
+
+    @property
+    def measured(self) -> dict[str, int]:
+        """All that was measured, by name."""
+        return asdict(self) | {"recalled_tokens": self.recalled_tokens}
+
+
+def read_stats(config: Config) -> FactStats:
+    """Measure what is remembered, from sums that each write keeps, and what was recalled."""
+    from ctxmode.operations.usage import read_rows  # noqa: PLC0415 - few ask
+
+    counts = [_count(path) for path in (config.facts_file, config.users_facts_file)]
+    try:
+        rows = [row for row in read_rows(config.usage_file) if row.tool == TOOL]
+    except sqlite3.Error as error:
+        raise ContextModeError(f"{config.usage_file}: {error}") from error
+    return FactStats(
+        facts=counts[0][0],
+        users_facts=counts[1][0],
+        pinned=sum(one[1] for one in counts),
+        live_bytes=sum(one[2] for one in counts),
+        calls=sum(row.calls for row in rows),
+        recalled_bytes=sum(row.produced for row in rows),
+    )
+
+
+def _count(path: Path) -> tuple[int, int, int]:
+    """Return the facts of a file, the pinned ones among them, and their bytes."""
+    if not path.exists():
+        return 0, 0, 0
+    with (
+        translate_fact_errors(),
+        FactStore(path, find_secrets=find_secrets) as store,
+        store.database.reading() as db,
+    ):
+        marks = dict(db.execute("SELECT name, value FROM mark"))
+        (pinned,) = db.execute("SELECT count(*) FROM live WHERE pinned").fetchone()
+    return int(marks["live_facts"]), int(pinned), int(marks["live_bytes"])

@@ -10,6 +10,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import kb
 from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings
 from ctxmode.config.transcripts import Recording, load_recording
+from ctxmode.errors import ContextModeError
 from ctxmode.operations.session_calls import SessionCalls
 from ctxmode.operations.session_search import forget_turns, index_turns
 from ctxmode.operations.session_sources import find_oldest, find_source, leave_out_old
@@ -98,19 +100,27 @@ def let_go(config: Config, sessions: SessionStore, store: kb.Store | None) -> li
     with sessions.database.reading() as db:
         expired = keeping.find_expired(db, time.time(), bounds.keep_days)
     if expired:
-        gone += _delete(sessions, expired)
+        gone += _delete(config, sessions, expired)
     while keeping.measure(sessions.database.path) > bounds.bytes_max:
         with sessions.database.reading() as db:
             last = keeping.find_next_to_go(db)
         if not last:
             break
-        gone += _delete(sessions, [last])
+        gone += _delete(config, sessions, [last])
     if store is not None:
         forget_turns(store, gone)
     return gone
 
 
-def _delete(sessions: SessionStore, session_ids: list[str]) -> list[str]:
+def _delete(config: Config, sessions: SessionStore, session_ids: list[str]) -> list[str]:
+    """Delete sessions; what they said goes from the facts, too, of which the user's store has
+    none."""
+    if Path(sessions.database.path) == config.sessions_file and config.facts_file.exists():
+        from ctxmode.operations.session_facts import erase_facts  # noqa: PLC0415 - seldom
+
+        # Facts that cannot be erased now expire: too much would be kept if sessions waited.
+        with suppress(ContextModeError):
+            erase_facts(config, session_ids, is_scope_alone=True)
     with sessions.database.writing() as db:
         gone = keeping.delete(db, session_ids)
     with sessions.database.exclusively() as db:

@@ -10,6 +10,8 @@ from ctxmode.render.amounts import size
 
 if TYPE_CHECKING:
     from ctxmode.doctor.diagnosis import Diagnosis
+    from ctxmode.doctor.fact_health import FactsHealth
+    from ctxmode.doctor.page_health import PagesHealth
     from ctxmode.operations.quotas import Holdings
     from executor import LanguageReport, Layer
     from executor.instance.control import PrewarmReport
@@ -31,12 +33,24 @@ def doctor_text(diagnosis: Diagnosis) -> str:
             for name, it in parts.items()
         ),
         f"container engine: {diagnosis.container_engine.summary}",
+        *facts_lines(diagnosis.facts),
+        *pages_lines(diagnosis.pages),
         *holdings_lines(diagnosis.holdings),
         *describe_prewarmed(diagnosis.prewarmed),
         *(f"notice: {notice}" for notice in diagnosis.notices),
         f"critical: {', '.join(diagnosis.critical) or 'nothing'}",
     ]
     return "\n".join(lines)
+
+
+def facts_lines(facts: FactsHealth | None) -> list[str]:
+    """Say how many facts are remembered, and whether they are sound."""
+    return [] if facts is None else [f"facts: {facts.summary}"]
+
+
+def pages_lines(pages: PagesHealth | None) -> list[str]:
+    """Say whether pages can be kept, and are."""
+    return [] if pages is None else [f"pages: {pages.summary}"]
 
 
 def brief_reason(report: LanguageReport) -> str:

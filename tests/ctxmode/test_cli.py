@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from ctxmode import __version__, cli, exit_codes
+from ctxmode import __version__, cli, command_line, exit_codes
 from ctxmode.commands.table import VERBS
 from ctxmode.errors import ContextModeError, UsageError, unwrap
 from ctxmode.repl import session
@@ -82,7 +82,7 @@ def test_every_verb_refuses_an_unknown_option(capsys, verb):
     ],
 )
 def test_expected_errors_are_a_message_and_a_code(capsys, monkeypatch, raised, code, said):
-    monkeypatch.setattr(cli, "_dispatch", _raiser(raised))
+    monkeypatch.setattr(command_line, "_dispatch", _raiser(raised))
     assert cli.main(["run"]) == code
     assert capsys.readouterr().err == said
 
@@ -91,7 +91,7 @@ def test_a_defect_is_one_sentence_and_a_log_with_the_versions_and_the_traceback(
     capsys, monkeypatch, tmp_path
 ):
     monkeypatch.setenv("CONTEXT_MODE_DIR", str(tmp_path))
-    monkeypatch.setattr(cli, "_dispatch", _raiser(ZeroDivisionError("oh no")))
+    monkeypatch.setattr(command_line, "_dispatch", _raiser(ZeroDivisionError("oh no")))
     assert cli.main(["run"]) == exit_codes.BUG
     said = capsys.readouterr().err
     assert "Traceback" not in said
@@ -132,7 +132,7 @@ def _raiser(error):
 
 @pytest.mark.parametrize(
     "tell",
-    [lambda text: cli._report(ContextModeError(text, text)), session.say],
+    [lambda text: command_line._report(ContextModeError(text, text)), session.say],
     ids=["an error", "a session"],
 )
 def test_what_is_said_is_no_order_to_a_terminal(capsys, tell):

@@ -1,6 +1,8 @@
 """The program as its users start it: a process with a project, a home and storage of its own."""
 
+import fcntl
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -10,6 +12,8 @@ import pytest
 
 COMMAND = (sys.executable, "-m", "ctxmode")
 DEADLINE_S = 120
+PROBES = "state/probes.json"
+PROBES_S_MAX = 600
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,9 @@ class Place:
             "CONTEXT_MODE_PROJECT_DIR": str(self.project),
         }
 
-    def run(self, *arguments, stdin=b"", **environment) -> subprocess.CompletedProcess[bytes]:
+    def run(
+        self, *arguments, stdin=b"", deadline_s=DEADLINE_S, **environment
+    ) -> subprocess.CompletedProcess[bytes]:
         """One command line, to its end."""
         return subprocess.run(
             [*self.command, *map(str, arguments)],
@@ -39,14 +45,36 @@ class Place:
             capture_output=True,
             cwd=self.project,
             env=self.environment | environment,
-            timeout=DEADLINE_S,
+            timeout=deadline_s,
             check=False,
         )
 
 
+@pytest.fixture(scope="session")
+def probes(tmp_path_factory):
+    """The file of what is known of every language that has been tried here.
+
+    Found once for all workers: it takes longer than most of these tests.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    empty = folder / "probed"
+    empty.mkdir(exist_ok=True)
+    place = Place(empty, empty, folder / "probed-data")
+    with (folder / "probed.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place.data / PROBES).exists():
+            place.run("doctor", deadline_s=PROBES_S_MAX)
+    return place.data / PROBES
+
+
 @pytest.fixture
-def place(tmp_path):
-    """A small project on disk: a log, a script, a page, a secret beside it."""
+def place(tmp_path, probes):
+    """A small project on disk: a log, a script, a page, a secret beside it.
+
+    Every language has been tried: a first use is for tests that have storage of their own.
+    """
     project, home = tmp_path / "project", tmp_path / "home"
     (project / "docs").mkdir(parents=True)
     home.mkdir()
@@ -54,4 +82,7 @@ def place(tmp_path):
     (project / "count.py").write_text("import sys\nprint(len(sys.argv[1:]), *sys.argv[1:])\n")
     (project / "docs" / "guide.md").write_text("# Guide\n\n## Retries\n\nA retry waits.\n")
     (tmp_path / "outside.txt").write_text("outside\n")
-    return Place(project, home, tmp_path / "data")
+    place = Place(project, home, tmp_path / "data")
+    (place.data / PROBES).parent.mkdir(parents=True)
+    shutil.copy(probes, place.data / PROBES)
+    return place

@@ -12,6 +12,7 @@ CALLS = {
     "ctx_fetch_and_index": {"url": "http://127.0.0.1:1/"},
     "ctx_search": {"queries": ["retry"]},
     "ctx_session": {"about": "queue"},
+    "ctx_memory": {"action": "list"},
     "ctx_stats": {},
     "ctx_purge": {"confirm": True, "source": "nothing is called so"},
     "ctx_doctor": {},

@@ -13,7 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 TOKEN = "a-token-of-enough-letters"
 OTHER = "another-token-of-enough-letters"
 START_S_MAX = 60
-ALL_S_MAX = 110
+ALL_S_MAX = 240
 
 
 @dataclass(frozen=True)

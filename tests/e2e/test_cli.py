@@ -3,12 +3,15 @@
 import http.server
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
 from pathlib import Path
 
 import pytest
+
+from tests.e2e.conftest import PROBES
 
 
 def test_a_program_shows_what_it_prints_and_exits_as_it_does(place):
@@ -210,7 +213,7 @@ def test_doctor_tells_of_hooks_that_codex_passes_over(place):
     assert json.loads(place.run("doctor", "--json").stdout)["notices"] == []
     place.run("setup", "codex", "--user")
     (notice,) = json.loads(place.run("doctor", "--json").stdout)["notices"]
-    assert notice.startswith("Codex passes over 4 of 4 hooks until you have reviewed them")
+    assert notice.startswith("Codex passes over 6 of 6 hooks until you have reviewed them")
 
 
 def test_nothing_is_counted_before_a_tool_is_called(place):
@@ -344,6 +347,7 @@ def test_a_batch_shows_every_exit_code_and_answers_its_queries(place):
 
 
 def test_doctor_names_every_language_and_layer_and_exits_by_what_is_critical(place):
+    (place.data / PROBES).unlink()  # it tries each language itself
     done = place.run("doctor", "--json")
     data = json.loads(done.stdout)
     assert done.returncode == (1 if data["critical"] else 0)
@@ -360,6 +364,7 @@ def test_doctor_names_every_language_and_layer_and_exits_by_what_is_critical(pla
 
 
 def test_doctor_explains_what_keeps_the_project_from_opening(place):
+    shutil.rmtree(place.data)
     place.data.write_text("a file where the folder should be")
     done = place.run("doctor", "--json")
     data = json.loads(done.stdout)

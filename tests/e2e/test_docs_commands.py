@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxmode import cli
+from ctxmode import command_line
 from ctxmode.commands.table import VERBS
 from tests.e2e import docs_project
 from tests.e2e.docs_blocks import Block, blocks, fits
@@ -42,9 +42,12 @@ NOT_RUN = {
 
 
 @pytest.fixture
-def shell(tmp_path: Path):
-    """Run a script in a project of its own."""
+def shell(tmp_path: Path, probes: Path):
+    """Run a script in a project of its own, where every language has been tried."""
     project, environ = docs_project.make(tmp_path)
+    state = Path(environ["HOME"], ".local/share/ctxmode/state")
+    state.mkdir(parents=True)
+    shutil.copy(probes, state)
 
     def run(script: str, *options: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -117,7 +120,7 @@ def test_a_block_says_what_it_is(block):
 
 def examples(verb: str) -> list[str]:
     """What the verb's help shows below `examples:`, and is run here."""
-    text = cli.EPILOG if verb == "help" else VERBS[verb].load().__doc__
+    text = command_line.EPILOG if verb == "help" else VERBS[verb].load().__doc__
     shown = re.search(r"^examples?:\n((?:  .*\n?)+)", text, re.MULTILINE)
     assert shown is not None, f"{verb} --help shows no example"
     return [line.strip() for line in shown[1].splitlines()]

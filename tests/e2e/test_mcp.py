@@ -394,7 +394,8 @@ async def test_kept_outputs_and_sources_are_resources(place):
         listed = (await client.list_resources()).resources
         assert [one.name.partition("/")[0] for one in listed] == [output_id]
         templates = (await client.list_resource_templates()).resource_templates
-        assert {one.name for one in templates} == {"output", "source", "session"}
+        names = {one.name for one in templates}
+        assert names == {"output", "source", "session", "page", "wiki", "raw"}
         whole = (place.project / "app.log").read_text()
         for uri in (listed[0].uri, f"context-mode://output/{output_id}"):
             (content,) = (await client.read_resource(uri)).contents

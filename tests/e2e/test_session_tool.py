@@ -40,6 +40,10 @@ def claude(place):
     return Client(stdio_client(server), client_info=CLAUDE)
 
 
+def list_facts(place):
+    return json.loads(place.run("memory", "list", "--json").stdout)["facts"]
+
+
 def find_call(answer, mark):
     """The arguments of the call that an answer names."""
     return json.JSONDecoder().raw_decode(answer.rpartition(f"{mark}: ctx_session ")[2])[0]
@@ -98,6 +102,35 @@ async def test_r14_a_completed_session_is_summarised_by_the_calls_that_are_named
     assert text(left) == "No session awaits a summary."
     shown = json.loads(place.run("sessions", "list", "--json").stdout)["sessions"][0]
     assert (shown["summary"], shown["status"]) == ("The parser is mended.", "archived")
+
+
+async def test_x14_a_summary_over_the_protocol_makes_facts_that_are_recalled(place, transcript):
+    summary = {
+        "summary": "The parser is mended.",
+        "decisions": ["Keep the grammar."],
+        "learnings": [f"The cache is cold at first, {SECRET}"],
+    }
+    given = {"about": "summarize", "id": ID, "text": json.dumps(summary)}
+    async with claude(place) as client:
+        assert not (await client.call_tool("ctx_session", given)).is_error
+        recalled = await client.call_tool("ctx_memory", {"action": "recall", "text": "cold cache"})
+        listed = list_facts(place)
+        again = await client.call_tool("ctx_session", given | {"text": "It is mended."})
+        refused = await client.call_tool("ctx_session", given | {"text": "{}"})
+        left = await client.call_tool("ctx_memory", {"action": "list"})
+    assert "> The cache is cold at first, [REDACTED:" in text(recalled)
+    own = f"claude_code:{ID}"
+    facts = {one["path"]: one for one in listed}
+    learnt = [path for path in facts if path.startswith(f"/memory/learnings/{own}/")]
+    assert sorted(facts) == [*learnt, f"/sessions/{own}/decisions", f"/sessions/{own}/summary"]
+    assert len(learnt) == 1
+    assert {(one["agent"], one["session"]) for one in facts.values()} == {("claude_code", own)}
+    assert SECRET not in json.dumps(listed)
+    assert (again.is_error, refused.is_error) == (False, True)
+    assert [(one["path"], one["text"]) for one in list_facts(place)] == [
+        (f"/sessions/{own}/summary", "It is mended.")
+    ]
+    assert "> It is mended." in text(left)
 
 
 async def test_where_sessions_are_off_the_answer_says_who_and_how(place, transcript):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ctxmode.hosts.setup.hosts import SCOPES, Scope
 from tests.hosts.script import Call, Deferral
 
 KEY = "sk-scripted-0000000000000000"  # made up: an endpoint on loopback asks for none
@@ -42,7 +43,8 @@ class DrivenHost:
     """One host. `name` is that of `context-mode setup --list`.
 
     `program` is a path below the folder in which npm installs. `files` are written into the home
-    before anything is registered. `summary_cue` is a text of its requests for a summary."""
+    before anything is registered. `scopes` are those in which it is driven: one is enough of a host
+    that is much as another. `summary_cue` is a text of its requests for a summary."""
 
     name: str
     package: str
@@ -52,6 +54,7 @@ class DrivenHost:
     own: OwnTools
     environment: Callable[[Run], Mapping[str, str]]
     files: Callable[[Run], Mapping[str, str]] = lambda _: {}
+    scopes: Sequence[Scope] = SCOPES
     project_words: Sequence[str] = field(default=())
     summary_cue: str = ""
 
@@ -122,6 +125,11 @@ def _opencode(run: Run) -> Mapping[str, str]:
         "OPENCODE_DISABLE_MODELS_FETCH": "1",
         "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
     }
+
+
+def _kilo(run: Run) -> Mapping[str, str]:
+    """The same by other names: it grew out of OpenCode."""
+    return {name.replace("OPENCODE", "KILO"): it for name, it in _opencode(run).items()}
 
 
 def _gemini(run: Run) -> Mapping[str, str]:
@@ -198,6 +206,11 @@ def _cline_files(run: Run) -> Mapping[str, str]:
     return {".cline/data/settings/providers.json": json.dumps(providers, indent=2) + "\n"}
 
 
+_OPENCODE_TOOLS = OwnTools(
+    _arguments("bash", "command", description="a step"),
+    _arguments("read", "filePath"),
+    _arguments("write", "filePath", "content"),
+)
 HOSTS = (
     DrivenHost(
         "claude-code", "@anthropic-ai/claude-code", "2.1.330", "claude",
@@ -225,12 +238,14 @@ HOSTS = (
     ),
     DrivenHost(
         "opencode", "opencode-ai", "1.18.33", "opencode", ("run", "--auto", PROMPT),
-        OwnTools(
-            _arguments("bash", "command", description="a step"),
-            _arguments("read", "filePath"),
-            _arguments("write", "filePath", "content"),
-        ),
+        _OPENCODE_TOOLS,
         _opencode,
+    ),
+    DrivenHost(
+        "kilo", "@kilocode/cli", "7.7.7", "kilo", ("run", "--auto", PROMPT),
+        _OPENCODE_TOOLS,
+        _kilo,
+        scopes=("project",),
     ),
     DrivenHost(
         "gemini-cli", "@google/gemini-cli", "0.61.0", "gemini",

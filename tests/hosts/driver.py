@@ -20,6 +20,7 @@ from tests.hosts.script import Call, Shown, Transcript
 
 Scope = Literal["user", "project"]
 SETUP_SECONDS = 60
+HOOK_SECONDS = 30
 OUTPUT_SHOWN = 2000
 
 
@@ -117,6 +118,18 @@ def set_up(ground: Ground, host: str, scope: Scope, *more: str) -> str:
     return done.stdout
 
 
+def begin_pages(ground: Ground) -> None:
+    """Run `context-mode pages init`, as a person does who wants turns to be captured."""
+    subprocess.run(
+        ["context-mode", "pages", "init"],
+        cwd=ground.project,
+        env=ground.environment(),
+        capture_output=True,
+        timeout=SETUP_SECONDS,
+        check=True,
+    )
+
+
 def drive(
     host: DrivenHost,
     ground: Ground,
@@ -203,11 +216,26 @@ def _run(
         )
         try:
             code: int | None = process.wait(seconds)
+            _wait_for_hooks(ground.home)
         except subprocess.TimeoutExpired:
             code = None
         finally:
             _end(process, ground.home)
     return code, log.read_bytes().decode(errors="replace")
+
+
+def _wait_for_hooks(home: Path) -> None:
+    """Wait for the hooks that a host does not wait for before it exits."""
+    ends_at = time.monotonic() + HOOK_SECONDS
+    while any(map(_is_hook, _processes_of(home))) and time.monotonic() < ends_at:
+        time.sleep(0.05)
+
+
+def _is_hook(pid: int) -> bool:
+    try:
+        return b"\0hook\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it ended
+        return False
 
 
 def _end(process: subprocess.Popen[bytes], home: Path) -> None:

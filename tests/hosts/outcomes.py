@@ -28,6 +28,11 @@ class Outcome:
     seconds: float | None = None
 
 
+def is_reported() -> bool:
+    """Whether the environment names a file for outcomes: only then does anyone read times."""
+    return bool(os.environ.get(REPORT))
+
+
 def report(outcomes: Iterable[Outcome]) -> None:
     """Append outcomes to the file that the environment names, if it names one."""
     if not (path := os.environ.get(REPORT)):

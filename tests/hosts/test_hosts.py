@@ -9,19 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from ctxmode.hosts.setup.hosts import BY_NAME
+from ctxmode.hosts.setup.hosts import BY_NAME, Scope
 from tests.conftest import NOT_APPLICABLE
 from tests.hosts.catalog import HOSTS, DrivenHost
 from tests.hosts.checks import Case, examine
-from tests.hosts.driver import Scope
 from tests.hosts.installing import NotInstalledError, install_host
 from tests.hosts.outcomes import Outcome, report
 
-SCOPES: tuple[Scope, ...] = ("user", "project")
 CASES = [
     pytest.param(host, scope, id=f"{host.name}-{scope}")
     for host in HOSTS
-    for scope in SCOPES
+    for scope in host.scopes
     if BY_NAME[host.name].servers.of(scope)
 ]
 

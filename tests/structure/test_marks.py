@@ -6,7 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.marks import KINDS, MARKS, NOT_SMOKES, SMOKE, SMOKES, UNIT, mark_of, may_be_fast
+from tests.marks import (
+    KINDS,
+    MARKS,
+    NOT_SMOKES,
+    ONE_OF,
+    SMOKE,
+    SMOKES,
+    UNIT,
+    mark_of,
+    may_be_fast,
+    may_have,
+)
 
 
 def test_every_row_names_a_file_or_folder_that_is_there(root: Path):
@@ -48,3 +59,14 @@ def test_fast_reads_every_file_of_which_it_runs_a_test(request: pytest.FixtureRe
         if item.get_closest_marker(UNIT) or item.get_closest_marker(SMOKE)
     ]
     assert [file for file in dict.fromkeys(fast) if not may_be_fast(file)] == []
+
+
+def test_where_one_mark_is_asked_for_every_file_that_has_it_is_read(request: pytest.FixtureRequest):
+    had = {
+        (item.nodeid.partition("::")[0], mark)
+        for item in request.session.items
+        for mark in ONE_OF
+        if item.get_closest_marker(mark)
+    }
+    assert [(file, mark) for file, mark in had if not may_have(file, mark)] == []
+    assert not may_have("tests/kb/test_search.py", "slow")

@@ -4,10 +4,15 @@ beside executor, and its parts import none of each other. Facts may use the kb."
 from __future__ import annotations
 
 import ast
+import re
 import sys
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).parents[2]
 
 BELOW = {
     "ctxmode": {"executor", "memory", "policy", "kb", "runtimes", "images", "base"},
@@ -19,7 +24,7 @@ BELOW = {
     "images": {"base"},
     "base": set(),
 }
-MEMORY_PARTS = {"facts", "sessions"}
+MEMORY_PARTS = {"facts", "pages", "sessions"}
 IMPORTING_CALLS = {"import_module", "__import__"}
 
 
@@ -61,12 +66,26 @@ def test_no_module_imports_a_room_beside_or_above_its_own(modules):
     assert {path: rooms for path, rooms in found.items() if rooms} == {}
 
 
+def test_every_list_of_what_is_shipped_names_every_room():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    lists = {
+        "packages of the wheel": wheel["packages"],
+        "sources of the wheel": [*wheel["sources"], "ctxmode"],
+        "files of mypy": project["tool"]["mypy"]["files"],
+        ".dockerignore": (ROOT / ".dockerignore").read_text().replace("!", "").split(),
+        "setup.sh": re.findall(r"\w+", (ROOT / "setup.sh").read_text()),
+    }
+    missing = {name: set(BELOW) - set(named) for name, named in lists.items()}
+    assert {name: rooms for name, rooms in missing.items() if rooms} == {}
+
+
 def test_the_parts_of_memory_import_none_of_each_other(modules):
     own = {path: text for path, text in modules.items() if path.startswith("memory/")}
     found = {path: beside(path, text) for path, text in own.items()}
     assert {path: parts for path, parts in found.items() if parts} == {}
     assert beside("memory/facts/x.py", "from memory.sessions.model import Message") == {"sessions"}
-    assert beside("memory/gate.py", "import memory.facts.model") == {"facts"}
+    assert beside("memory/gate.py", "import memory.pages.model") == {"pages"}
 
 
 @pytest.mark.parametrize(
@@ -76,7 +95,7 @@ def test_the_parts_of_memory_import_none_of_each_other(modules):
         ("kb", "import policy.model"),
         ("policy", "def f():\n    import runtimes"),
         ("images", "import runtimes"),
-        ("memory/sessions", "import kb"),
+        ("memory/pages", "import kb"),
         ("memory/facts", "import policy"),
         ("base", "from kb import store"),
         ("runtimes", "import importlib\nimportlib.import_module('kb.store')"),

@@ -6,10 +6,11 @@ import argparse
 import sys
 
 from ctxmode import exit_codes
-from ctxmode.config.locations import load_config
+from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_answer, tell
 from ctxmode.operations import sessions as operations
+from ctxmode.operations.session_facts import erase_facts, list_facts
 from memory.sessions import keeping
 
 STATUS_OF = {"pause": "paused", "complete": "completed", "reopen": "active"}
@@ -43,8 +44,10 @@ def pin(args: argparse.Namespace) -> int:
 def forget(args: argparse.Namespace) -> int:
     config = load_config(args.project)
     wanted = [operations.find_holding_store(config, name)[1].id for name in args.ids]
-    if not args.yes and not _agrees(wanted):
+    if not args.yes and not _agrees(f"Forget {', '.join(wanted)} for good?"):
         raise UsageError("nothing was forgotten", "Say --yes to forget without being asked.")
+    # The facts first: where they cannot be erased, all can be asked for again.
+    erased = erase_facts(config, wanted) if _erases_facts(args, config, wanted) else []
     holders = operations.find_holders(config, wanted)
     tell(holders.left_out)
     gone: dict[str, None] = {}
@@ -52,14 +55,31 @@ def forget(args: argparse.Namespace) -> int:
         if held:
             with operations.open_to_write(config, path) as store:
                 gone |= dict.fromkeys(operations.forget_sessions(config, store, held))
-    print_answer(args, {"forgotten": list(gone)}, "\n".join(f"forgot {name}" for name in gone))
+    lines = [f"forgot {name}" for name in gone] + [f"erased {path}" for path in erased]
+    data = {"forgotten": list(gone), **({"facts": erased} if erased else {})}
+    print_answer(args, data, "\n".join(lines))
     return exit_codes.OK
 
 
-def _agrees(names: list[str]) -> bool:
+def _erases_facts(args: argparse.Namespace, config: Config, wanted: list[str]) -> bool:
+    """Tell whether the facts that summaries made go, too; a person is asked who did not say so."""
+    if args.facts or args.keep_facts:
+        return bool(args.facts)
+    paths = list_facts(config, wanted)
+    if not paths:
+        return False
+    if args.yes or not sys.stdin.isatty():
+        raise UsageError(
+            f"nothing was forgotten: {len(paths)} facts in memory are of these sessions",
+            "Say --facts to erase them, too, or --keep-facts.",
+        )
+    return _agrees(f"Erase the {len(paths)} facts that their summaries made, too?")
+
+
+def _agrees(question: str) -> bool:
     if not sys.stdin.isatty():
         return False
-    sys.stderr.write(f"Forget {', '.join(names)} for good? [y/N] ")
+    sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError, why
-from ctxmode.launch import print_answer, print_json
+from ctxmode.launch import print_answer, print_json, tell
 from ctxmode.operations import sessions as operations
 from ctxmode.operations.session_answers import (
     SUMMARY_BYTES_MAX,
@@ -17,6 +17,7 @@ from ctxmode.operations.session_answers import (
     parse_summary,
     read_digest,
 )
+from ctxmode.operations.session_facts import keep_summary
 from ctxmode.render import highlight
 
 
@@ -49,7 +50,7 @@ def summarize(args: argparse.Namespace) -> int:
     summary = parse_summary(_read(args.file))
     config = load_config(args.project)
     with operations.open_holding_store(config, args.id, to_write=True) as (store, session):
-        store.save_summary(session.id, summary)
+        tell(keep_summary(config, store, session, summary))
     data = {"id": session.id, "status": "archived"}
     print_answer(args, data, f"{session.id} is summarised and archived.")
     return exit_codes.OK

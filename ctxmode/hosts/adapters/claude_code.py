@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
-from ctxmode.hosts.hooks.tool_names import tool_call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,11 +16,15 @@ EVENTS: Mapping[str, Purpose] = {
     "SessionStart": "open",
     "PreCompact": "compact",
     "SessionEnd": "end",
+    "UserPromptSubmit": "asked",
+    "Stop": "answered",
 }
 
 
 def call(event: Mapping[str, Any]) -> ToolCall | None:
     """`agent_id` and `agent_type` are there in events of subagents alone."""
+    from ctxmode.hosts.hooks.tool_names import tool_call  # noqa: PLC0415 - for calls alone
+
     is_subagent = bool(event.get("agent_id") or event.get("agent_type"))
     return tool_call(
         event["tool_name"],

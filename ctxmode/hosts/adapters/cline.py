@@ -27,7 +27,11 @@ _INSTEAD: Mapping[str, Mapping[str, Any]] = {
     "read_files": {"files": [{"path": _NO_FILE}]},
     "editor": {"path": _NO_FILE, "new_text": ""},
 }
-EVENTS: Mapping[str, Purpose] = {"PreToolUse": "judge"}
+EVENTS: Mapping[str, Purpose] = {
+    "PreToolUse": "judge",
+    "UserPromptSubmit": "asked",  # of the extension; of the command line not with every prompt
+    "TaskComplete": "answered",
+}
 
 
 def call(event: Mapping[str, Any]) -> ToolCall | None:

@@ -11,7 +11,12 @@ from ctxmode.hosts.adapters import claude_code
 from ctxmode.hosts.hooks.calls import Purpose
 
 FOLDER_VARIABLES = ("CODEBUDDY_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
-EVENTS: Mapping[str, Purpose] = {"PreToolUse": "judge", "SessionStart": "open"}
+EVENTS: Mapping[str, Purpose] = {
+    "PreToolUse": "judge",
+    "SessionStart": "open",
+    "UserPromptSubmit": "asked",
+    "Stop": "answered",
+}
 call = claude_code.call
 answer = claude_code.answer
 add_context = claude_code.add_context

@@ -29,6 +29,7 @@ EVENTS: Mapping[str, Purpose] = {
     "beforeMCPExecution": "judge",
     "sessionStart": "open",
     "beforeSubmitPrompt": "prompt",
+    "afterAgentResponse": "answered",
     "stop": "turn",
     "preCompact": "compact",
     "postToolUse": "act",

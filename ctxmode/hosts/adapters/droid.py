@@ -12,7 +12,12 @@ from ctxmode.hosts.adapters import claude_code
 from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling
 
 FOLDER_VARIABLES = ("FACTORY_PROJECT_DIR",)
-EVENTS: Mapping[str, Purpose] = {"PreToolUse": "judge", "SessionStart": "open"}
+EVENTS: Mapping[str, Purpose] = {
+    "PreToolUse": "judge",
+    "SessionStart": "open",
+    "UserPromptSubmit": "asked",
+    "Stop": "answered",
+}
 call = claude_code.call
 
 

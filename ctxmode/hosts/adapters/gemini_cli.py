@@ -19,6 +19,7 @@ EVENTS: Mapping[str, Purpose] = {
     # PreCompress rings before every request of the model, and nothing after a compaction: 0.61.0.
     "BeforeAgent": "prompt",
     "SessionEnd": "end",
+    "AfterAgent": "answered",
 }
 
 

@@ -1,7 +1,8 @@
 """Kiro: hooks in files of `.kiro/hooks`, which all agents of a workspace share.
 
 Source: kiro.dev/docs/cli/v3/hooks. Exit code 2 refuses, with stderr for the agent. A server's tool
-is `@SERVER/TOOL`; a file is one of several operations of a call.
+is `@SERVER/TOOL`; a file is one of several operations of a call. The end of a turn tells no answer
+in command line 3.0, and `assistant_response` in others.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 FOLDER_VARIABLES: tuple[str, ...] = ()
-EVENTS: Mapping[str, Purpose] = {"PreToolUse": "judge"}
+EVENTS: Mapping[str, Purpose] = {
+    "PreToolUse": "judge",
+    "UserPromptSubmit": "asked",
+    "Stop": "answered",
+}
 
 
 def call(event: Mapping[str, Any]) -> ToolCall | None:

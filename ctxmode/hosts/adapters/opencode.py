@@ -1,4 +1,4 @@
-"""OpenCode: a plugin in TypeScript (`plugins/opencode.ts`) asks with an event of our own form.
+"""OpenCode: a plugin in TypeScript (`opencode_plugin.ts`) asks with an event of our own form.
 
 The plugin throws where this says deny. Source: opencode.ai/docs/plugins.
 """
@@ -20,6 +20,7 @@ EVENTS: Mapping[str, Purpose] = {
     "tool.execute.before": "judge",
     "experimental.session.compacting": "compact",
     "session.compacted": "prompt",
+    "session.idle": "answered",
 }
 
 

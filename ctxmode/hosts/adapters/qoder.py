@@ -13,7 +13,12 @@ from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling
 from ctxmode.hosts.hooks.unasked import refuse_by_code
 
 FOLDER_VARIABLES: tuple[str, ...] = ()
-EVENTS: Mapping[str, Purpose] = {"PreToolUse": "judge", "SessionStart": "open"}
+EVENTS: Mapping[str, Purpose] = {
+    "PreToolUse": "judge",
+    "SessionStart": "open",
+    "UserPromptSubmit": "asked",
+    "Stop": "answered",
+}
 call = claude_code.call
 
 

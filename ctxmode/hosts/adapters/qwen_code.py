@@ -12,12 +12,14 @@ from ctxmode.hosts.adapters import claude_code
 from ctxmode.hosts.hooks.calls import Purpose
 
 FOLDER_VARIABLES = ("QWEN_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
-# UserPromptSubmit rings before every request of the model.
+# UserPromptSubmit rings before every request of the model, with an empty prompt after the first.
 EVENTS: Mapping[str, Purpose] = {
     "PreToolUse": "judge",
     "SessionStart": "open",
     "PreCompact": "compact",
     "SessionEnd": "end",
+    "UserPromptSubmit": "asked",
+    "Stop": "answered",
 }
 call = claude_code.call
 answer = claude_code.answer

@@ -13,7 +13,12 @@ from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling
 from ctxmode.hosts.hooks.unasked import refuse_by_code
 
 FOLDER_VARIABLES = ("TABNINE_PROJECT_DIR",)
-EVENTS: Mapping[str, Purpose] = {"BeforeTool": "judge", "SessionStart": "open"}
+EVENTS: Mapping[str, Purpose] = {
+    "BeforeTool": "judge",
+    "SessionStart": "open",
+    "BeforeAgent": "asked",
+    "AfterAgent": "answered",
+}
 call = gemini_cli.call
 add_context = gemini_cli.add_context
 

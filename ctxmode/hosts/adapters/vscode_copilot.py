@@ -27,6 +27,7 @@ EVENTS: Mapping[str, Purpose] = {
     "UserPromptSubmit": "prompt",
     "PreCompact": "compact",
     "SessionEnd": "end",
+    "Stop": "answered",
 }
 
 

@@ -22,6 +22,8 @@ EVENTS: Mapping[str, Purpose] = {
     "pre_read_code": "judge",
     "pre_write_code": "judge",
     "pre_mcp_tool_use": "judge",
+    "pre_user_prompt": "asked",
+    "post_cascade_response": "answered",
 }
 _TOOLS = {"pre_run_command": "run_command", "pre_read_code": "read", "pre_write_code": "write"}
 

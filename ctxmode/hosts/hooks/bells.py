@@ -8,33 +8,25 @@ the clock allows counts, and a server reads the rest.
 from __future__ import annotations
 
 import os
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 
 from base.digests import blake2b
-from base.named_tuples import NamedTuple
 from ctxmode.config.file_names import SESSIONS_SUFFIX, STORES_FOLDER, name_stores
 from ctxmode.hosts.agents import AGENTS
-from ctxmode.hosts.hooks.calls import Purpose
+from ctxmode.hosts.hooks.bell import TELLING, Bell, TimeUpError, limit_time, log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import FrameType
-    from typing import Any
-
     from ctxmode.config.transcripts import SourceChoice
+    from ctxmode.hosts.hooks.calls import Purpose
     from memory.sessions.importers.importer import Found, Importer
     from memory.sessions.importing import Imported
     from memory.sessions.store import SessionStore
 
 RINGING_BEFORE = ("vscode-copilot", "cursor")
 """Hosts that ring before a compaction, so that at a prompt a look for the mark is enough."""
-
-TELLING = ("cursor",)
-"""Hosts whose hooks tell what happened, since their transcripts have no times and no results:
-`capture` records it. They get the snapshot with a tool's result, too."""
 
 COMPACTING_WHEN_RESUMED = ("gemini-cli",)
 """Hosts that compact a resumed session with its first prompt, behind all events: they get the
@@ -47,6 +39,9 @@ DEADLINES_S: Mapping[Purpose, float] = {
     "prompt": 0.4,
     "act": 0.4,
 }
+PINNED_S = 1.0
+"""How long the pinned facts may be looked for: once in a conversation, which else lacks them."""
+
 SNAPSHOT_S = 0.15
 """What of a deadline is left for the snapshot once importing stops."""
 
@@ -59,49 +54,24 @@ TAIL_BYTES = 2 << 20
 BEGINNING_S = 0.05
 """How long the beginning of such a transcript is read before, so that its session is known."""
 
-LOG_BYTES_MAX = 256 * 1024
-"""Of the log and the one before it together."""
-
-LOG_LINE_CHARS = 500
-LOG_FILE = "bells.log"
 STORE_WAIT_S = 0.25
 RECENT_S = 24 * 3600.0
 STARTUP_BYTES_MAX = 200
 RESUMED_BYTES_MAX = 512
 
 
-class Bell(NamedTuple):
-    """One event: which host rang, what for, and what it told. `data_dir` is where storage is."""
-
-    host: str
-    purpose: Purpose
-    event: Mapping[str, Any]
-    project: str
-    home: str
-    data_dir: str
-    environ: Mapping[str, str]
-
-    @property
-    def session(self) -> str:
-        """The host's id of the session. Cursor's conversation is what its transcript is named
-        by."""
-        return self.text("conversation_id", "session_id", "sessionId", "sessionID")
-
-    def text(self, *names: str) -> str:
-        """Return the first of some fields that is a text."""
-        values = (self.event.get(name) for name in names)
-        return next((value for value in values if isinstance(value, str) and value), "")
-
-
-class _TimeUpError(BaseException):
-    """The deadline passed. No library's handler of errors stops it."""
-
-
 def answer_bell(bell: Bell) -> str:
     """Do what an event asks for; return the text for the agent, empty where there is none."""
     agent = AGENTS.get(bell.host)
-    if agent is None or not bell.session or bell.purpose not in DEADLINES_S or _is_lent(bell):
+    if agent is None or not bell.session or bell.purpose not in DEADLINES_S or bell.is_lent:
         return ""
+    told = _tell_session(bell, agent)
+    pinned = _tell_pinned(bell) if bell.purpose == "open" else ""
+    return "\n\n".join(filter(None, (pinned, told)))
+
+
+def _tell_session(bell: Bell, agent: str) -> str:
+    """Do what an event asks for of the record of sessions."""
     store_path = sessions_path(bell)
     if bell.purpose in ("open", "prompt", "act") and not os.path.exists(store_path):
         return ""
@@ -109,22 +79,38 @@ def answer_bell(bell: Bell) -> str:
     mark = _waiting_mark(store_path, bell.session)
     if bell.purpose in ("prompt", "act") and is_rung_before and not os.path.exists(mark):
         return ""
+    with _logged(bell), limit_time(DEADLINES_S[bell.purpose]) as ends_at:
+        return _ring(bell, agent, store_path, ends_at)
+    return ""
+
+
+def _tell_pinned(bell: Bell) -> str:
+    """Say what is pinned, at a beginning or after a compaction; what goes on has it already."""
+    from ctxmode.hosts.hooks import pinned  # noqa: PLC0415 - once in a conversation
+
+    files = pinned.list_files(bell.data_dir, bell.project)
+    if not files or (bell.text("source", "trigger") == "resume" and not _is_after_compaction(bell)):
+        return ""
+    with _logged(bell), limit_time(PINNED_S):
+        from ctxmode.config.session_start import is_wanted  # noqa: PLC0415
+
+        if is_wanted(bell.project, config_home(bell), bell.environ):
+            return pinned.tell_pinned(files)
+    return ""
+
+
+@contextmanager
+def _logged(bell: Bell) -> Iterator[None]:
+    """Log what fails in the block, or takes too long."""
     try:
-        with _deadline(DEADLINES_S[bell.purpose]) as ends_at:
-            return _ring(bell, agent, store_path, ends_at)
-    except _TimeUpError:
+        yield
+    except TimeUpError:
         log(bell, "the deadline passed")
     except Exception as error:
         # Of others the text may be a transcript's, which has passed no gate.
         is_ours = type(error).__module__.startswith(("ctxmode.", "memory.", "sqlite3"))
         told = error if is_ours else getattr(error, "strerror", None)
         log(bell, f"{type(error).__name__}: {told}" if told else type(error).__name__)
-    return ""
-
-
-def _is_lent(bell: Bell) -> bool:
-    """Tell whether Cursor rings with the hooks of Claude Code: it has its own."""
-    return bell.host == "claude-code" and bool(bell.text("cursor_version"))
 
 
 def sessions_path(bell: Bell) -> str:
@@ -309,34 +295,3 @@ def config_home(bell: Bell) -> str:
     """Return the folder of the person's configuration."""
     base = bell.environ.get("XDG_CONFIG_HOME", "").strip()
     return base or os.path.join(bell.home, ".config")
-
-
-@contextmanager
-def _deadline(seconds: float) -> Iterator[float]:
-    """Raise _TimeUpError in the block once the time is over; give the moment at which it is."""
-
-    def end(signum: int, frame: FrameType | None) -> None:
-        raise _TimeUpError
-
-    before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield time.monotonic() + seconds
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def log(bell: Bell, what: str) -> None:
-    """Note a failure, in a file of bounded size; where that fails, nowhere."""
-    with suppress(OSError):
-        folder = os.path.join(bell.data_dir, "logs")
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        path = os.path.join(folder, LOG_FILE)
-        with suppress(FileNotFoundError):
-            if os.stat(path).st_size > LOG_BYTES_MAX // 2 - 4 * LOG_LINE_CHARS:
-                os.replace(path, f"{path}.1")
-        line = " ".join(f"{bell.host} {bell.purpose}: {what}".split())[: LOG_LINE_CHARS - 30]
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        with open(descriptor, "w", encoding="utf-8", errors="replace") as log:
-            log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n")

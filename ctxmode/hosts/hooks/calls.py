@@ -13,13 +13,16 @@ if TYPE_CHECKING:
 
 CallKind: TypeAlias = "Literal['command', 'read', 'search', 'edit', 'fetch', 'tool']"
 RulingKind: TypeAlias = "Literal['pass', 'advise', 'ask', 'deny']"
-Purpose: TypeAlias = "Literal['judge', 'open', 'prompt', 'turn', 'compact', 'end', 'act']"
+Purpose: TypeAlias = (
+    "Literal['judge', 'open', 'prompt', 'turn', 'compact', 'end', 'act', 'asked', 'answered']"
+)
 """What an event of a host is for.
 
 `judge`: a tool is about to run, and the rules are asked. `open`: a conversation begins, and takes a
 text. The others are for the record of sessions, and decide nothing. `prompt`: a prompt was sent, or
 another moment at which the agent takes a text. `compact`: the conversation is about to be
-compacted. `turn`, `end` and `act`: a turn or the session ended, a tool has run.
+compacted. `turn`, `end` and `act`: a turn or the session ended, a tool has run. `asked` and
+`answered` are for the capture of turns alone: a prompt was sent, and the agent answered.
 """
 
 

@@ -15,10 +15,11 @@ from contextlib import suppress
 
 from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.hooks import bells
+from ctxmode.hosts.hooks.bell import log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ctxmode.hosts.hooks.bells import Bell
+    from ctxmode.hosts.hooks.bell import Bell
     from memory.sessions.store import SessionStore
 
 CHILD_S = 20.0
@@ -73,7 +74,7 @@ def record(bell: Bell, event_name: str, now: float) -> None:
     try:
         _record(bell, event_name, now)
     except Exception as error:
-        bells.log(bell, f"{type(error).__name__}: {error}")
+        log(bell, f"{type(error).__name__}: {error}")
 
 
 def _record(bell: Bell, event_name: str, now: float) -> None:

@@ -1,4 +1,5 @@
-// OpenCode asks the rules before each tool runs, and after a compaction for what was remembered.
+// OpenCode asks the rules before each tool runs, and after a compaction for what was remembered; at
+// the end of a turn it tells what was asked and answered, for projects in which turns are captured.
 // Written by `context-mode setup opencode`, which fills in COMMAND; whatever is changed here is lost
 // when it runs again.
 import { spawn } from "node:child_process";
@@ -9,11 +10,39 @@ const DEADLINE_MS = 10_000;
 const JUDGED = "tool.execute.before";
 const COMPACTING = "experimental.session.compacting";
 const COMPACTED = "session.compacted";
+const IDLE = "session.idle";
+const TEXT_CHARS_MAX = 65_536;
 
 interface Answer {
   decision?: string;
   reason?: string;
   context?: string;
+}
+
+interface Part {
+  type: string;
+  text?: string;
+  messageID?: string;
+  sessionID?: string;
+  synthetic?: boolean;
+  ignored?: boolean;
+  time?: { end?: number };
+}
+
+interface Told {
+  type: string;
+  properties?: {
+    sessionID?: string;
+    info?: { id: string; parentID?: string; role?: string; summary?: unknown };
+    part?: Part;
+  };
+}
+
+interface Turn {
+  key: string;
+  asked: string;
+  answered: string;
+  tools: Set<string>;
 }
 
 // Words, never a shell's text: nothing of the event can become a command.
@@ -36,16 +65,62 @@ function ask(name: string, event: object): Promise<Answer> {
   });
 }
 
+// The turns under way, by session. What is asked of a subagent is its parent's work.
+class Turns {
+  private turns = new Map<string, Turn>();
+  private subagents = new Set<string>();
+  private summaries = new Set<string>();
+
+  ask(session: string, key: string, parts: Part[]): void {
+    const typed = parts.filter((one) => one.type === "text" && !one.synthetic && !one.ignored);
+    const asked = typed.map((one) => one.text ?? "").join("\n");
+    if (!asked || this.subagents.has(session)) return;
+    const before = this.turns.get(session); // a prompt may be sent while the agent works
+    if (before) before.asked += `\n${asked}`;
+    else this.turns.set(session, { key, asked, answered: "", tools: new Set() });
+  }
+
+  use(session: string, tool: string): void {
+    this.turns.get(session)?.tools.add(tool);
+  }
+
+  follow({ type, properties: { info, part } = {} }: Told): void {
+    if (type === "session.created" || type === "session.updated") {
+      if (info?.parentID) this.subagents.add(info.id);
+    } else if (type === "message.updated") {
+      if (info?.role === "assistant" && info.summary === true) this.summaries.add(info.id);
+    } else if (type === "message.part.updated" && part?.type === "text" && part.time?.end) {
+      const turn = this.turns.get(part.sessionID ?? "");
+      if (turn && part.text && !this.summaries.has(part.messageID ?? "")) turn.answered = part.text;
+    }
+  }
+
+  end(session: string): object | undefined {
+    const turn = this.turns.get(session);
+    this.turns.delete(session);
+    return (
+      turn && {
+        prompt_id: turn.key,
+        prompt: turn.asked.slice(0, TEXT_CHARS_MAX),
+        last_assistant_message: turn.answered.slice(0, TEXT_CHARS_MAX),
+        tools: [...turn.tools],
+      }
+    );
+  }
+}
+
 export const ContextMode = async ({ directory }: { directory: string }) => {
   // What is remembered of a compacted session, by its id: each request is given it anew.
   const remembered = new Map<string, Promise<string>>();
+  const turns = new Turns();
   const judging = {
     [JUDGED]: async (
-      input: { tool: string },
+      input: { tool: string; sessionID?: string },
       output: { args: Record<string, unknown> },
     ): Promise<void> => {
       const answer = await ask(JUDGED, { tool: input.tool, args: output.args, cwd: directory });
       if (answer.decision === "deny") throw new Error(answer.reason);
+      turns.use(input.sessionID ?? "", input.tool);
     },
   };
   if (!RECORDS_SESSIONS) return judging;
@@ -55,11 +130,21 @@ export const ContextMode = async ({ directory }: { directory: string }) => {
     [COMPACTING]: async (input: { sessionID?: string }): Promise<void> => {
       if (input.sessionID) await ask(COMPACTING, { session_id: input.sessionID, cwd: directory });
     },
-    event: async ({ event }: { event: { type: string; properties?: { sessionID?: string } } }) => {
+    "chat.message": async (
+      input: { sessionID: string },
+      output: { message: { id: string }; parts: Part[] },
+    ): Promise<void> => turns.ask(input.sessionID, output.message.id, output.parts),
+    event: async ({ event }: { event: Told }) => {
+      turns.follow(event);
       const session = event.properties?.sessionID;
-      if (event.type !== COMPACTED || !session) return;
-      const answer = ask(COMPACTED, { session_id: session, cwd: directory });
-      remembered.set(session, answer.then(({ context }) => context ?? ""));
+      if (!session) return;
+      if (event.type === COMPACTED) {
+        const answer = ask(COMPACTED, { session_id: session, cwd: directory });
+        remembered.set(session, answer.then(({ context }) => context ?? ""));
+      } else if (event.type === IDLE) {
+        const turn = turns.end(session);
+        if (turn) await ask(IDLE, { session_id: session, cwd: directory, ...turn });
+      }
     },
     "experimental.chat.system.transform": async (
       input: { sessionID?: string },

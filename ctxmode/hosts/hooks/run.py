@@ -7,15 +7,21 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from ctxmode.hosts.adapters import find_adapter, list_events
+from ctxmode.hosts.hooks import uncaptured
 from ctxmode.hosts.hooks.calls import PASS, Answer, Purpose, Ruling, ToolCall
 from ctxmode.hosts.hooks.json_text import read_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ctxmode.hosts.adapters.adapter import Adapter
-    from ctxmode.hosts.hooks.bells import Bell
+    from ctxmode.hosts.hooks.bell import Bell
 
 Log = Callable[[], object]
+CAPTURED_ALONE = ("asked", "answered")
+"""Events that are for the capture of turns alone."""
+
+TURN_PURPOSES = ("prompt", "turn", *CAPTURED_ALONE)
+"""Events that tell of a turn, which is captured where a project has a folder of drafts."""
 
 
 def respond(
@@ -42,7 +48,13 @@ def respond(
     if call is None:
         return spoken.answer(PASS, name), _nothing
     call = call._replace(cwd=_folder(spoken.FOLDER_VARIABLES, call.cwd, environ))
-    return _judge(spoken, host, name, call, environ)
+    return _judge(spoken, host, name, call, text=text, environ=environ)
+
+
+def _note_tool(project: str, text: bytes, tool: str) -> None:
+    from ctxmode.hosts.hooks.turns import note_tool  # noqa: PLC0415 - where turns are captured
+
+    note_tool(project, text, tool)
 
 
 def _attend(
@@ -51,15 +63,15 @@ def _attend(
     """What to say of an event that decides nothing: what is recorded of sessions, and where a
     conversation begins the opening text before it. Afterwards what it reports is captured."""
     purpose = spoken.EVENTS[event_name]
-    said, log = "", _nothing
+    said = ""
+    log: Log = _nothing
     if bell := _read_bell(spoken, host, purpose, text, environ):
-        from ctxmode.hosts.hooks import bells  # noqa: PLC0415 - not for verdicts
+        if purpose not in CAPTURED_ALONE:
+            said, log = _ring(bell, event_name)
+        if purpose in TURN_PURPOSES and _is_captured(bell.project, environ):
+            from ctxmode.hosts.hooks.turns import capture_turn  # noqa: PLC0415
 
-        said = bells.answer_bell(bell)
-        if host in bells.TELLING:
-            from ctxmode.hosts.hooks.capture import capture  # noqa: PLC0415
-
-            log = partial(capture, bell, event_name)
+            log = partial(_run_both, partial(capture_turn, bell), log)
     if purpose == "open":
         from ctxmode.hosts.routing import ROUTING  # noqa: PLC0415 - said once in a conversation
 
@@ -68,14 +80,23 @@ def _attend(
     return answer, log
 
 
+def _ring(bell: Bell, event_name: str) -> tuple[str, Log]:
+    """Say what the record of sessions has for the agent, and what is recorded afterwards."""
+    from ctxmode.hosts.hooks.bell import TELLING  # noqa: PLC0415 - not for verdicts
+    from ctxmode.hosts.hooks.bells import answer_bell  # noqa: PLC0415
+
+    said = answer_bell(bell)
+    if bell.host not in TELLING:
+        return said, _nothing
+    from ctxmode.hosts.hooks.capture import capture  # noqa: PLC0415
+
+    return said, partial(capture, bell, event_name)
+
+
 def _read_bell(
     spoken: Adapter, host: str, purpose: Purpose, text: bytes, environ: Mapping[str, str]
 ) -> Bell | None:
     """Read what an event tells for the record of sessions; None if that is nothing."""
-    from ctxmode.hosts.hooks.bells import TELLING, Bell  # noqa: PLC0415 - not for verdicts
-
-    if purpose in ("turn", "act") and host not in TELLING:
-        return None
     try:
         event = read_json(text)
     except (ValueError, RecursionError):
@@ -83,11 +104,26 @@ def _read_bell(
     if not isinstance(event, dict):
         return None
     home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
-    roots = event.get("workspace_roots")  # a command may be run elsewhere
+    # A command may be run elsewhere. Cline has the second name.
+    roots = event.get("workspace_roots") or event.get("workspaceRoots")
     said = roots[0] if isinstance(roots, list) and roots else event.get("cwd")
     folder = _folder(spoken.FOLDER_VARIABLES, said if isinstance(said, str) else "", environ)
     project = _project(folder, home, environ)
+    if purpose in CAPTURED_ALONE and not _is_captured(project, environ):
+        return None
+    from ctxmode.hosts.hooks.bell import TELLING, Bell  # noqa: PLC0415 - not for verdicts
+
+    if purpose in ("turn", "act") and host not in TELLING:
+        return None
     return Bell(host, purpose, event, project, home, data_dir(environ), environ)
+
+
+def _is_captured(project: str, environ: Mapping[str, str]) -> bool:
+    if not os.path.isdir(os.path.join(project, uncaptured.DRAFTS)):
+        return False  # mostly, and at once
+    from ctxmode.config.file_names import is_captured  # noqa: PLC0415 - where there are drafts
+
+    return is_captured(project, data_dir(environ), environ)
 
 
 def _folder(variables: tuple[str, ...], said: str, environ: Mapping[str, str]) -> str:
@@ -112,8 +148,14 @@ def _parse(spoken: Adapter, text: bytes) -> ToolCall | None:
         return None
 
 
-def _judge(
-    spoken: Adapter, host: str, event_name: str, call: ToolCall, environ: Mapping[str, str]
+def _judge(  # noqa: PLR0913 - what a call is judged by
+    spoken: Adapter,
+    host: str,
+    event_name: str,
+    call: ToolCall,
+    *,
+    text: bytes,
+    environ: Mapping[str, str],
 ) -> tuple[Answer, Log]:
     from ctxmode.hosts.hooks.rulings import Ground, ruling  # noqa: PLC0415 - not for what passes in silence
 
@@ -137,7 +179,10 @@ def _judge(
             entry = audit.entry(f"hook:{host}", kind, value, verdict, project)
             audit.write(os.path.join(data, "logs"), entry)
 
-    return spoken.answer(said, event_name), log if verdicts else _nothing
+    written = log if verdicts else _nothing
+    if said.kind != "deny" and _is_captured(project, environ):
+        written = partial(_run_both, written, partial(_note_tool, project, text, call.name))
+    return spoken.answer(said, event_name), written
 
 
 def deny(host: str, event_name: str, why: str) -> Answer:
@@ -165,6 +210,11 @@ def data_dir(environ: Mapping[str, str]) -> str:
         return given
     base = environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser("~/.local/share")
     return os.path.join(base, "ctxmode")
+
+
+def _run_both(first: Log, second: Log) -> None:
+    first()
+    second()
 
 
 def _nothing() -> None:

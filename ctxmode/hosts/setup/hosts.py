@@ -13,7 +13,7 @@ from ctxmode.hosts import skill
 from ctxmode.hosts.adapters import cursor, find_adapter
 from ctxmode.hosts.hooks.calls import Purpose
 from ctxmode.hosts.setup import kiro, opencode
-from ctxmode.hosts.setup.hook_program import hook_program
+from ctxmode.hosts.setup.hook_program import WriteText, hook_program
 
 Scope = Literal["user", "project"]
 Command = Sequence[str]
@@ -51,12 +51,16 @@ class Hooks:
 
 @dataclass(frozen=True, slots=True)
 class WholeFile:
-    """A file that is ours alone: a plug-in, or hooks; some hosts run a program as their hook."""
+    """A file that is ours alone: a plug-in, or hooks; some hosts run a program as their hook.
+
+    One that is not needed gives way to a file of somebody else's in its place.
+    """
 
     places: Places
-    text: Callable[[Command], str]
+    text: WriteText
     is_plugin: bool = False
     is_program: bool = False
+    is_needed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ class Host:
     key: tuple[str, ...]
     entry: Callable[[Command], Mapping[str, Any]]
     hooks: Hooks | None = None
-    plugin: WholeFile | None = None
+    plugins: tuple[WholeFile, ...] = ()
     rules: Places | None = None
     skill: Places | None = None
     spoken: str = ""
@@ -110,10 +114,10 @@ class Host:
     @property
     def means(self) -> tuple[str, ...]:
         """What it gets besides the server: hooks, a plug-in, a rules file, a skill."""
-        is_hook = self.hooks or (self.plugin and not self.plugin.is_plugin)
+        are_plugins = {one.is_plugin for one in self.plugins}
         given = {
-            "hooks": is_hook,
-            "plug-in": self.plugin and self.plugin.is_plugin,
+            "hooks": self.hooks or False in are_plugins,
+            "plug-in": True in are_plugins,
             "rules file": self.rules,
             "skill": self.skill,
         }
@@ -211,6 +215,22 @@ _COPILOT_HOOKS = Hooks(
     _for_copilots,
     base={"version": 1},
 )
+
+
+def _plugin(user: str, project: str, text: WriteText) -> WholeFile:
+    """Return a plug-in in a host's folders of them."""
+    places = Places(f"{user}/context-mode.ts", f"{project}/context-mode.ts")
+    return WholeFile(places, text, is_plugin=True)
+
+
+def _cline_hook(event: str) -> WholeFile:
+    """Return Cline's hook of an event; all but the first are for the capture of turns alone."""
+    is_judged = event == "PreToolUse"
+    text = hook_program("cline", event, is_for_sessions=not is_judged)
+    place = Places(f"~/Documents/Cline/Hooks/{event}")
+    return WholeFile(place, text, is_program=True, is_needed=is_judged)
+
+
 _CODE = "~/.config/Code/User"
 _MCP = ("mcpServers", SERVER_NAME)
 
@@ -267,12 +287,7 @@ HOSTS = (
     Host(
         "opencode", "OpenCode", Places("~/.config/opencode/opencode.json", "opencode.json"),
         ("mcp", SERVER_NAME), _opencode,
-        plugin=WholeFile(
-            Places(
-                "~/.config/opencode/plugins/context-mode.ts", ".opencode/plugins/context-mode.ts"
-            ),
-            opencode.plugin_text, is_plugin=True,
-        ),
+        plugins=(_plugin("~/.config/opencode/plugins", ".opencode/plugins", opencode.plugin_text),),
         rules=Places("~/.config/opencode/AGENTS.md", "AGENTS.md"),
         source="opencode.ai/docs: mcp-servers, plugins, rules",
         known=Known("2026-11-23", "1.18.33"),
@@ -296,7 +311,7 @@ HOSTS = (
     Host(
         "kiro", "Kiro", Places("~/.kiro/settings/mcp.json", ".kiro/settings/mcp.json"), _MCP,
         _words, rules=Places("~/.kiro/steering/context-mode.md", ".kiro/steering/context-mode.md"),
-        plugin=WholeFile(Places("", ".kiro/hooks/context-mode.json"), kiro.hooks_text),
+        plugins=(WholeFile(Places("", ".kiro/hooks/context-mode.json"), kiro.hooks_text),),
         source="kiro.dev/docs: mcp, steering, cli/v3/hooks",
     ),
     Host(
@@ -311,9 +326,7 @@ HOSTS = (
     Host(
         "cline", "Cline", Places("~/.cline/data/settings/cline_mcp_settings.json"),
         _MCP, _with_seconds,
-        plugin=WholeFile(
-            Places("~/Documents/Cline/Hooks/PreToolUse"), hook_program("cline"), is_program=True
-        ),
+        plugins=tuple(map(_cline_hook, ("PreToolUse", "UserPromptSubmit", "TaskComplete"))),
         rules=Places("~/Documents/Cline/Rules/context-mode.md"),
         source="repository cline/cline: sdk/packages/shared/src/storage/paths.ts, "
         ".clinerules/hooks/README.md (command line 3.0, extension 4.1)",
@@ -355,11 +368,8 @@ HOSTS = (
     Host(
         "kilo", "Kilo Code", Places("~/.config/kilo/kilo.json", "kilo.json"),
         ("mcp", SERVER_NAME), _opencode,
-        plugin=WholeFile(
-            Places("~/.config/kilo/plugin/context-mode.ts", ".kilo/plugin/context-mode.ts"),
-            opencode.kilo_plugin_text, is_plugin=True,
-        ),
-        rules=Places("", "AGENTS.md"), spoken="opencode",
+        plugins=(_plugin("~/.config/kilo/plugin", ".kilo/plugin", opencode.kilo_plugin_text),),
+        rules=Places("", "AGENTS.md"), spoken="opencode", known=Known("2026-11-25", "7.7.7"),
         source="kilo.ai/docs: mcp, automate/extending/plugins",
     ),
     Host(

@@ -12,20 +12,16 @@ _SESSIONS = "const RECORDS_SESSIONS = true;"
 _KILO = '\nexport default { id: "context-mode", server: ContextMode };\n'
 
 
-def plugin_text(command: Sequence[str]) -> str:
-    """The plugin's text."""
+def plugin_text(command: Sequence[str], *, records_sessions: bool = True) -> str:
+    """The plugin's text; it may tell us nothing of sessions and turns."""
     own = f"const COMMAND: string[] = {json.dumps(list(command))};"
-    return SOURCE.read_text(encoding="utf-8").replace(_COMMAND, own)
+    text = SOURCE.read_text(encoding="utf-8").replace(_COMMAND, own)
+    return text if records_sessions else text.replace(_SESSIONS, _SESSIONS.replace("true", "false"))
 
 
-def leave_sessions_out(text: str) -> str:
-    """The same plugin, which tells us nothing of sessions; other texts stay as they are."""
-    return text.replace(_SESSIONS, _SESSIONS.replace("true", "false"))
-
-
-def kilo_plugin_text(command: Sequence[str]) -> str:
+def kilo_plugin_text(command: Sequence[str], *, records_sessions: bool = True) -> str:
     """The same for Kilo Code, which takes a plugin by its default export."""
-    text = plugin_text(command).replace(
+    text = plugin_text(command, records_sessions=records_sessions).replace(
         "`context-mode setup opencode`", "`context-mode setup kilo`"
     )
     return text.rstrip() + "\n" + _KILO

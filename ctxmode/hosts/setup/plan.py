@@ -16,8 +16,7 @@ from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.hosts import skill
 from ctxmode.hosts.routing import ROUTING
 from ctxmode.hosts.setup import json_edits, marked_text, toml_edits, whole_text
-from ctxmode.hosts.setup.hosts import HOSTS, Command, Hooks, Host, Scope
-from ctxmode.hosts.setup.opencode import leave_sessions_out
+from ctxmode.hosts.setup.hosts import HOSTS, Command, Hooks, Host, Scope, WholeFile
 from ctxmode.hosts.setup.registered import has_server
 from ctxmode.hosts.setup.target import Target, inside, read
 
@@ -62,8 +61,9 @@ def plan(host: Host, target: Target, *, remove: bool = False) -> tuple[FileChang
 
 
 def _programs(host: Host, scope: Scope) -> Iterator[str]:
-    if host.plugin and host.plugin.is_program and (place := host.plugin.places.of(scope)):
-        yield place
+    for plugin in host.plugins:
+        if plugin.is_program and (place := plugin.places.of(scope)):
+            yield place
 
 
 def _edits(host: Host, target: Target, *, remove: bool) -> Iterator[tuple[str, Edit]]:
@@ -76,12 +76,10 @@ def _edits(host: Host, target: Target, *, remove: bool) -> Iterator[tuple[str, E
     ):
         left_out = set(host.events()) if remove else _list_unwanted(host, target)
         yield place, _hooks(host, host.hooks, command, left_out)
-    if host.plugin and (place := host.plugin.places.of(scope)):
-        mark = f"context-mode setup {host.name}`"
-        text = host.plugin.text(command)
-        if not target.records_sessions:
-            text = leave_sessions_out(text)
-        yield place, _whole(host, text, mark, remove=remove)
+    for plugin in host.plugins:
+        if place := plugin.places.of(scope):
+            text = plugin.text(command, records_sessions=target.records_sessions)
+            yield place, _whole(host, plugin, text, remove=remove or not text)
     if host.skill and (place := host.skill.of(scope)):
         yield place, _skill(remove=remove)
     if host.rules and (place := host.rules.of(scope)):
@@ -129,13 +127,14 @@ def _skill(*, remove: bool) -> Edit:
     return edit
 
 
-def _whole(host: Host, ours: str, mark: str, *, remove: bool) -> Edit:
+def _whole(host: Host, plugin: WholeFile, ours: str, *, remove: bool) -> Edit:
     """A file of ours, told by a mark in it. What somebody else put there stays, and hinders unless
-    it calls this program itself."""
+    it calls this program itself, or ours is not needed."""
+    mark = f"context-mode setup {host.name}`"
 
     def edit(text: str) -> str:
         if text.strip() and mark not in text:
-            if remove or f" hook {host.adapter} " in text:
+            if remove or not plugin.is_needed or f" hook {host.adapter} " in text:
                 return text
             raise ValueError("it is somebody else's, so call `context-mode hook` from it")
         blank = text[len(text.rstrip()) :]

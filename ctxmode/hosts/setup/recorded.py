@@ -21,7 +21,7 @@ def find_registered(
     found: Registered = "none"
     name = ""
     for host in HOSTS:
-        if AGENTS.get(host.adapter) != agent or not (host.hooks or host.plugin):
+        if AGENTS.get(host.adapter) != agent or not (host.hooks or host.plugins):
             continue
         name = name or host.name
         for scope in SCOPES:
@@ -39,8 +39,9 @@ def _count(host: Host, target: Target, scope: Scope) -> Registered:
         wanted = [n for n, purpose in host.events().items() if purpose not in ("judge", "open")]
         there = [name for name in wanted if f" hook {host.adapter} {name}" in text]
         return "none" if not there else "all" if len(there) == len(wanted) else "some"
-    if host.plugin and (place := host.plugin.places.of(scope)):
-        return "all" if f"context-mode setup {host.name}" in _read(target, place) else "none"
+    for plugin in host.plugins:
+        if place := plugin.places.of(scope):
+            return "all" if f"context-mode setup {host.name}" in _read(target, place) else "none"
     return "none"
 
 

@@ -6,7 +6,7 @@ The SDK's models are written from and into JSON here, and nowhere else.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -35,7 +35,7 @@ _NOTIFICATIONS: Mapping[str, type[Any]] = {
 }
 
 
-def build_sdk_server(server: Server, tools: Sequence[str]) -> SdkServer[Any]:
+def build_sdk_server(server: Server, tools: Iterable[str]) -> SdkServer[Any]:
     """Build the SDK's server that answers as ours does."""
 
     async def answer(

@@ -7,7 +7,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import trio
@@ -22,12 +22,13 @@ from ctxmode.mcp.http import bodies
 from ctxmode.mcp.http.connections import Connections
 from ctxmode.mcp.http.events import RETRY_MS, Conversations
 from ctxmode.mcp.http.gate import LOOPBACK, Admission, Gate
+from ctxmode.mcp.http.memory_api import PLACE, answer_api
 from ctxmode.mcp.http.metrics import Metrics
 from ctxmode.mcp.http.sdk_server import build_sdk_server
 from ctxmode.mcp.http.tokens import Tokens
 from ctxmode.mcp.projects import open_projects
 from ctxmode.mcp.server import Server
-from ctxmode.mcp.tools import list_offered
+from ctxmode.mcp.tools import Offer, list_offered
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
 CONVERSATIONS_MAX = 256  # of each name of a token
@@ -56,7 +57,7 @@ class Site:
     hosts: frozenset[str] = frozenset()
     origins: frozenset[str] = frozenset()
     others: Mapping[str, Path] = field(default_factory=dict)
-    tools: tuple[str, ...] = list_offered()
+    tools: Offer = field(default_factory=lambda: Offer(list_offered()))
 
 
 async def serve_http(site: Site, address: Address) -> None:
@@ -96,6 +97,10 @@ class Endpoints:
         self._folders = {f"/{ENDPOINT}": site.config.project} | {
             f"/{name}/{ENDPOINT}": folder for name, folder in site.others.items()
         }
+        self._apis = {f"/{PLACE}": site.config.project} | {
+            f"/{name}/{PLACE}": folder for name, folder in site.others.items()
+        }
+        self._config = site.config
         self._metrics = metrics
         self._conversations = conversations
 
@@ -105,6 +110,11 @@ class Endpoints:
         if path in self._folders:
             scope["ctxmode.config.project"] = self._folders[path]
             await self._converse(scope, receive, send)
+        elif place := self._find_api(path):
+            config = replace(self._config, project=self._apis[place])
+            # As it was sent: an id may be a path, whose slashes are encoded.
+            sent = "/".join(_raw_path(scope).split("/")[place.count("/") + 1 :])
+            await answer_api(config, sent, scope, receive, send)
         elif path == "/healthz":
             await JSONResponse({"status": "ok"})(scope, receive, send)
         elif path == "/metrics":
@@ -112,8 +122,13 @@ class Endpoints:
                 scope, receive, send
             )
         else:
-            served = ", ".join((*self._folders, "/healthz", "/metrics"))
+            served = ", ".join((*self._folders, *self._apis, "/healthz", "/metrics"))
             await JSONResponse({"error": f"there is only {served}"}, 404)(scope, receive, send)
+
+    def _find_api(self, path: str) -> str:
+        """Find the project whose facts a path is below: of two that fit, the longer."""
+        fitting = (place for place in self._apis if f"{path}/".startswith(f"{place}/"))
+        return max(fitting, key=len, default="")
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "POST":
@@ -124,6 +139,12 @@ class Endpoints:
             receive = bodies.replay(messages, receive)
         name = scope["user"].username
         await self._conversations[name].handle_request(scope, receive, _explain_full(name, send))
+
+
+def _raw_path(scope: Scope) -> str:
+    """Return the path with what is encoded in it left so."""
+    raw = scope.get("raw_path") or scope["path"].encode()
+    return str(raw.decode("ascii", "replace").partition("?")[0])
 
 
 def _explain_full(name: str, send: Send) -> Send:
@@ -155,7 +176,9 @@ async def open_endpoints(site: Site) -> AsyncIterator[Endpoints]:
     """Open the projects of a site, and for each name of its tokens a manager of conversations."""
     metrics = Metrics()
     async with open_projects(site.config) as projects, AsyncExitStack() as houses:
-        server = build_sdk_server(Server(projects, site.tools, metrics.observe), site.tools)
+        server = build_sdk_server(
+            Server(projects, site.tools.callable, metrics.observe), site.tools
+        )
         conversations = {}
         for name in set(site.tokens.names.values()):
             conversations[name] = Conversations(

@@ -6,7 +6,11 @@ A module is loaded when its tool is first called.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
+
+from ctxmode.config.file_names import has_drafts
 
 if TYPE_CHECKING:
     from ctxmode.mcp.tool import Tool
@@ -20,12 +24,34 @@ NAMES = (
     "ctx_fetch_and_index",
     "ctx_search",
     "ctx_session",
+    "ctx_memory",
+    "ctx_pages",
     "ctx_purge",
     "ctx_changes",
     "ctx_stats",
     "ctx_doctor",
 )
 STAGED_ONLY = "ctx_changes"
+PAGES_ONLY = "ctx_pages"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The tools that are served, by their names. Who goes through it finds those of pages only
+    once pages are begun in one of the projects: each `tools/list` looks anew."""
+
+    everywhere: tuple[str, ...]
+    with_pages: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[str]:
+        are_pages_begun = any(map(has_drafts, self.projects))
+        return iter(self.with_pages if are_pages_begun else self.everywhere)
+
+    @property
+    def callable(self) -> tuple[str, ...]:
+        """All that are ever listed: a call without pages says how they are begun."""
+        return self.with_pages or self.everywhere
 
 
 def load(name: str) -> Tool:
@@ -34,6 +60,8 @@ def load(name: str) -> Tool:
     return cast("Tool", module.TOOL)
 
 
-def list_offered(*, staging: bool = False) -> tuple[str, ...]:
-    """List the names of the tools that are served where nobody chose any."""
-    return tuple(name for name in NAMES if staging or name != STAGED_ONLY)
+def list_offered(*, staging: bool = False, pages: bool = False) -> tuple[str, ...]:
+    """List the names of the tools that are served where nobody chose any: some only where runs are
+    staged, or pages are begun."""
+    absent = {STAGED_ONLY: not staging, PAGES_ONLY: not pages}
+    return tuple(name for name in NAMES if not absent.get(name))

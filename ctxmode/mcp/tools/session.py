@@ -91,8 +91,12 @@ def _answer(
             return _reply(session_texts.choice_text(chosen, given.about), chosen)
         (session,) = chosen
         if given.text is not None:
-            store.save_summary(session.id, answers.parse_summary(given.text))
-            return _reply(f"{session.id} is summarised and archived.", chosen)
+            from ctxmode.operations.session_facts import keep_summary  # noqa: PLC0415 - few do
+
+            summary = answers.parse_summary(given.text)
+            notices = keep_summary(library.config, store, session, summary)
+            done = f"{session.id} is summarised and archived."
+            return _reply("\n".join((done, *notices)), chosen)
         return _reply(_read(store, session, given.about), chosen)
 
 

@@ -13,8 +13,9 @@ import pytest
 
 from ctxmode.config.locations import Config
 from ctxmode.hosts.agents import AGENTS
-from ctxmode.hosts.hooks import bells
-from ctxmode.hosts.hooks.bells import Bell, answer_bell
+from ctxmode.hosts.hooks import bell, bells
+from ctxmode.hosts.hooks.bell import LOG_FILE, Bell
+from ctxmode.hosts.hooks.bells import answer_bell
 from ctxmode.hosts.setup.hosts import BY_NAME
 from ctxmode.hosts.setup.plan import plan, write
 from ctxmode.hosts.setup.target import Target
@@ -223,7 +224,7 @@ def test_a_locked_store_is_silent_and_logged(locked, monkeypatch):
     locked.call("Bash", command="make more")
     assert locked.ring("compact") == ""
     assert locked.ring("open", source="compact") == ""
-    assert "locked" in (locked.data / "logs" / bells.LOG_FILE).read_text()
+    assert "locked" in (locked.data / "logs" / LOG_FILE).read_text()
 
 
 @pytest.mark.parametrize("harm", ["damaged", "a folder", "transcript gone", "a pipe"])
@@ -247,7 +248,7 @@ def test_whatever_fails_is_silent(harm, place):
 
 def test_the_log_of_failures_stays_within_its_size(place, monkeypatch):
     place.ring("compact")
-    monkeypatch.setattr(bells, "LOG_BYTES_MAX", 20_000)
+    monkeypatch.setattr(bell, "LOG_BYTES_MAX", 20_000)
 
     def fail(*_: object) -> str:
         raise MemoryRoomError("日本" * 1000)
@@ -266,7 +267,7 @@ def test_a_failures_text_that_may_be_a_transcripts_is_not_logged(place, monkeypa
 
     monkeypatch.setattr(bells, "_ring", fail)
     place.ring("compact")
-    log = (place.data / "logs" / bells.LOG_FILE).read_text()
+    log = (place.data / "logs" / LOG_FILE).read_text()
     assert "ValueError" in log
     assert "secretword" not in log
 

@@ -854,13 +854,15 @@ def test_events_for_the_record_of_sessions_change_nothing(host, event_name, even
 @pytest.mark.parametrize(
     ("host", "purposes"),
     [
-        ("claude-code", "compact end"),
-        ("codex", "compact end"),
-        ("gemini-cli", "end prompt"),
-        ("qwen-code", "compact end"),
-        ("vscode-copilot", "compact end prompt"),
-        ("opencode", "compact prompt"),
-        ("cursor", "act act compact end prompt turn"),
+        ("claude-code", "answered asked compact end"),
+        ("codex", "answered asked compact end"),
+        ("gemini-cli", "answered end prompt"),
+        ("qwen-code", "answered asked compact end"),
+        ("vscode-copilot", "answered compact end prompt"),
+        ("opencode", "answered compact prompt"),
+        ("cline", "answered asked"),
+        ("kiro", "answered asked"),
+        ("cursor", "act act answered compact end prompt turn"),
     ],
 )
 def test_sessions_get_the_events_that_they_need(host, purposes):

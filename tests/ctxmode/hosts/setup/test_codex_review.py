@@ -17,6 +17,8 @@ from ctxmode.hosts.setup.target import Target
 TOLD = {
     "session_start": "40550a81182cd5140d8621e7ed7cc6f3633db070aae3dfe47d1671381439d442",
     "pre_compact": "cc9c3eccf493f6c7918bf537f115b5f2a6988979d6d65b7ab219cf6f487663c3",
+    "user_prompt_submit": "d6b2d11c60aa9b88d5e1c70cb5342c39d637acaaae88c31f98631ca377924dac",
+    "stop": "50cae227d7e87c926e20a0e8922fee2465d855f42e81a61c7af55c7fd22105ba",
     "session_end": "542671b8f3efbc3c2410b2e176d8f80c99c10c519fffa77ab10c0395e08a3d56",
     "pre_tool_use": "8e1c14c7387fde48f3f574c44cb83aef253adbee12bbe605580a47beecf09c92",
 }
@@ -40,22 +42,22 @@ def review(target: Target, hashes: dict[str, str], more: str = "") -> None:
 
 def test_hooks_that_were_reviewed_run(target):
     review(target, TOLD)
-    assert describe_review(target) == "Codex runs all 4 hooks: they have been reviewed."
+    assert describe_review(target) == "Codex runs all 6 hooks: they have been reviewed."
 
 
 @pytest.mark.parametrize(
     ("hashes", "more", "waiting"),
     [
-        ({}, "", 4),
-        ({"pre_tool_use": TOLD["pre_tool_use"]}, "", 3),
+        ({}, "", 6),
+        ({"pre_tool_use": TOLD["pre_tool_use"]}, "", 5),
         (TOLD | {"pre_tool_use": "0" * 64}, "", 1),
-        (TOLD, "enabled = false\n", 4),
+        (TOLD, "enabled = false\n", 6),
     ],
     ids=["none reviewed", "one reviewed", "one changed since", "switched off"],
 )
 def test_hooks_that_codex_passes_over_are_counted(hashes, more, waiting, target):
     review(target, hashes, more)
-    assert describe_review(target).startswith(f"Codex passes over {waiting} of 4 hooks")
+    assert describe_review(target).startswith(f"Codex passes over {waiting} of 6 hooks")
 
 
 @pytest.mark.parametrize("config", ["broken = [", "hooks = 7", "[hooks]\nstate = []", None])

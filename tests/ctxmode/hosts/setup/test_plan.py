@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def files_of(host: Host, target: Target) -> dict[str, Path]:
     places = {
         "servers": host.servers,
         "hooks": host.hooks.places if host.hooks else None,
-        "plugin": host.plugin.places if host.plugin else None,
+        **{f"plugin{n or ''}": one.places for n, one in enumerate(host.plugins)},
         "skill": host.skill,
         "rules": host.rules,
     }
@@ -69,7 +70,7 @@ def test_there_are_at_least_twelve_hosts_each_with_a_source():
 
 
 def test_every_host_with_hooks_has_an_adapter_that_knows_its_events():
-    assert {host.adapter for host in HOSTS if host.hooks or host.plugin} == set(HOOK_HOSTS)
+    assert {host.adapter for host in HOSTS if host.hooks or host.plugins} == set(HOOK_HOSTS)
     for host in HOSTS:
         if host.hooks:
             assert "judge" in host.events().values()
@@ -84,7 +85,7 @@ def test_what_makes_a_host_start_programs_is_protected_from_runs_in_the_sandbox(
         for of in (
             host.servers,
             host.hooks and host.hooks.places,
-            host.plugin and host.plugin.places,
+            *(one.places for one in host.plugins),
         )
         if of and of.project
     ]
@@ -129,7 +130,7 @@ def test_comments_and_entries_of_others_stay(host, scope, target):
     files = files_of(host, there)
     before = {}
     for kind, path in files.items():
-        if kind in OURS:
+        if kind.rstrip("0123456789") in OURS:
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".toml":
@@ -198,7 +199,7 @@ def contents_of(path: Path) -> dict[str, bytes | None]:
 def test_what_is_set_up_and_removed_is_restored_to_the_byte(host, scope, target):
     there = target(scope)
     files = files_of(host, there)
-    shared = {path for kind, path in files.items() if kind not in OURS}
+    shared = {path for kind, path in files.items() if kind.rstrip("0123456789") not in OURS}
     for path in shared:
         for way, content in contents_of(path).items():
             for each in shared:
@@ -214,7 +215,7 @@ def test_what_is_set_up_and_removed_is_restored_to_the_byte(host, scope, target)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\n"])
-@pytest.mark.parametrize("host", [h for h in HOSTS if h.plugin or h.skill], ids=lambda h: h.name)
+@pytest.mark.parametrize("host", [h for h in HOSTS if h.plugins or h.skill], ids=lambda h: h.name)
 def test_a_file_of_ours_alone_leaves_what_was_there(host, content, target):
     scope = "project" if host.name == "kiro" else "user"  # it has hooks of projects alone
     there = target(scope)
@@ -257,6 +258,41 @@ def test_a_program_that_a_host_runs_is_executable_and_calls_the_hook(target):
     program = there.path("~/Documents/Cline/Hooks/PreToolUse")
     assert program.stat().st_mode & 0o111 == 0o111
     assert program.read_text().splitlines()[-1] == "exec context-mode hook cline PreToolUse"
+
+
+CLINE_TURNS = ("UserPromptSubmit", "TaskComplete")
+
+
+def test_programs_for_turns_are_there_unless_no_sessions_are_to_be_recorded(target):
+    there = target("user")
+    programs = [there.path(f"~/Documents/Cline/Hooks/{event}") for event in CLINE_TURNS]
+    set_up(BY_NAME["cline"], there)
+    assert [one.read_text().split()[-3:] for one in programs] == [
+        ["hook", "cline", event] for event in CLINE_TURNS
+    ]
+    set_up(BY_NAME["cline"], replace(there, records_sessions=False))
+    assert not any(one.exists() for one in programs)
+    assert there.path("~/Documents/Cline/Hooks/PreToolUse").exists()
+
+
+def test_a_program_for_turns_gives_way_to_somebody_elses(target):
+    there = target("user")
+    theirs = there.path("~/Documents/Cline/Hooks/TaskComplete")
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("exec mine")
+    set_up(BY_NAME["cline"], there)
+    set_up(BY_NAME["cline"], there, remove=True)
+    assert theirs.read_text() == "exec mine"
+
+
+@pytest.mark.parametrize("records", [True, False])
+def test_kiros_hooks_of_turns_are_there_where_sessions_are_recorded(target, records):
+    there = replace(target("project"), records_sessions=records)
+    set_up(BY_NAME["kiro"], there)
+    hooks = read(there.path(".kiro/hooks/context-mode.json"))["hooks"]
+    triggers = ["PreToolUse", *(("UserPromptSubmit", "Stop") if records else ())]
+    assert [hook["trigger"] for hook in hooks] == triggers
+    assert [shlex.split(hook["action"]["command"])[-1] for hook in hooks] == triggers
 
 
 @pytest.mark.parametrize(("text", "hinders"), [("exec mine", True), ("a hook cline x", False)])

@@ -1,0 +1,1 @@
+"""What `context-mode memory` does, by what it is for."""

@@ -1,0 +1,1 @@
+"""What `context-mode pages` does, by what it is for."""

@@ -1,0 +1,99 @@
+"""One bell, how long what it rings may take, and where failures are noted.
+
+Apart from `bells`, which answers one: the capture of turns does without that.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager, suppress
+
+from base.named_tuples import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Iterator, Mapping
+    from types import FrameType
+    from typing import Any
+
+    from ctxmode.hosts.hooks.calls import Purpose
+else:
+    try:  # `signal` without the names of all signals: making those takes a hook a millisecond
+        import _signal as signal
+    except ImportError:
+        import signal
+
+TELLING = ("cursor",)
+"""Hosts whose hooks tell what happened, since their transcripts have no times and no results:
+`capture` records it. They get the snapshot with a tool's result, too."""
+
+LOG_BYTES_MAX = 256 * 1024
+"""Of the log and the one before it together."""
+
+LOG_LINE_CHARS = 500
+LOG_FILE = "bells.log"
+
+
+class Bell(NamedTuple):
+    """One event: which host rang, what for, and what it told. `data_dir` is where storage is."""
+
+    host: str
+    purpose: Purpose
+    event: Mapping[str, Any]
+    project: str
+    home: str
+    data_dir: str
+    environ: Mapping[str, str]
+
+    @property
+    def session(self) -> str:
+        """The host's id of the session. Cursor's conversation is what its transcript is named
+        by."""
+        return self.text("conversation_id", "session_id", "sessionId", "sessionID")
+
+    @property
+    def is_lent(self) -> bool:
+        """Whether Cursor rings with the hooks of Claude Code: it has its own."""
+        return self.host == "claude-code" and bool(self.text("cursor_version"))
+
+    def text(self, *names: str) -> str:
+        """Return the first of some fields that is a text."""
+        values = (self.event.get(name) for name in names)
+        return next((value for value in values if isinstance(value, str) and value), "")
+
+
+class TimeUpError(BaseException):
+    """The deadline passed. No library's handler of errors stops it."""
+
+
+@contextmanager
+def limit_time(seconds: float) -> Iterator[float]:
+    """Raise TimeUpError in the block once the time is over; give the moment at which it is."""
+
+    def end(signum: int, frame: FrameType | None) -> None:
+        raise TimeUpError
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield time.monotonic() + seconds
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def log(bell: Bell, what: str) -> None:
+    """Note a failure, in a file of bounded size; where that fails, nowhere."""
+    with suppress(OSError):
+        folder = os.path.join(bell.data_dir, "logs")
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        path = os.path.join(folder, LOG_FILE)
+        with suppress(FileNotFoundError):
+            if os.stat(path).st_size > LOG_BYTES_MAX // 2 - 4 * LOG_LINE_CHARS:
+                os.replace(path, f"{path}.1")
+        line = " ".join(f"{bell.host} {bell.purpose}: {what}".split())[: LOG_LINE_CHARS - 30]
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        with open(descriptor, "w", encoding="utf-8", errors="replace") as log:
+            log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n")

@@ -1,0 +1,69 @@
+"""What was asked of Cline's command line, from its own record of the session.
+
+Its hook for a prompt does not ring for the one with which a run begins, and the hook for a turn's
+end tells the answer alone: seen with 3.0.65. The record has the prompt by then. Source: the
+repository cline/cline, sdk/packages/shared/src/storage/paths.ts.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ctxmode.hosts.hooks.json_text import read_json
+from ctxmode.hosts.hooks.turns import INPUT_BEGIN, unwrap_prompt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ctxmode.hosts.hooks.bell import Bell
+
+RECORD_BYTES_MAX = 16 << 20
+FOLDERS = (
+    ("CLINE_SESSION_DATA_DIR", ""),
+    ("CLINE_DATA_DIR", "sessions"),
+    ("CLINE_DIR", "data/sessions"),
+)
+"""Variables that move the folder of records, the first that is set, and where it lies below."""
+
+DEFAULT_FOLDER = ".cline/data/sessions"
+
+
+def read_prompt(bell: Bell) -> str:
+    """Read the last prompt of the session that an event is of; empty where there is none."""
+    from base.plain_files import open_plain  # noqa: PLC0415
+
+    context = bell.event.get("sessionContext")
+    session = context.get("rootSessionId") if isinstance(context, dict) else None
+    if not isinstance(session, str) or not session.replace("_", "").replace("-", "").isalnum():
+        return ""
+    path = os.path.join(_find_folder(bell), session, f"{session}.messages.json")
+    try:
+        with open_plain(path, follow=False) as file:
+            text = file.read(RECORD_BYTES_MAX + 1)
+        record = read_json(text) if len(text) <= RECORD_BYTES_MAX else None
+    except (OSError, ValueError, RecursionError):
+        return ""
+    messages = record.get("messages") if isinstance(record, dict) else None
+    typed = _list_typed(messages if isinstance(messages, list) else [])
+    return next(typed, "")
+
+
+def _find_folder(bell: Bell) -> str:
+    for name, below in FOLDERS:
+        if told := bell.environ.get(name, "").strip():
+            return os.path.join(told, below)
+    return os.path.join(bell.home, DEFAULT_FOLDER)
+
+
+def _list_typed(messages: list[object]) -> Iterator[str]:
+    """List what a person typed, the last first: tools' results are messages of the user, too."""
+    for message in reversed(messages):
+        if not isinstance(message, dict) or message.get("role") != "user":
+            continue
+        content = message.get("content")
+        parts = content if isinstance(content, list) else [{"text": content}]
+        for part in parts:
+            text = part.get("text") if isinstance(part, dict) else None
+            if isinstance(text, str) and INPUT_BEGIN in text and (typed := unwrap_prompt(text)):
+                yield typed

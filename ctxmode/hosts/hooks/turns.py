@@ -1,0 +1,216 @@
+"""Turns: what was asked and answered goes into the project's buffer, where it has `.contexo/`.
+
+`run` looks whether there is one before this is loaded. It runs after the host has its answer,
+within a deadline; whatever fails is logged, and the host hears nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+from base.named_tuples import NamedTuple
+from ctxmode.config.file_names import DRAFTS_FOLDER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from ctxmode.hosts.hooks.bell import Bell
+    from memory.gate import SecretSpan
+    from memory.sessions.records import Record
+
+    ParseLine = Callable[[Mapping[str, Any], dict[str, object]], Iterator[Record]]
+
+DEADLINE_S = 3.0
+ANSWER_WAIT_S = 1.5
+ANSWER_POLL_S = 0.1
+"""So long, and so often, a transcript is looked at for an answer that it does not have yet."""
+
+TAIL_BYTES = 256 * 1024
+"""So much of a transcript's end is read for an answer that its event does not tell."""
+
+SESSIONS = ("conversation_id", "session_id", "sessionId", "sessionID", "trajectory_id", "taskId")
+KEYS = ("prompt_id", "turn_id", "generation_id", "execution_id")
+"""How hosts name a turn, so that what is told twice or goes on is known again."""
+
+PROMPTS = ("prompt", "user_prompt")
+ANSWERS = (
+    *("last_assistant_message", "prompt_response", "assistant_response", "response", "text"),
+    *("outputText", "result"),
+)
+CONTEXT_BEGIN, CONTEXT_END = "<hook_context>", "</hook_context>"
+INPUT_BEGIN, INPUT_END = "<user_input", "</user_input>"
+PARTS = (("tool_info",), ("userPromptSubmit",), ("turn",), ("taskComplete", "taskMetadata"))
+"""Ways to objects within an event that hold its fields for some hosts."""
+
+
+class Turn(NamedTuple):
+    """What an event tells of a turn."""
+
+    session: str
+    key: str = ""
+    prompt: str = ""
+    answer: str = ""
+    tools: tuple[str, ...] = ()
+
+
+def read_turn(event: Mapping[str, Any]) -> Turn:
+    """Read an event, whichever host tells it. A subagent's turns are its parent's work."""
+    if _is_subagents(event):
+        return Turn("")
+    parts = [event, *filter(None, (_find_part(event, way) for way in PARTS))]
+    return Turn(
+        _text(parts, SESSIONS),
+        _text(parts, KEYS),
+        unwrap_prompt(_text(parts, PROMPTS)),
+        _text(parts, ANSWERS),
+        tuple(t for t in _list(event.get("tools")) if isinstance(t, str)),
+    )
+
+
+def capture_turn(bell: Bell) -> None:
+    """Note a prompt, or record a turn at its end."""
+    from ctxmode.hosts.hooks.bell import TimeUpError, limit_time, log  # noqa: PLC0415
+
+    if bell.is_lent:
+        return
+    told = read_turn(bell.event)
+    if not told.session:
+        return
+    try:
+        with limit_time(DEADLINE_S):
+            _capture(bell, told)
+    except TimeUpError:
+        log(bell, "capturing a turn: the deadline passed")
+    except Exception as error:
+        reason = getattr(error, "strerror", "") or ""
+        log(bell, f"capturing a turn: {type(error).__name__} {reason}")
+
+
+def _capture(bell: Bell, told: Turn) -> None:
+    from memory.pages.buffers import Buffers  # noqa: PLC0415 - not where nothing is captured
+
+    buffers = Buffers(os.path.join(bell.project, DRAFTS_FOLDER), find_secrets=_find_secrets)
+    if bell.purpose in ("prompt", "asked"):
+        buffers.note_prompt(told.session, told.prompt, told.key)
+        return
+    if bell.purpose == "answered" and not told.answer:
+        told = _read_transcript(bell, told)
+    if bell.purpose == "answered" and not told.prompt and "sessionContext" in bell.event:
+        from ctxmode.hosts.hooks.cline_prompts import read_prompt  # noqa: PLC0415 - Cline alone
+
+        told = told._replace(prompt=read_prompt(bell))
+    buffers.append(
+        told.session, key=told.key, user=told.prompt, assistant=told.answer, tools=told.tools
+    )
+
+
+def note_tool(project: str, text: bytes, tool: str) -> None:
+    """Note a tool of the turn under way."""
+    from contextlib import suppress  # noqa: PLC0415
+
+    from ctxmode.hosts.hooks.json_text import read_json  # noqa: PLC0415
+    from memory.pages.buffers import Buffers  # noqa: PLC0415
+
+    with suppress(OSError, ValueError, RecursionError):
+        session = read_turn(read_json(text)).session
+        if session and tool:
+            buffers = Buffers(os.path.join(project, DRAFTS_FOLDER), find_secrets=_find_secrets)
+            buffers.note_tool(session, tool)
+
+
+def unwrap_prompt(prompt: str) -> str:
+    """Return what a person typed: Gemini CLI puts the texts of hooks before it, and Cline puts it
+    into an element."""
+    if not prompt.startswith("<"):
+        return prompt
+    if INPUT_BEGIN in prompt and INPUT_END in prompt:
+        return prompt.partition(INPUT_BEGIN)[2].partition(">")[2].rpartition(INPUT_END)[0]
+    _, mark, typed = prompt.rpartition(CONTEXT_END)
+    return typed.strip() if mark and prompt.startswith(CONTEXT_BEGIN) else prompt
+
+
+def _is_subagents(event: Mapping[str, Any]) -> bool:
+    """Tell whether a subagent's event this is. Cline names every agent, and the parent of each."""
+    if "parent_agent_id" in event:
+        return bool(event["parent_agent_id"])
+    return bool(event.get("agent_id") or event.get("agent_type"))
+
+
+def _find_part(event: Mapping[str, Any], way: Sequence[str]) -> Mapping[str, Any] | None:
+    part: Any = event
+    for name in way:
+        part = part.get(name) if isinstance(part, dict) else None
+    return part if isinstance(part, dict) else None
+
+
+def _find_secrets(text: str) -> Sequence[SecretSpan]:
+    from policy.secrets import find_secrets  # noqa: PLC0415 - with the first text
+
+    return find_secrets(text)
+
+
+def _read_transcript(bell: Bell, told: Turn) -> Turn:
+    """Take the last answer from the end of the transcript that is named.
+
+    Copilot CLI writes it a moment after the turn's end, so an answer is waited for.
+    """
+    from ctxmode.hosts.agents import AGENTS  # noqa: PLC0415
+    from memory.sessions.importers import find_importer  # noqa: PLC0415 - few events need it
+
+    path = bell.text("transcript_path", "transcriptPath")
+    importer = find_importer(AGENTS[bell.host]) if bell.host in AGENTS else None
+    if importer is None or importer.parse_line is None or not os.path.isabs(path):
+        return told
+    until = time.monotonic() + ANSWER_WAIT_S
+    answer = ""
+    while (lines := _read_tail(path)) and time.monotonic() < until:
+        if answer := _find_answer(lines, importer.parse_line):
+            break
+        time.sleep(ANSWER_POLL_S)
+    return told._replace(answer=answer)
+
+
+def _find_answer(lines: list[bytes], parse_line: ParseLine) -> str:
+    """Return the last answer to the last prompt in a transcript, empty if there is none yet."""
+    from memory.sessions.records import MessageRecord  # noqa: PLC0415
+
+    answer, state = "", dict[str, object]()
+    for line in lines:
+        try:
+            for record in parse_line(json.loads(line), state):
+                if not isinstance(record, MessageRecord):
+                    continue
+                if record.is_prompt:
+                    answer = ""
+                elif record.role == "assistant":
+                    answer = record.text or answer
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+            continue
+    return answer
+
+
+def _read_tail(path: str) -> list[bytes]:
+    from base.plain_files import open_plain  # noqa: PLC0415
+
+    try:
+        with open_plain(path, follow=False) as file:
+            size = os.fstat(file.fileno()).st_size
+            head = file.readline(TAIL_BYTES)  # it says whose the transcript is
+            file.seek(max(size - TAIL_BYTES, 0))
+            lines = file.read(TAIL_BYTES).split(b"\n")
+    except OSError:
+        return []
+    return [head, *lines[1:]] if size > TAIL_BYTES else lines
+
+
+def _text(parts: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
+    values = (part.get(name) for part in parts for name in names)
+    return next((value for value in values if isinstance(value, str) and value), "")
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []

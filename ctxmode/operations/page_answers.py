@@ -1,0 +1,246 @@
+"""What may be asked of pages, a row an action: the answer as data and as text, for every skin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ctxmode.errors import UsageError
+from ctxmode.render import page_texts
+from memory.pages.answers import PushRequest, ReadPage, WriteRequest
+from memory.pages.buffers import Buffer
+from memory.pages.diff_text import diff_json, diff_text
+from memory.pages.history import HISTORY_MAX
+from memory.pages.model import PAGE_TYPES, Commit
+from memory.pages.store import EVOLUTION_MAX, Pages
+
+LIMIT_MAX = 10_000
+PUSHES_NOTHING = ("merge_required", "distill_required")
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """What is asked for, each field as a person or a client gave it. `start` and `end` are
+    commits; `remote` is what is pulled from, `folder` what is exported into."""
+
+    slug: str = ""
+    slugs: tuple[str, ...] = ()
+    type: str = ""
+    tag: str = ""
+    text: str = ""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    message: str = ""
+    agent: str = ""
+    session: str = ""
+    distill_done: bool = False
+    source_slug: str = ""
+    no_distill: bool = False
+    is_dry_run: bool = False
+    start: str = ""
+    end: str = ""
+    has_blame: bool = False
+    is_local: bool = False
+    limit: int = 0
+    remote: str = ""
+    folder: str = ""
+    is_erased: bool = False
+    buffer: Buffer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageAnswer:
+    """The answer. `is_paused` says that a push committed nothing, and the text what to do."""
+
+    data: Mapping[str, Any]
+    text: str
+    is_paused: bool = False
+
+
+def answer(pages: Pages, action: str, asked: PageRequest) -> PageAnswer:
+    """Do what is asked for.
+
+    Raises:
+        MemoryRoomError: it cannot be done; nothing was written.
+        UsageError: a field is not what it must be.
+    """
+    if asked.type and asked.type not in PAGE_TYPES:
+        raise UsageError(f"there is no type {asked.type[:40]!r}", f"One of {', '.join(PAGE_TYPES)}")
+    return ACTIONS[action](pages, asked)
+
+
+def _write(pages: Pages, asked: PageRequest) -> PageAnswer:
+    if asked.type == "source" and not asked.text.strip():
+        template = pages.capture_template(asked.buffer, slug=asked.slug)
+        return PageAnswer({"template": template}, template)
+    if not asked.text.strip() and not asked.fields:
+        raise UsageError("the page has no text", "Give its Markdown, with or without fields.")
+    name, kind = _split(asked.slug, asked.type)
+    written = pages.write(
+        WriteRequest(name, text=asked.text, type=kind, fields=asked.fields, agent=asked.agent)
+    )
+    return PageAnswer(asdict(written), page_texts.written_text(written))
+
+
+def _read(pages: Pages, asked: PageRequest) -> PageAnswer:
+    page = pages.read(_name(asked), commit=asked.end)
+    return PageAnswer(describe_page(page), page_texts.page_text(page))
+
+
+def _list(pages: Pages, asked: PageRequest) -> PageAnswer:
+    rows = pages.list_pages(of_type=asked.type, tag=asked.tag)
+    return PageAnswer({"pages": [asdict(one) for one in rows]}, page_texts.list_text(rows))
+
+
+def _status(pages: Pages, asked: PageRequest) -> PageAnswer:
+    del asked
+    found = pages.status()
+    data = {
+        "is_ready": found.is_ready,
+        "repository": str(found.repository),
+        "head": found.head,
+        "pages": found.pages,
+        "drafts": [asdict(one) for one in found.drafts],
+        "buffers": [one._asdict() for one in found.buffers],
+    }
+    return PageAnswer(data, page_texts.status_text(found))
+
+
+def _push(pages: Pages, asked: PageRequest) -> PageAnswer:
+    slugs = asked.slugs or ((asked.slug,) if asked.slug else ())
+    if asked.tag:
+        if slugs:
+            raise UsageError("a tag and slugs exclude each other", "Leave one of them out.")
+        rows = pages.list_pages(of_type=asked.type, tag=asked.tag)
+        slugs = tuple(one.path for one in rows if one.state)
+        if not slugs:
+            raise UsageError(f"no draft has the tag {asked.tag[:80]!r}", "pages list has them")
+    pushed = pages.push(
+        PushRequest(
+            slugs=slugs,
+            message=asked.message,
+            agent=asked.agent,
+            session=asked.session,
+            type=asked.type,
+            distill_done=asked.distill_done,
+            source_slug=asked.source_slug,
+            no_distill=asked.no_distill,
+            is_dry_run=asked.is_dry_run,
+        ),
+        asked.buffer,
+    )
+    is_paused = pushed.reason in PUSHES_NOTHING
+    return PageAnswer(asdict(pushed), page_texts.pushed_text(pushed), is_paused)
+
+
+def _pull(pages: Pages, asked: PageRequest) -> PageAnswer:
+    pulled = pages.pull(asked.remote) if asked.remote else pages.pull()
+    return PageAnswer(asdict(pulled), page_texts.pulled_text(pulled))
+
+
+def _history(pages: Pages, asked: PageRequest) -> PageAnswer:
+    commits = pages.history(_name(asked), _limit(asked, HISTORY_MAX))
+    data = {"slug": asked.slug, "commits": [describe_commit(one) for one in commits]}
+    return PageAnswer(data, page_texts.history_text(commits))
+
+
+def _log(pages: Pages, asked: PageRequest) -> PageAnswer:
+    entries = pages.log(_limit(asked, HISTORY_MAX))
+    rows = [{**describe_commit(one.commit), "paths": list(one.paths)} for one in entries]
+    return PageAnswer({"commits": rows}, page_texts.log_text(entries))
+
+
+def _evolution(pages: Pages, asked: PageRequest) -> PageAnswer:
+    now = pages.clock()
+    versions = pages.evolution(_name(asked), _limit(asked, EVOLUTION_MAX))
+    rows = [
+        {
+            "commit": describe_commit(one.commit),
+            "reasoning_summary": one.reasoning_summary,
+            "is_removal": one.is_removal,
+            "diff": diff_json(one.diff),
+        }
+        for one in versions
+    ]
+    data = {"slug": asked.slug, "versions": rows}
+    return PageAnswer(data, page_texts.evolution_text(versions, now))
+
+
+def _diff(pages: Pages, asked: PageRequest) -> PageAnswer:
+    diff = pages.diff(
+        _name(asked),
+        start=asked.start,
+        end=asked.end,
+        has_blame=asked.has_blame,
+        is_local=asked.is_local,
+    )
+    return PageAnswer(diff_json(diff), diff_text(diff, now=pages.clock()).removesuffix("\n"))
+
+
+def _blame(pages: Pages, asked: PageRequest) -> PageAnswer:
+    blamed = pages.blame(_name(asked))
+    return PageAnswer(diff_json(blamed), page_texts.blame_text(blamed, pages.clock()))
+
+
+def _export(pages: Pages, asked: PageRequest) -> PageAnswer:
+    paths = pages.export(Path(asked.folder))
+    return PageAnswer({"folder": asked.folder, "paths": list(paths)}, page_texts.exported(paths))
+
+
+def _forget(pages: Pages, asked: PageRequest) -> PageAnswer:
+    gone = pages.forget(
+        _name(asked), is_erased=asked.is_erased, why=asked.message, agent=asked.agent
+    )
+    return PageAnswer(asdict(gone), page_texts.forgotten_text(gone))
+
+
+def _name(asked: PageRequest) -> str:
+    """Name the page that is meant; its type tells namesakes apart."""
+    if not asked.slug.strip():
+        raise UsageError("no page is named", "Give its slug; the list has them.")
+    return f"{asked.type}/{asked.slug}" if asked.type and "/" not in asked.slug else asked.slug
+
+
+def _split(slug: str, kind: str) -> tuple[str, str]:
+    """Tell the slug and the type of a page that is to be written."""
+    if not slug.strip():
+        raise UsageError("no page is named", "Give a slug, such as retry-policy.")
+    before, slash, after = slug.partition("/")
+    if slash and before in PAGE_TYPES and kind in ("", before):
+        return after, before
+    return slug, kind
+
+
+def _limit(asked: PageRequest, default: int) -> int:
+    if not 0 <= asked.limit <= LIMIT_MAX:
+        raise UsageError(f"limit cannot be {asked.limit}", f"Give 1 to {LIMIT_MAX}.")
+    return asked.limit or default
+
+
+def describe_commit(commit: Commit) -> dict[str, Any]:
+    """Build what JSON has of a commit."""
+    return asdict(commit)
+
+
+def describe_page(page: ReadPage) -> dict[str, Any]:
+    """Build what JSON has of a page that is read."""
+    commit = None if page.commit is None else describe_commit(page.commit)
+    return {**asdict(page), "commit": commit}
+
+
+ACTIONS: Mapping[str, Callable[[Pages, PageRequest], PageAnswer]] = {
+    "write": _write,
+    "read": _read,
+    "list": _list,
+    "status": _status,
+    "push": _push,
+    "pull": _pull,
+    "diff": _diff,
+    "blame": _blame,
+    "history": _history,
+    "evolution": _evolution,
+    "log": _log,
+    "export": _export,
+    "forget": _forget,
+}

@@ -1,0 +1,185 @@
+"""What a push may have to distil, and what others hand in: turns of the tracker or of buffers."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from ctxmode.config.file_names import DRAFTS_FOLDER, is_captured
+from ctxmode.config.locations import Config
+from ctxmode.errors import ContextModeError
+from ctxmode.operations.session_store import open_session_store
+from ctxmode.operations.session_tracking import list_known
+from ctxmode.operations.sessions import find_ground, read_recording
+from memory.errors import BadInputError, MemoryRoomError
+from memory.gate import Gate
+from memory.pages.buffer_files import TURNS_MAX
+from memory.pages.buffers import FRESH_S, Buffer, Buffers, BufferStatus
+from memory.pages.model import Commit
+from memory.pages.store import Pages
+from memory.pages.turn_records import TurnRecord, make_record
+from memory.sessions.store import SessionStore
+from memory.texts import unpack
+from policy.secrets import find_secrets
+
+IMPORT_S = 5.0
+COMMITS_MAX = 1000
+RECORD_BYTES_MAX = 4 << 20
+_HOW = 'Give one object such as {"session": "id", "user": "…", "assistant": "…", "tools": []}.'
+
+
+def open_buffers(config: Config) -> Buffers:
+    """Return the buffers of a project, whether or not it has any yet."""
+    return Buffers(config.project / DRAFTS_FOLDER, find_secrets=find_secrets)
+
+
+def find_buffer(
+    config: Config, session: str, now: float, commits: Iterable[Commit] = ()
+) -> Buffer | None:
+    """Find what a push may have to distil: what the tracker has of the session since its last
+    distilled turn, else a buffer. The trailers of `commits` say what was distilled.
+
+    The tracker has texts only where a person keeps messages; its transcripts are read first.
+    """
+    if session:
+        try:
+            found = _read_tracked(config, session, commits)
+        except (ContextModeError, MemoryRoomError, OSError, sqlite3.Error):
+            found = None  # a buffer is as good
+        if found is not None and now - found.at < FRESH_S:
+            return found
+    return open_buffers(config).find(session, now)
+
+
+def find_turns(config: Config, pages: Pages, session: str) -> Buffer | None:
+    """Find what a push of a project's pages may have to distil."""
+    commits = pages.repository.history("", COMMITS_MAX) if pages.repository.exists else []
+    return find_buffer(config, session, pages.clock(), commits)
+
+
+def _read_tracked(config: Config, session: str, commits: Iterable[Commit]) -> Buffer | None:
+    recording = read_recording(config)
+    if not (recording.messages and config.sessions_file.exists()):
+        return None
+    home, project = str(config.home), str(config.project)
+    with open_session_store(config.sessions_file, project, home, keep_messages=True) as store:
+        if not store.database.is_read_only:
+            known = tuple(list_known(store, recording, home))
+            ground, deadline = find_ground(config), time.monotonic() + IMPORT_S
+            store.import_all(known, ground, deadline=deadline)
+        return _build(store, session, tuple(commits))
+
+
+def _build(store: SessionStore, session: str, commits: tuple[Commit, ...]) -> Buffer | None:
+    with store.database.reading() as db:
+        row = db.execute(
+            "SELECT id, last_at FROM session WHERE id = ? OR host_id = ? ORDER BY last_at DESC",
+            (session, session),
+        ).fetchone()
+        if row is None:
+            return None
+        upto = find_distilled(commits, row[0])
+        turns = tuple(_read_turns(db, row[0], upto))
+    if not any(one.assistant for one in turns):
+        return None
+    kept = turns[-TURNS_MAX:]
+    dropped = len(turns) - len(kept)
+    return Buffer(row[0], kept, dropped, row[1] or 0.0, None, f"{row[0]}:{kept[-1].turn}")
+
+
+def find_distilled(commits: Iterable[Commit], session_id: str) -> int:
+    """Return the last turn of a tracked session that the trailers of commits name; 0 if none."""
+    numbers = [0]
+    for commit in commits:
+        session, _, number = commit.buffer.rpartition(":")
+        if session == session_id and number.isascii() and number.isdigit() and len(number) < 16:
+            numbers.append(int(number))
+    return max(numbers)
+
+
+def _read_turns(db: sqlite3.Connection, session_id: str, upto: int) -> Iterator[TurnRecord]:
+    """Read the turns after one; of several answers the last is told, as a host tells it."""
+    rows = db.execute(
+        "SELECT turn, role, content, tool_name, at FROM message WHERE session_id = ? AND turn > ?"
+        " AND role IN ('user', 'assistant', 'tool_call') ORDER BY turn, sequence, step",
+        (session_id, upto),
+    )
+    gate = Gate(find_secrets)
+    for number, steps in groupby(rows, key=lambda row: int(row[0])):
+        user, answer, tools, at = list[str](), "", list[str](), 0.0
+        for _, role, content, tool, said_at in steps:
+            at = at or said_at or 0.0
+            text = unpack(content) or ""
+            if role == "user" and text:
+                user.append(text)
+            elif role == "assistant":
+                answer = text or answer
+            elif tool:
+                tools.append(tool)
+        ts = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)) if at else ""
+        record = make_record(
+            gate, turn=number, ts=ts, user="\n".join(user), assistant=answer, tools=tools
+        )
+        if record.user or record.assistant or record.tools:
+            yield record
+
+
+def capture_turn(config: Config, data: bytes, environ: Mapping[str, str] = os.environ) -> bool:
+    """Add the turn that one JSON object tells; return whether it was written. Where turns are not
+    captured, nothing is.
+
+    Raises:
+        BadInputError: it is no such object.
+        ContextModeError: the buffer cannot be written.
+    """
+    told = _parse(data)
+    if not is_captured(str(config.project), str(config.data_dir), environ):
+        return False
+    try:
+        return open_buffers(config).append(
+            told["session"],
+            turn=told["turn"],
+            user=told["user"],
+            assistant=told["assistant"],
+            tools=told["tools"],
+            ts=told["ts"][:40],
+        )
+    except OSError as error:
+        raise ContextModeError(
+            f"the turn cannot be kept: {error.strerror or error}",
+            f"Look at {config.project / DRAFTS_FOLDER}: no part of it may be a link.",
+        ) from error
+
+
+def list_buffers(config: Config) -> list[BufferStatus]:
+    """List the project's buffers, the newest first."""
+    return open_buffers(config).status()
+
+
+def _parse(data: bytes) -> dict[str, Any]:
+    if len(data) > RECORD_BYTES_MAX:
+        raise BadInputError("the record is larger than 4 MiB", _HOW)
+    try:
+        told = json.loads(data)
+    except (ValueError, RecursionError):
+        raise BadInputError("the record is no JSON", _HOW) from None
+    if not isinstance(told, dict):
+        raise BadInputError("the record is no JSON object", _HOW)
+    session = told.get("session") or told.get("session_id")
+    if not isinstance(session, str):
+        raise BadInputError("the record names no session", _HOW)
+    texts = {name: told.get(name, "") for name in ("user", "assistant", "ts")}
+    turn, tools = told.get("turn", 0), told.get("tools", [])
+    if not isinstance(turn, int) or isinstance(turn, bool) or not 0 <= turn < 1 << 53:
+        raise BadInputError("'turn' is no whole number from 0 on", _HOW)
+    if not (isinstance(tools, list) and all(isinstance(one, str) for one in tools)):
+        raise BadInputError("'tools' is no list of texts", _HOW)
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            raise BadInputError(f"'{name}' is no text", _HOW)
+    return {"session": session, "turn": turn, "tools": tools, **texts}

@@ -1,0 +1,136 @@
+"""The pages of a project, open as one `Pages`: every skin opens them here."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from ctxmode.config import file_names
+from ctxmode.config.locations import Config, prepare_storage
+from ctxmode.config.settings import load_settings
+from ctxmode.errors import ContextModeError, UsageError, why
+from memory.errors import BadInputError, MemoryRoomError
+from memory.pages.git import find_git
+from memory.pages.repository import Repository
+from memory.pages.store import Pages
+from policy.secrets import find_secrets
+
+REPOSITORY_SETTING = "pages.repository"
+OFF_VARIABLE = file_names.CAPTURE_OFF
+IDENTITY_S_MAX = 5.0
+_IDENTITY = re.compile(r"(?P<author>[^\n]*<[^<>\n]*>) \d+ [+-]\d{4}\n?")
+
+
+@contextmanager
+def translate_page_errors() -> Iterator[None]:
+    """Raise errors of the room of pages as errors of the front door."""
+    try:
+        yield
+    except BadInputError as error:
+        raise UsageError(error.message, error.remedy) from error
+    except MemoryRoomError as error:
+        raise ContextModeError(error.message, error.remedy) from error
+
+
+@contextmanager
+def open_pages(
+    config: Config, *, author: str = "", environ: Mapping[str, str] = os.environ
+) -> Iterator[Pages]:
+    """Open the drafts of a project and the repository of its pages; neither need be there yet.
+    Without an author it is whom git knows."""
+    repository = Repository(find_repository(config), environ=environ)
+    with translate_page_errors():
+        yield Pages(
+            config.project,
+            repository,
+            find_secrets=find_secrets,
+            clock=time.time,
+            author=author or find_author(config.project, environ),
+            is_distill_disabled=environ.get("CONTEXO_DISTILL_DISABLE") == "1",
+            is_drift_disabled=environ.get("CONTEXO_DRIFT_DISABLE") == "1",
+        )
+
+
+def find_repository(config: Config) -> Path:
+    """Find where the pages are kept: in the folder that `pages.repository` names, else beside the
+    project's store.
+
+    Raises:
+        UsageError: the setting names no folder that may be.
+    """
+    given = str(load_settings(config.project, config.config_home).values[REPOSITORY_SETTING])
+    if not given:
+        return config.pages_folder
+    named = given.replace("{project}", config.project.name)
+    path = Path(config.home / named[2:] if named.startswith("~/") else named)
+    if not path.is_absolute() or "\0" in given:
+        raise UsageError(
+            f"{REPOSITORY_SETTING} is {given!r}, which is no absolute path",
+            'Give a path such as "~/pages/{project}.git".',
+        )
+    # What comes with a project may hold settings of git that start programs.
+    if path.resolve().is_relative_to(config.project):
+        raise UsageError(
+            f"{REPOSITORY_SETTING} is {given!r}, which lies in the project",
+            "Give a folder outside of it: who writes the project could write there, too.",
+        )
+    return path
+
+
+def is_captured(config: Config, environ: Mapping[str, str] = os.environ) -> bool:
+    """Tell whether turns are kept in a project: `pages init` was run there, and nobody said no."""
+    return file_names.is_captured(str(config.project), str(config.data_dir), environ)
+
+
+def begin(config: Config, pages: Pages) -> bool:
+    """Begin pages in a project, and the capture of turns; tell whether they are new.
+
+    Raises:
+        ContextModeError: the folders cannot be made.
+    """
+    is_new = pages.init()
+    prepare_storage(config)
+    mark = Path(file_names.name_capture_mark(str(config.project), str(config.data_dir)))
+    try:
+        mark.touch(mode=0o600)
+    except OSError as error:
+        raise ContextModeError(f"{mark}: {why(error)}", "Make its folder writable.") from error
+    return is_new
+
+
+def not_begun() -> UsageError:
+    """Make the error where pages are not begun."""
+    remedy = "A person begins them with: context-mode pages init"
+    return UsageError("pages are not begun in this project", remedy)
+
+
+def find_author(project: Path, environ: Mapping[str, str] = os.environ) -> str:
+    """Find who a person is as an author: whom git knows, else the name of the account."""
+    command = ["-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT"]
+    try:
+        said = subprocess.run(
+            [find_git(), *command],
+            cwd=project,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=IDENTITY_S_MAX,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.SubprocessError, MemoryRoomError):
+        return _find_account()
+    found = _IDENTITY.fullmatch(said.stdout.decode("utf-8", "replace"))
+    return found["author"].strip() if found and not said.returncode else _find_account()
+
+
+def _find_account() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a number that nobody's name is known of
+        return str(os.getuid())

@@ -1,0 +1,130 @@
+"""Facts as text. What agents and files wrote is quoted as data, each of its lines marked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ctxmode.render.amounts import inflect
+from ctxmode.render.highlight import one_line
+from memory.facts.model import Change, Fact, Written
+
+NONE = "No fact is there."
+TITLE_CHARS = 100
+SIMILAR_CHARS = 200
+
+
+def written_text(written: Written) -> str:
+    """Say what became of a draft, what is nearly the same, and how to replace that."""
+    state = "stands already" if written.is_unchanged else "is remembered"
+    lines = [f"{written.id} {state} at {written.path}."]
+    if written.replaced:
+        lines.append(f"It replaces {written.replaced}.")
+    if written.redactions:
+        lines.append(f"{inflect(written.redactions, 'secret')} left out of it.")
+    if written.similar:
+        lines.append("Nearly the same; ID as supersedes (of ctx_memory: as id) replaces one:")
+        lines += [
+            f"> {one.id} {one.path}: {_head(one.text, SIMILAR_CHARS)}" for one in written.similar
+        ]
+    return "\n".join(lines)
+
+
+def list_text(facts: Sequence[Fact]) -> str:
+    """List facts, a line each."""
+    return "\n".join(map(_row, facts)) or NONE
+
+
+def _row(fact: Fact) -> str:
+    mark = " (pinned)" if fact.is_pinned else ""
+    return f"{fact.id} {fact.path}{mark}\n> {_head(fact.title or fact.text, TITLE_CHARS)}"
+
+
+def fact_text(fact: Fact) -> str:
+    """Show one fact with all that is known of it."""
+    lines = [f"{fact.id} {fact.path}{' (pinned)' if fact.is_pinned else ''}"]
+    if fact.title:
+        lines.append(f"title: {one_line(fact.title)}")
+    lines.append(
+        f"by {one_line(fact.agent)}{_session(fact.session)} at {_time(fact.at)}, {fact.category}, "
+        f"confidence {fact.confidence:g}, scope {fact.scope}"
+    )
+    optional = {"why": fact.why, "source": fact.source, "tags": ", ".join(fact.tags)}
+    lines += [f"{name}: {one_line(value)}" for name, value in optional.items() if value]
+    if fact.expires_at is not None:
+        lines.append(f"expires at {_time(fact.expires_at)}")
+    return "\n".join([*lines, quote(fact.text)])
+
+
+def log_text(changes: Sequence[Change], *, with_texts: bool = False) -> str:
+    """List lines of the ledger as they are given."""
+    lines = []
+    for one in changes:
+        lines.append(change_line(one))
+        if with_texts and one.text:
+            lines.append(quote(one.text))
+    return "\n".join(lines) or "Nothing was written yet."
+
+
+def change_line(change: Change) -> str:
+    """Write a line of the ledger: what was done where, by whom, when and why."""
+    why = f": {one_line(change.why)}" if change.why else ""
+    return (
+        f"{change.seq} {_time(change.at)} {change.operation} {change.path} ({change.branch}) "
+        f"{change.fact_id or '-'} by {one_line(change.agent)}{_session(change.session)}, "
+        f"{change.category}, confidence {change.confidence:g}{why}"
+    )
+
+
+def primed_text(primed: Mapping[str, Sequence[str]]) -> str:
+    """Say how many sections were added, changed, removed, or are the same, and name them."""
+    lines = [", ".join(f"{name} {len(paths)}" for name, paths in primed.items())]
+    lines += [
+        f"{name} {path}" for name, paths in primed.items() for path in paths if name != "same"
+    ]
+    return "\n".join(lines)
+
+
+def diff_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Show where two branches differ."""
+    lines = []
+    for row in rows:
+        lines.append(f"{row['status']} {row['path']}")
+        for mark, text in (("-", row["a"]), ("+", row["b"])):
+            if text is not None:
+                lines.append(quote(text, mark))
+    return "\n".join(lines) or "They are the same."
+
+
+def merge_text(merged: Mapping[str, Any]) -> str:
+    """Say what a merge took; or where both sides changed, so that nothing was written."""
+    if not merged["conflicts"]:
+        taken = inflect(len(merged["merged"]), "path")
+        return "\n".join([f"Merged {taken} into {merged['into']}.", *merged["merged"]])
+    lines = ["Both sides changed these, and nothing was written:"]
+    for one in merged["conflicts"]:
+        lines.append(one["path"])
+        for side in ("base", "ours", "theirs"):
+            text = one[side]
+            lines.append(f"{side}:" + (" nothing" if text is None else f"\n{quote(text)}"))
+    lines.append("Choose with take: ours, theirs, or PATH=ours and PATH=theirs for each.")
+    return "\n".join(lines)
+
+
+def quote(text: str, mark: str = ">") -> str:
+    """Mark each line of a text as data."""
+    return "\n".join(f"{mark} {one_line(line)}" for line in text.splitlines())
+
+
+def _head(text: str, chars: int) -> str:
+    plain = one_line(" ".join(text[: 4 * chars].split()))
+    return plain if len(plain) <= chars else plain[: chars - 1] + "…"
+
+
+def _session(session: str) -> str:
+    return f" in {one_line(session)}" if session else ""
+
+
+def _time(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(at))
