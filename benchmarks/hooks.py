@@ -23,6 +23,7 @@ from pathlib import Path
 
 from benchmarks.report import Report, Row, argument_parser, show, summary
 from benchmarks.transcripts import write_transcript
+from ctxmode.config.file_names import name_capture_mark
 
 ROUNDS = 20
 MIB = 1 << 20
@@ -162,7 +163,24 @@ def _ring(host: str, event: str, **fields: str) -> Callable[[Place], float]:
     return lambda place: place.ring(host, event, **fields)
 
 
+def _make_drafts(place: Place, seed: int) -> None:
+    """Have turns captured, and nothing of the one before told again."""
+    (place.project / ".contexo").mkdir(exist_ok=True)
+    mark = Path(name_capture_mark(str(place.project.resolve()), str(place.data)))
+    mark.parent.mkdir(parents=True, exist_ok=True)
+    mark.touch()
+    for path in place.project.glob(".contexo/raw/sessions/_pending/*.jsonl"):
+        path.unlink()
+
+
+_ANSWER = "I have mended the form. The key: it is in a.py, and the tests pass. " * 30
 CASES = (
+    Case("Stop, turns not captured", 30, nothing_before,
+         _ring("claude-code", "Stop", last_assistant_message=_ANSWER)),
+    Case("UserPromptSubmit, turns captured", 40, _make_drafts,
+         _ring("claude-code", "UserPromptSubmit", prompt="Mend the login form. " * 10)),
+    Case("Stop, turns captured", 40, _make_drafts,
+         _ring("claude-code", "Stop", last_assistant_message=_ANSWER)),
     Case("SessionStart startup, nothing kept", 30, nothing_before,
          _ring("claude-code", "SessionStart", source="startup")),
     Case("UserPromptSubmit, nothing kept", 30, nothing_before,
