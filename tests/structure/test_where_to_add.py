@@ -115,7 +115,7 @@ ADDITIONS = {
                 '    *refuse("Junie, on start',
                 '    *refuse("Imp, on start", ".imp"),\n',
             ),
-            "docs/agents.md": ("`zed`, ", "`imp`, "),
+            "docs/agents.md": ("| `zed`, ", "| `zed`, `imp`, "),
         },
         "from ctxmode.hosts.adapters import find_adapter; assert find_adapter('imp').EVENTS; "
         "from ctxmode.hosts.setup.hosts import HOSTS; assert 'imp' in {h.name for h in HOSTS}",

@@ -42,31 +42,43 @@ def capture(bell: Bell, event_name: str) -> None:
     with suppress(OSError):  # no more processes
         sys.stdout.flush()
         sys.stderr.flush()
+        turn = _take_turn(bell.data_dir)
         if os.fork() == 0:
             try:
-                _leave_host()
-                _wait_turn(bell.data_dir)
+                _leave_host(turn)
+                fcntl.flock(turn, fcntl.LOCK_EX)
                 record(bell, event_name, now)
             finally:
                 os._exit(0)
 
 
-def _leave_host() -> None:
+def _take_turn(data_dir: str) -> int:
+    """Open the folder of all that is kept, whose lock says whose turn it is to record; return its
+    descriptor.
+
+    A free lock is taken before the host gets its answer, so that the next event's child, which may
+    be quicker, records after this one's. It holds as long as the child has it open.
+
+    Raises:
+        OSError: the folder cannot be made or opened, so nothing could be recorded.
+    """
+    os.makedirs(data_dir, mode=0o700, exist_ok=True)
+    turn = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    with suppress(BlockingIOError):
+        fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return turn
+
+
+def _leave_host(turn: int) -> None:
     """Give up the host's streams and its process group, and set the time by which this ends."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nowhere, descriptor)
-    os.closerange(3, DESCRIPTORS_MAX)
+    os.closerange(3, turn)
+    os.closerange(turn + 1, DESCRIPTORS_MAX)
     os.setsid()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # nothing catches it
     signal.setitimer(signal.ITIMER_REAL, CHILD_S)
-
-
-def _wait_turn(data_dir: str) -> None:
-    """Wait until the children before are done, so that events stand in their order. The folder of
-    all that is kept is what is locked; where it cannot be, the order is as it comes."""
-    with suppress(OSError):
-        fcntl.flock(os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY), fcntl.LOCK_EX)
 
 
 def record(bell: Bell, event_name: str, now: float) -> None:
