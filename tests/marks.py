@@ -35,7 +35,8 @@ images/test_groups.py images/test_naming.py images/test_settings.py images/test_
 hosts/test_endpoint.py hosts/test_host_table.py
 """
 _SANDBOX = """
-base/test_locks.py memory/facts/test_killed_merge.py memory/facts/test_killed_import.py
+base/test_locks.py base/test_queues.py memory/facts/test_killed_merge.py
+memory/facts/test_killed_import.py
 memory/facts/test_killed_restore.py
 memory/facts/test_many_processes.py memory/pages/test_exporting.py
 memory/pages/test_disks.py

@@ -32,6 +32,7 @@ from memory.pages.turn_notes import (
     Note,
     add_tool,
     drop_note,
+    find_noted_at,
     read_note,
     take_tools,
     write_note,
@@ -158,6 +159,16 @@ class Buffers:
             if before != note:
                 take_tools(folder, name)
                 write_note(folder, name, note)
+
+    def find_prompted_at(self, session: str) -> float:
+        """Return when the prompt of the turn under way was noted, in seconds since the epoch; 0
+        where none is."""
+        with suppress(OSError), self._opened() as folder:
+            name = name_buffer(session)
+            note = read_note(folder, name)
+            if note.user and not note.turn:
+                return find_noted_at(folder, name)
+        return 0.0
 
     def note_tool(self, session: str, tool: str) -> None:
         """Note that a tool was used in the turn under way. Not all hosts tell its prompt before.

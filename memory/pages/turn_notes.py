@@ -46,6 +46,14 @@ def read_note(folder: StrPath, name: str) -> Note:
     return Note(user.encode(errors="ignore").decode(), key, turn) if is_note else Note()
 
 
+def find_noted_at(folder: StrPath, name: str) -> float:
+    """Return when a session's note was written, in seconds since the epoch; 0 without one."""
+    try:
+        return os.lstat(os.path.join(folder, f"{name}{PROMPT}")).st_mtime
+    except OSError:
+        return 0.0
+
+
 def write_note(folder: StrPath, name: str, note: Note) -> None:
     """Note a turn in place of the one before.
 

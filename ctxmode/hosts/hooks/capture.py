@@ -6,13 +6,13 @@ longer than the hook may; it outlives the hook, and a timer ends it. Whatever fa
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import sys
 import time
 from contextlib import suppress
 
+from base.queues import take_place, wait_turn
 from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.hooks import bells
 from ctxmode.hosts.hooks.bell import log
@@ -29,6 +29,7 @@ RECORDED = ("prompt", "act", "compact", "turn", "end")
 """Events with something to record. A beginning is registered without the record of sessions, too:
 it leaves nothing."""
 
+QUEUE_FILE = "hooks.queue"
 IMPORT_S = 5.0
 STORE_WAIT_S = 5.0
 DESCRIPTORS_MAX = 256
@@ -42,40 +43,25 @@ def capture(bell: Bell, event_name: str) -> None:
     with suppress(OSError):  # no more processes
         sys.stdout.flush()
         sys.stderr.flush()
-        turn = _take_turn(bell.data_dir)
+        os.makedirs(bell.data_dir, mode=0o700, exist_ok=True)
+        # Before the host has its answer: the next event's child may be quicker than this one's.
+        place = take_place(os.path.join(bell.data_dir, QUEUE_FILE))
         if os.fork() == 0:
             try:
-                _leave_host(turn)
-                fcntl.flock(turn, fcntl.LOCK_EX)
+                _leave_host(place.descriptor)
+                wait_turn(place)
                 record(bell, event_name, now)
             finally:
                 os._exit(0)
 
 
-def _take_turn(data_dir: str) -> int:
-    """Open the folder of all that is kept, whose lock says whose turn it is to record; return its
-    descriptor.
-
-    A free lock is taken before the host gets its answer, so that the next event's child, which may
-    be quicker, records after this one's. It holds as long as the child has it open.
-
-    Raises:
-        OSError: the folder cannot be made or opened, so nothing could be recorded.
-    """
-    os.makedirs(data_dir, mode=0o700, exist_ok=True)
-    turn = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    with suppress(BlockingIOError):
-        fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return turn
-
-
-def _leave_host(turn: int) -> None:
+def _leave_host(kept: int) -> None:
     """Give up the host's streams and its process group, and set the time by which this ends."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nowhere, descriptor)
-    os.closerange(3, turn)
-    os.closerange(turn + 1, DESCRIPTORS_MAX)
+    os.closerange(3, kept)
+    os.closerange(kept + 1, DESCRIPTORS_MAX)
     os.setsid()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # nothing catches it
     signal.setitimer(signal.ITIMER_REAL, CHILD_S)

@@ -98,7 +98,7 @@ def _capture(bell: Bell, told: Turn) -> None:
         buffers.note_prompt(told.session, told.prompt, told.key)
         return
     if bell.purpose == "answered" and not told.answer:
-        told = _read_transcript(bell, told)
+        told = _read_transcript(bell, told, buffers.find_prompted_at(told.session))
     if bell.purpose == "answered" and not told.prompt and "sessionContext" in bell.event:
         from ctxmode.hosts.hooks.cline_prompts import read_prompt  # noqa: PLC0415 - Cline alone
 
@@ -153,10 +153,11 @@ def _find_secrets(text: str) -> Sequence[SecretSpan]:
     return find_secrets(text)
 
 
-def _read_transcript(bell: Bell, told: Turn) -> Turn:
+def _read_transcript(bell: Bell, told: Turn, asked_at: float) -> Turn:
     """Take the last answer from the end of the transcript that is named.
 
-    Copilot CLI writes it a moment after the turn's end, so an answer is waited for.
+    Copilot CLI writes it a moment after the turn's end, and the file itself, so both are waited
+    for. What a transcript has of before `asked_at` answers no prompt that was noted then.
     """
     from ctxmode.hosts.agents import AGENTS  # noqa: PLC0415
     from memory.sessions.importers import find_importer  # noqa: PLC0415 - few events need it
@@ -166,34 +167,40 @@ def _read_transcript(bell: Bell, told: Turn) -> Turn:
     if importer is None or importer.parse_line is None or not os.path.isabs(path):
         return told
     until = time.monotonic() + ANSWER_WAIT_S
-    answer = ""
-    while (lines := _read_tail(path)) and time.monotonic() < until:
-        if answer := _find_answer(lines, importer.parse_line):
+    answer, is_last = "", False
+    while (lines := _read_tail(path)) is not None and time.monotonic() < until:
+        answer, is_last = _find_answer(lines, importer.parse_line, asked_at)
+        if is_last:
             break
         time.sleep(ANSWER_POLL_S)
     return told._replace(answer=answer)
 
 
-def _find_answer(lines: list[bytes], parse_line: ParseLine) -> str:
-    """Return the last answer to the last prompt in a transcript, empty if there is none yet."""
+def _find_answer(lines: list[bytes], parse_line: ParseLine, asked_at: float) -> tuple[str, bool]:
+    """Return the last answer to the last prompt in a transcript, empty if there is none yet; and
+    whether no tool was used after it."""
     from memory.sessions.records import MessageRecord  # noqa: PLC0415
 
-    answer, state = "", dict[str, object]()
+    answer, is_last, state = "", False, dict[str, object]()
     for line in lines:
         try:
             for record in parse_line(json.loads(line), state):
                 if not isinstance(record, MessageRecord):
                     continue
                 if record.is_prompt:
-                    answer = ""
-                elif record.role == "assistant":
-                    answer = record.text or answer
+                    answer, is_last = "", False
+                elif record.role.startswith("tool"):
+                    is_last = False
+                elif record.role == "assistant" and (record.at or asked_at) >= asked_at:
+                    answer, is_last = record.text or answer, bool(record.text) or is_last
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
             continue
-    return answer
+    return answer, is_last
 
 
-def _read_tail(path: str) -> list[bytes]:
+def _read_tail(path: str) -> list[bytes] | None:
+    """Read the lines at the end of a file: none while it is missing, None where it can't be read
+    at all."""
     from base.plain_files import open_plain  # noqa: PLC0415
 
     try:
@@ -202,8 +209,10 @@ def _read_tail(path: str) -> list[bytes]:
             head = file.readline(TAIL_BYTES)  # it says whose the transcript is
             file.seek(max(size - TAIL_BYTES, 0))
             lines = file.read(TAIL_BYTES).split(b"\n")
-    except OSError:
+    except FileNotFoundError:
         return []
+    except OSError:
+        return None
     return [head, *lines[1:]] if size > TAIL_BYTES else lines
 
 

@@ -163,6 +163,53 @@ def test_c4_an_answer_that_comes_late_into_the_transcript_is_waited_for_a_while(
     assert sum(waited) <= turns.ANSWER_WAIT_S + turns.ANSWER_POLL_S
 
 
+def _events(*rows: dict[str, Any]) -> str:
+    begun = {"type": "session.start", "data": {"sessionId": "s"}}
+    return "".join(json.dumps({**row, "id": str(n)}) + "\n" for n, row in enumerate((begun, *rows)))
+
+
+def _said(text: str, at: str = "") -> dict[str, Any]:
+    row = {"type": "assistant.message", "data": {"content": text, "messageId": text}}
+    return {**row, "timestamp": at} if at else row
+
+
+_ASKED = {"type": "user.message", "data": {"content": "Why?"}}
+_CALL = {"toolCallId": "c", "name": "bash", "arguments": {"command": "ls"}}
+_LOOKED = {"type": "assistant.message", "data": {"content": "I look.", "toolRequests": [_CALL]}}
+_LONG_AGO, _LATER = "2020-01-01T00:00:00Z", "2120-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "answer"),
+    [
+        (None, (_ASKED, _said("Since.")), "Since."),
+        ((_ASKED, _said("Old.", _LONG_AGO)), (_ASKED, _said("Since.", _LATER)), "Since."),
+        ((_ASKED, _said("Old.", _LONG_AGO)), (_ASKED,), ""),
+        ((_ASKED, _LOOKED), (_ASKED, _LOOKED, _said("Since.")), "Since."),
+        ((_ASKED, _LOOKED), (_ASKED, _LOOKED), "I look."),
+    ],
+    ids=["the file", "the turn", "neither", "what follows a tool", "nothing follows a tool"],
+)  # fmt: skip
+def test_c4_what_a_transcript_has_of_before_is_no_answer(  # noqa: PLR0917 - two are fixtures
+    place, tmp_path, monkeypatch, first, then, answer
+):
+    path = tmp_path / "events.jsonl"
+    if first is not None:
+        path.write_text(_events(*first))
+    waited: list[float] = []
+
+    def pass_time(seconds: float) -> None:
+        waited.append(seconds)
+        path.write_text(_events(*then))
+
+    clock = SimpleNamespace(sleep=pass_time, monotonic=lambda: sum(waited))
+    monkeypatch.setattr(turns, "time", clock)
+    place.ring("vscode-copilot", "UserPromptSubmit", prompt="Why?")
+    place.ring("vscode-copilot", "Stop", transcript_path=str(path))
+    assert [(one.user, one.assistant) for one in place.turns()] == [("Why?", answer)]
+    assert waited
+
+
 RUN = {**_TASK, "sessionContext": {"rootSessionId": "1_a"}, "turn": {"outputText": "Since."}}
 RECORD = {"messages": [
     {"role": "user", "content": [{"type": "text", "text": "<user_input>Before</user_input>"}]},
