@@ -164,7 +164,7 @@ def _ring(host: str, event: str, **fields: str) -> Callable[[Place], float]:
 
 
 def _make_drafts(place: Place, seed: int) -> None:
-    """Have turns captured, and nothing of the one before told again."""
+    """Begin the capture of turns, and forget the turn that was recorded before."""
     (place.project / ".contexo").mkdir(exist_ok=True)
     mark = Path(name_capture_mark(str(place.project.resolve()), str(place.data)))
     mark.parent.mkdir(parents=True, exist_ok=True)

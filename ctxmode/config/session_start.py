@@ -15,7 +15,7 @@ _TRUTHS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no
 
 
 def is_wanted(project: str, config_home: str, environ: Mapping[str, str]) -> bool:
-    """Tell whether pinned facts are told at a conversation's start.
+    """Tell whether an agent gets the pinned facts when a conversation begins.
 
     Raises:
         UsageError: a file cannot be read.

@@ -37,7 +37,7 @@ LOG_FILE = "bells.log"
 
 
 class Bell(NamedTuple):
-    """One event: which host rang, what for, and what it told. `data_dir` is where storage is."""
+    """One event: the host that sent it, its purpose, and its fields. Stores are in `data_dir`."""
 
     host: str
     purpose: Purpose

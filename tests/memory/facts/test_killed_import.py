@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 from memory.facts.checking import check_store
+from tests.memory.facts.killing import KILLED, run_script
 from tests.memory.facts.stores import open_facts
 from tests.memory.facts.stores import standing as stands
 
 _SCRIPT = """
-import os, signal, sys
+import sys
 from memory.facts.importing import import_facts
+from tests.memory.facts.killing import kill_at
 from tests.memory.facts.stores import PERSON, open_facts
 from pathlib import Path
 with open_facts(Path(sys.argv[1])) as store:
-    left = int(sys.argv[2])
-    def count(statement):
-        global left
-        left -= 1
-        if not left:
-            os.kill(os.getpid(), signal.SIGKILL)
-    with store.database.exclusively() as db:
-        db.set_trace_callback(count)
+    kill_at(store, int(sys.argv[2]))
     import_facts(store, sys.argv[3], author=PERSON)
 """
 
@@ -37,12 +28,7 @@ def test_x13_an_import_that_is_killed_is_whole_or_not_begun(tmp_path):
     while True:
         step += 8
         folder = tmp_path / str(step)
-        ended = subprocess.run(
-            [sys.executable, "-c", _SCRIPT, str(folder), str(step), text],
-            cwd=Path(__file__).parents[3],
-            timeout=60,
-            check=False,
-        ).returncode
+        ended = run_script(_SCRIPT, str(folder), str(step), text)
         with open_facts(folder) as store:
             count = len(stands(store))
             assert count in (0, 3)
@@ -50,5 +36,5 @@ def test_x13_an_import_that_is_killed_is_whole_or_not_begun(tmp_path):
         outcomes.add((ended, count))
         if ended == 0:
             break
-        assert ended == -signal.SIGKILL
-    assert outcomes >= {(-signal.SIGKILL, 0), (0, 3)}
+        assert ended == KILLED
+    assert outcomes >= {(KILLED, 0), (0, 3)}

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-from pathlib import Path
-
 from memory.facts.branching import create_branch, list_branches
 from tests.memory.facts.branch_makers import ME, live_and_replay, open_facts, put, texts
+from tests.memory.facts.killing import KILLED, run_script
 
 PATHS = [f"/memory/x/{name}" for name in "ab"]
 _SCRIPT = """
-import os, signal, sys
+import sys
 from memory.facts.merging import merge_branch
 from tests.memory.facts.branch_makers import ME, open_facts
+from tests.memory.facts.killing import kill_at
 with open_facts(sys.argv[1]) as store:
-    left = int(sys.argv[2])
-    def count(statement):
-        global left
-        left -= 1
-        if not left:
-            os.kill(os.getpid(), signal.SIGKILL)
-    with store.database.exclusively() as db:
-        db.set_trace_callback(count)
+    kill_at(store, int(sys.argv[2]))
     merge_branch(store, "b", author=ME)
 """
 
@@ -39,12 +29,7 @@ def test_x7_a_merge_killed_at_each_statement_is_whole_or_not_begun(tmp_path):
             create_branch(store, "b", author=ME)
             for path in PATHS:
                 put(store, path, "new", "b")
-        ended = subprocess.run(
-            [sys.executable, "-c", _SCRIPT, str(file), str(step)],
-            cwd=Path(__file__).parents[3],
-            timeout=60,
-            check=False,
-        ).returncode
+        ended = run_script(_SCRIPT, str(file), str(step))
         with open_facts(file) as store:
             is_merged = list_branches(store)[1].state == "merged"
             expected = dict.fromkeys(PATHS, "new") if is_merged else {PATHS[0]: "old"}
@@ -54,6 +39,6 @@ def test_x7_a_merge_killed_at_each_statement_is_whole_or_not_begun(tmp_path):
         outcomes.add((ended, is_merged))
         if ended == 0:
             break
-        assert ended == -signal.SIGKILL
-    assert outcomes >= {(-signal.SIGKILL, False), (0, True)}
+        assert ended == KILLED
+    assert outcomes >= {(KILLED, False), (0, True)}
     assert step > 30
