@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
@@ -243,11 +243,8 @@ def _read_body(form: type[Any], messages: Sequence[Message]) -> FactRequest:
 
 def _act(config: Config, action: str, asked: FactRequest, name: str) -> tuple[int, dict[str, Any]]:
     """Do what is asked for, as the holder of a token; return the status and the answer."""
-    doing: Callable[[], FactAnswer] = partial(_ask, config, action, asked, name)
-    if action == "stats":
-        doing = partial(_measure, config)
     try:
-        found = doing()
+        answered = None if action == "stats" else _ask(config, action, asked, name)
         stats = facts.read_stats(config)
     except facts.UnknownError as error:
         raise _RefusedError(404, error.message, error.hint) from error
@@ -255,6 +252,7 @@ def _act(config: Config, action: str, asked: FactRequest, name: str) -> tuple[in
         raise _RefusedError(400, error.message, error.hint) from error
     except ContextModeError as error:
         raise _RefusedError(503, error.message, error.hint) from error
+    found = answered or FactAnswer({"measured": stats.measured}, "")
     if found.recalled_bytes:
         facts.count_recalled(config, found.recalled_bytes)
     _, data = redaction.redact_answer("", dict(found.data))
@@ -267,8 +265,3 @@ def _ask(config: Config, action: str, asked: FactRequest, name: str) -> FactAnsw
     author, to_write = Author(f"http:{name}"), name_written_file(action, asked)
     with facts.open_memory(config, author, to_write=to_write) as memory:
         return answer(memory, action, asked)
-
-
-def _measure(config: Config) -> FactAnswer:
-    stats = facts.read_stats(config)
-    return FactAnswer({"measured": stats.measured}, "")
