@@ -19,11 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # a hook's start imports this module, and none of these
     from base.plain_files import StrPath
 
-HOOK_WAIT_S = 0.25
-"""How long a hook waits for other writers."""
-
 WAIT_S = 30.0
-"""How long all others wait, never on an event loop."""
+"""How long one waits for other writers, never on an event loop; hooks have less."""
 
 _SETTINGS: Mapping[str, str | int] = {
     "auto_vacuum": "INCREMENTAL",

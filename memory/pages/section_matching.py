@@ -1,7 +1,7 @@
 """Which section of one version of a page is which of another (C14, C15).
 
 The same heading and ordinal come first; then of all others the pair that shares the most words,
-from `SIMILARITY_MIN` on, ties by position.
+from `SIMILAR_PERCENT` on, ties by position.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from dataclasses import dataclass
 
 from memory.pages.sections import Section, name_of
 
-SIMILARITY_MIN = 0.7
+SIMILAR_PERCENT = 70
+"""So many of the words of both have to be in both."""
+
 WORK_MAX = 40_000_000
 """How much is compared: pairs of sections times 64-bit pieces of their words. Beyond, a section is
 compared with those at nearly the same place alone."""
@@ -130,11 +132,11 @@ def _score(
         near = rank * len(b) // len(a)
         for other, other_size, other_mask in b[max(near - reach, 0) : near + reach + 1]:
             smaller, larger = sorted((size, other_size))
-            if smaller * 10 < larger * 7:
+            if smaller * 100 < larger * SIMILAR_PERCENT:
                 continue
             count = (mask & other_mask).bit_count()
             together = size + other_size - count
-            if count * 10 >= together * 7:  # in whole numbers: exactly 70 % is enough
+            if count * 100 >= together * SIMILAR_PERCENT:  # in whole numbers: exactly is enough
                 yield -count / together, one, other
 
 

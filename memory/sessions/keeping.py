@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from base.plain_files import StrPath
 
 KEEP_DAYS = 30
-PROJECT_BYTES_MAX = 512 << 20
 
 
 @dataclass(frozen=True, slots=True)
