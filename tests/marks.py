@@ -32,9 +32,10 @@ executor/pool/test_pressure.py executor/run/test_capture.py executor/run/test_ou
 executor/run/test_output_routing.py executor/run/test_runner.py executor/test_model.py
 executor/test_request.py executor/test_service.py images/test_base.py images/test_context.py
 images/test_groups.py images/test_naming.py images/test_settings.py images/test_workplace.py
-hosts/test_endpoint.py hosts/test_host_table.py
+hosts/test_endpoint.py hosts/test_host_table.py repomap/importing/ repomap/test_structure.py
 """
 _SANDBOX = """
+repomap/
 base/test_locks.py base/test_queues.py memory/facts/test_killed_merge.py
 memory/facts/test_killed_import.py
 memory/facts/test_killed_restore.py
@@ -77,6 +78,7 @@ _ENGINE = """
 executor/containers/ images/
 """
 _SLOW = """
+repomap/test_fitting.py::test_a_thousand
 policy/test_differential.py policy/test_mutations.py policy/test_real_scripts.py
 executor/test_identities.py executor/project/test_real_builds.py
 executor/project/test_real_repositories.py executor/project/test_kills.py

@@ -27,6 +27,7 @@ from kb.chunkers import (
     yaml,
 )
 from kb.chunks import Mark
+from kb.parsing import is_parsed
 
 Marks = Callable[[bytes, str | None], Iterable[Mark]]
 Resume = Callable[[bytes, str | None], json.Scan]
@@ -64,7 +65,7 @@ def _scan(data: bytes, state: str | None) -> json.Scan:
 
 _ROWS = (
     Chunker("asciidoc", asciidoc.marks, carries_title=True),
-    Chunker("code", code.marks, needs_worker=code.is_parsed),
+    Chunker("code", code.marks, needs_worker=is_parsed),
     Chunker("compiler", report.compiler_marks),
     Chunker("csv", table.marks, later_marks=text.marks, carries_title=True),
     Chunker("diff", diff.marks, carries_title=True),

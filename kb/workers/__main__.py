@@ -13,8 +13,9 @@ room = ModuleType("kb")
 room.__path__ = [str(Path(__file__).parents[1])]
 sys.modules["kb"] = room
 
-from kb.workers.serve import serve  # noqa: E402 - behind the paths
+from kb.workers.serve import answer  # noqa: E402 - behind the paths
+from kb.workers.serving import serve  # noqa: E402
 
 if __name__ == "__main__":
     with socket.socket(fileno=0) as connection:
-        serve(connection)
+        serve(connection, answer)

@@ -1,153 +1,18 @@
-"""The workers of this process: started when first needed, replaced when one dies."""
+"""The workers that chunk and convert for this process."""
 
 from __future__ import annotations
 
-import atexit
-import json
-import os
-import signal
-import socket
-import subprocess
-import sys
-import threading
 from pathlib import Path
 
 from kb.chunks import ChunkedDocument
 from kb.detect import Detected
 from kb.html_markdown import bare_text
-from kb.workers.wire import (
-    ChunkOrder,
-    ConvertOrder,
-    Job,
-    decode_document,
-    encode_job,
-    receive,
-    send,
-)
+from kb.workers.processes import WORKERS, WorkerDiedError, WorkerPool
+from kb.workers.wire import ChunkOrder, ConvertOrder, decode_document, encode_job
 
-WORKERS = 2
+__all__ = ["WORKERS", "WorkerDiedError", "chunk", "processes", "restart", "to_markdown"]
 
-REPLY_S = 600.0
-"""How long a worker may say nothing. Its processor time is bounded by itself; this ends one that
-was stopped from outside."""
-
-_END_S = 10.0
-_PASSED = ("LD_LIBRARY_PATH", "TMPDIR")
-"""What the interpreter may need of the environment; secrets of the user's it does not."""
-
-_ROOT = Path(__file__).parents[2]
-_ENTRY = Path(__file__).with_name("__main__.py")
-
-
-class WorkerDiedError(Exception):
-    """The worker that parsed a source died of it, or had to be ended, or none could start."""
-
-
-class _Worker:
-    """One process and the connection to it."""
-
-    def __init__(self) -> None:
-        """Start it.
-
-        Raises:
-            OSError: no process or no socket can be had.
-        """
-        paths = [str(_ROOT), *(path for path in sys.path if os.path.isabs(path))]
-        environment = {name: os.environ[name] for name in _PASSED if name in os.environ}
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                self.process: subprocess.Popen[bytes] = subprocess.Popen(
-                    [sys.executable, "-I", "-S", str(_ENTRY), json.dumps(paths)],
-                    stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    env=environment,
-                    start_new_session=True,
-                )
-            except BaseException:
-                ours.close()
-                raise
-        ours.settimeout(REPLY_S)
-        self.connection = ours
-
-    @property
-    def alive(self) -> bool:
-        return self.process.poll() is None
-
-    def end(self) -> int:
-        """Kill it, where it has not ended itself; its exit status as subprocess tells it."""
-        self.connection.close()
-        try:
-            # What ended by itself a moment ago tells why; what goes on is killed.
-            return self.process.wait(0.05)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            return self.process.wait(_END_S)
-
-
-class _WorkerPool:
-    """At most WORKERS processes, each used by one thread at a time."""
-
-    def __init__(self) -> None:
-        self._begin()
-
-    def _begin(self) -> None:
-        self._places = threading.BoundedSemaphore(WORKERS)
-        self._idle: list[_Worker] = []
-
-    def exchange(self, job: Job, data: bytes) -> bytes:
-        """The answer to one job, of a new worker where the one at hand has ended when idle."""
-        with self._places:
-            worker = self._take()
-            try:
-                send(worker.connection, encode_job(job), data)
-                reply = receive(worker.connection)
-            except (EOFError, OSError) as error:
-                raise WorkerDiedError(_cause(worker.end(), error)) from error
-            except BaseException:
-                worker.end()
-                raise
-            self._idle.append(worker)
-            return reply
-
-    def _take(self) -> _Worker:
-        while self._idle:
-            worker = self._idle.pop()
-            if worker.alive:
-                return worker
-            worker.end()
-        try:
-            return _Worker()
-        except OSError as error:
-            raise WorkerDiedError(f"no process for it: {error.strerror}") from error
-
-    def close(self) -> None:
-        while self._idle:
-            self._idle.pop().end()
-
-    def forget(self) -> None:
-        """The workers belong to the process that started them, not to one forked from it."""
-        for worker in self._idle:
-            worker.connection.close()
-            worker.process.returncode = 0  # not ours to wait for
-        self._begin()
-
-    def processes(self) -> list[int]:
-        return [worker.process.pid for worker in self._idle]
-
-
-def _cause(status: int, error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return f"it said nothing for {REPLY_S:.0f} s and was ended"
-    if status == -signal.SIGPROF:
-        return "it did not end and was killed"
-    return f"its process died ({signal.strsignal(-status) if status < 0 else f'exit {status}'})"
-
-
-_pool = _WorkerPool()
-atexit.register(_pool.close)
-os.register_at_fork(after_in_child=_pool.forget)
+_pool = WorkerPool(Path(__file__).with_name("__main__.py"))
 
 
 def chunk(
@@ -159,7 +24,7 @@ def chunk(
         WorkerDiedError: it cannot be chunked so; it is to be cut as text.
     """
     job = ChunkOrder(detected.kind, detected.language, base_byte, base_line)
-    reply = _pool.exchange(job, data)
+    reply = _pool.exchange(encode_job(job), data)
     try:
         return decode_document(reply, data, detected, base_byte)
     except (ValueError, TypeError, KeyError) as error:
@@ -168,8 +33,9 @@ def chunk(
 
 def to_markdown(html: str, *, base_url: str | None = None) -> str:
     """A page as `kb.html_markdown.to_markdown` has it; its bare text where the worker dies."""
+    order = encode_job(ConvertOrder(base_url))
     try:
-        return _pool.exchange(ConvertOrder(base_url), html.encode("utf-8", "replace")).decode()
+        return _pool.exchange(order, html.encode("utf-8", "replace")).decode()
     except (WorkerDiedError, UnicodeDecodeError):
         return bare_text(html)
 

@@ -1,4 +1,4 @@
-"""What goes between this process and a chunking worker: JSON and bytes in frames of known length.
+"""What goes between this process and a chunking worker: JSON and bytes.
 
 A worker never sends text back: it says where chunks begin and end, and the text is cut here from
 the bytes that were sent. JSON, because a worker may have been taken over by what it parsed.
@@ -7,8 +7,6 @@ the bytes that were sent. JSON, because a worker may have been taken over by wha
 from __future__ import annotations
 
 import json
-import socket
-import struct
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,9 +14,6 @@ from typing import Any
 from kb.chunks import Chunk, ChunkedDocument
 from kb.detect import Detected
 from kb.packing import text_and_raw
-
-_LENGTH = struct.Struct(">Q")
-_READ_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,38 +32,6 @@ class ChunkOrder:
     language: str | None
     base_byte: int
     base_line: int
-
-
-def send(connection: socket.socket, *frames: bytes) -> None:
-    """Send whole frames.
-
-    Raises:
-        OSError: the other side is gone, or took nothing within the connection's time limit.
-    """
-    for frame in frames:
-        connection.sendall(_LENGTH.pack(len(frame)))
-        connection.sendall(frame)
-
-
-def receive(connection: socket.socket) -> bytes:
-    """One whole frame.
-
-    Raises:
-        EOFError: the other side is gone.
-        OSError: nothing came within the connection's time limit.
-    """
-    (length,) = _LENGTH.unpack(_exactly(connection, _LENGTH.size))
-    return _exactly(connection, length)
-
-
-def _exactly(connection: socket.socket, length: int) -> bytes:
-    data = bytearray()
-    while len(data) < length:
-        part = connection.recv(min(length - len(data), _READ_BYTES))
-        if not part:
-            raise EOFError("the other side closed the connection")
-        data += part
-    return bytes(data)
 
 
 Job = ChunkOrder | ConvertOrder

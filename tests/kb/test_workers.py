@@ -19,8 +19,9 @@ from kb.chunkers import CHUNKERS
 from kb.chunking import chunk_here, chunk_in_worker
 from kb.detect import Detected
 from kb.model import SourceSpec
-from kb.workers import pool
+from kb.workers import pool, processes
 
+ENTRY = Path(pool.__file__).with_name("__main__.py")
 PROGRAM = b"# about f\ndef f(x):\n    return 1\n\n\nclass A:\n    def getValue(self):\n" + (
     b"        y = 1  # \xff\xfe \xc3\xbc\n" * 200
 )
@@ -30,7 +31,7 @@ PYTHON = Detected("code", "python", "said")
 @pytest.fixture
 def fresh_workers(monkeypatch: pytest.MonkeyPatch):
     """Workers of this test's own, whatever it makes of them."""
-    own = pool._WorkerPool()
+    own = processes.WorkerPool(ENTRY)
     monkeypatch.setattr(pool, "_pool", own)
     yield own
     own.close()
@@ -57,10 +58,10 @@ def entry(folder: Path, change: str) -> Path:
         "import json, os, signal, socket, sys\n"
         "sys.path.extend(json.loads(sys.argv[1]))\n"
         "from kb import grammars\n"
-        "from kb.workers import serve\n"
+        "from kb.workers import serve, serving\n"
         f"{change}\n"
         "with socket.socket(fileno=0) as connection:\n"
-        "    serve.serve(connection)\n"
+        "    serving.serve(connection, serve.answer)\n"
     )
     return program
 
@@ -87,8 +88,8 @@ def test_many_threads_share_the_workers(fresh_workers) -> None:
 def test_a_grammar_that_never_returns_is_killed_and_the_source_kept_as_text(
     fresh_workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    change = 'grammars.QUERIES["cobol"] = "(comment) @lead"\nserve.BASE_S = 0.3'
-    monkeypatch.setattr(pool, "_ENTRY", entry(tmp_path, change))
+    change = 'grammars.QUERIES["cobol"] = "(comment) @lead"\nserving.BASE_S = 0.3'
+    monkeypatch.setattr(fresh_workers, "_entry", entry(tmp_path, change))
     monkeypatch.setitem(grammars.QUERIES, "cobol", "(comment) @lead")
     data = b"x = 1\n" * 1000
     document = kb.chunk(data, kind="code", language="cobol")
@@ -102,16 +103,16 @@ def test_a_grammar_that_never_returns_is_killed_and_the_source_kept_as_text(
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ("serve._answer = lambda *_: os.kill(os.getpid(), signal.SIGSEGV)", "Segmentation fault"),
-        ("serve._answer = lambda *_: os._exit(3)", "exit 3"),
-        ('serve._answer = lambda *_: b\'{"chunks": [], "notes": []}\'', "makes no sense"),
-        ("serve._answer = lambda *_: b'no json'", "makes no sense"),
+        ("serve.answer = lambda *_: os.kill(os.getpid(), signal.SIGSEGV)", "Segmentation fault"),
+        ("serve.answer = lambda *_: os._exit(3)", "exit 3"),
+        ('serve.answer = lambda *_: b\'{"chunks": [], "notes": []}\'', "makes no sense"),
+        ("serve.answer = lambda *_: b'no json'", "makes no sense"),
     ],
 )
 def test_a_worker_that_fails_loses_no_source(
     fresh_workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, why: str
 ) -> None:
-    monkeypatch.setattr(pool, "_ENTRY", entry(tmp_path, change))
+    monkeypatch.setattr(fresh_workers, "_entry", entry(tmp_path, change))
     with kb.Store.open(tmp_path / "kb.db") as store:
         added = store.add(SourceSpec("program.py", name="program.py"), PROGRAM)
         assert why in added.notes[0]
@@ -123,24 +124,24 @@ def test_a_worker_that_fails_loses_no_source(
 def test_without_any_worker_sources_are_cut_as_text(
     fresh_workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool.sys, "executable", str(tmp_path / "nothing"))
+    monkeypatch.setattr(processes.sys, "executable", str(tmp_path / "nothing"))
     document = kb.chunk(PROGRAM, name="program.py")
     assert "no process for it" in document.notes[0]
     assert document.chunks[-1].end_byte == len(PROGRAM)
 
 
-def killed(worker: pool._Worker) -> None:
+def killed(worker: processes._Worker) -> None:
     os.kill(worker.process.pid, signal.SIGKILL)
 
 
-def hung_up(worker: pool._Worker) -> None:
+def hung_up(worker: processes._Worker) -> None:
     """As one does that was idle for long."""
     worker.connection.shutdown(2)
 
 
 @pytest.mark.parametrize("end", [killed, hung_up])
 def test_a_worker_that_ended_while_idle_is_replaced(
-    fresh_workers, end: Callable[[pool._Worker], None]
+    fresh_workers, end: Callable[[processes._Worker], None]
 ) -> None:
     workers.chunk(PROGRAM, PYTHON)
     (first,) = fresh_workers._idle

@@ -1,5 +1,6 @@
-"""Rooms import only downwards: ctxmode > executor > policy, kb, runtimes, images > base; memory is
-beside executor, and its parts import none of each other. Facts may use the kb."""
+"""Rooms import only downwards: ctxmode > executor > policy, kb, runtimes, images > base; memory and
+repomap are beside executor, and memory's parts import none of each other. Facts and repomap may use
+the kb."""
 
 from __future__ import annotations
 
@@ -15,9 +16,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 BELOW = {
-    "ctxmode": {"executor", "memory", "policy", "kb", "runtimes", "images", "base"},
+    "ctxmode": {"executor", "memory", "repomap", "policy", "kb", "runtimes", "images", "base"},
     "executor": {"policy", "kb", "runtimes", "images", "base"},
     "memory": {"base"},
+    "repomap": {"kb", "base"},
     "policy": {"base"},
     "kb": {"base"},
     "runtimes": {"base"},

@@ -1,0 +1,77 @@
+"""Parsing a program within bounds: of size, of processor time, and of what its errors cost."""
+
+from __future__ import annotations
+
+import time
+from itertools import count
+from typing import TYPE_CHECKING
+
+from kb import grammars
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+PARSE_BYTES = 2 * 1024 * 1024
+"""Larger files are data or generated: they are cut by lines, as a syntax tree of them costs some
+fifty times their size in memory."""
+
+PARSE_LINE_BYTES = 16_384
+"""Longer lines are generated too. Scanners that ask for their column read the line from its start
+each time, and nothing can stop them meanwhile: minutes for 100 KB."""
+
+PARSE_BASE_S = 0.25
+PARSE_S_PER_BYTE = 2e-6
+"""Processor time for one parse: real programs take a twentieth of it."""
+
+_READ_BYTES = 65_536
+_CALLS_A_LOOK = 32
+_MAX_ERROR_CHILDREN = 4000
+
+
+def is_parsed(data: bytes, language: str | None) -> bool:
+    """Whether a parser is put to it; what it is too much for is cut by lines alone."""
+    if language not in grammars.QUERIES or len(data) > PARSE_BYTES:
+        return False
+    return max(map(len, data.split(b"\n"))) <= PARSE_LINE_BYTES
+
+
+def parse(data: bytes, language: str) -> Node:
+    """Return the root of the syntax tree of `data`.
+
+    Raises:
+        TimeoutError: parsing took more processor time than `data` is worth. The recovery from
+            errors is quadratic in some inputs, such as those of another language.
+        ValueError: `data` is hardly a program of that language.
+    """
+    from tree_sitter import Parser  # noqa: PLC0415 - see grammars.grammar
+
+    grammar = grammars.grammar(language)
+    allowed_s = PARSE_BASE_S + PARSE_S_PER_BYTE * len(data)
+    deadline = time.thread_time() + allowed_s
+
+    calls = count()
+
+    def late(*_: object) -> bool:  # called every few microseconds, which asking the time takes
+        return next(calls) % _CALLS_A_LOOK == 0 and time.thread_time() > deadline
+
+    def read(offset: int, _: object) -> bytes:
+        return data[offset : offset + _READ_BYTES]
+
+    try:
+        tree = Parser(grammar.language).parse(read, progress_callback=late)
+    except ValueError:
+        raise TimeoutError(f"no {language} syntax tree within {allowed_s:.1f} s") from None
+    if _has_wide_error(tree.root_node):
+        raise ValueError(f"no {language}: whole stretches of it cannot be parsed")
+    return tree.root_node
+
+
+def _has_wide_error(root: Node) -> bool:
+    """Whether some error has so many children that a query, quadratic in them, would not end."""
+    waiting = [root] if root.has_error else []
+    while waiting:
+        node = waiting.pop()
+        if node.is_error and node.child_count > _MAX_ERROR_CHILDREN:
+            return True
+        waiting.extend(child for child in node.children if child.has_error)
+    return False

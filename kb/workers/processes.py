@@ -1,0 +1,143 @@
+"""Processes that work for this one: started when first needed, replaced when one dies."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from kb.workers.frames import receive, send
+
+WORKERS = 2
+
+REPLY_S = 600.0
+"""How long a worker may say nothing. Its processor time is bounded by itself; this ends one that
+was stopped from outside."""
+
+_END_S = 10.0
+_PASSED = ("LD_LIBRARY_PATH", "TMPDIR")
+"""What the interpreter may need of the environment; secrets of the user's it does not."""
+
+_ROOT = Path(__file__).parents[2]
+
+
+class WorkerDiedError(Exception):
+    """The worker that parsed a source died of it, or had to be ended, or none could start."""
+
+
+class _Worker:
+    """One process and the connection to it."""
+
+    def __init__(self, entry: Path) -> None:
+        """Start it by its entry, a file of Python.
+
+        Raises:
+            OSError: no process or no socket can be had.
+        """
+        paths = [str(_ROOT), *(path for path in sys.path if os.path.isabs(path))]
+        environment = {name: os.environ[name] for name in _PASSED if name in os.environ}
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self.process: subprocess.Popen[bytes] = subprocess.Popen(
+                    [sys.executable, "-I", "-S", str(entry), json.dumps(paths)],
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env=environment,
+                    start_new_session=True,
+                )
+            except BaseException:
+                ours.close()
+                raise
+        ours.settimeout(REPLY_S)
+        self.connection = ours
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def end(self) -> int:
+        """Kill it, where it has not ended itself; its exit status as subprocess tells it."""
+        self.connection.close()
+        try:
+            # What ended by itself a moment ago tells why; what goes on is killed.
+            return self.process.wait(0.05)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait(_END_S)
+
+
+class WorkerPool:
+    """At most WORKERS processes of one entry, each used by one thread at a time."""
+
+    def __init__(self, entry: Path) -> None:
+        """Start none yet; those that will be end with this process."""
+        self._entry = entry
+        self._begin()
+        atexit.register(self.close)
+        os.register_at_fork(after_in_child=self.forget)
+
+    def _begin(self) -> None:
+        self._places = threading.BoundedSemaphore(WORKERS)
+        self._idle: list[_Worker] = []
+
+    def exchange(self, order: bytes, data: bytes) -> bytes:
+        """Return the answer to one order, of a new worker where the idle one has ended.
+
+        Raises:
+            WorkerDiedError: the worker died of it, or none could be started.
+        """
+        with self._places:
+            worker = self._take()
+            try:
+                send(worker.connection, order, data)
+                reply = receive(worker.connection)
+            except (EOFError, OSError) as error:
+                raise WorkerDiedError(_cause(worker.end(), error)) from error
+            except BaseException:
+                worker.end()
+                raise
+            self._idle.append(worker)
+            return reply
+
+    def _take(self) -> _Worker:
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.alive:
+                return worker
+            worker.end()
+        try:
+            return _Worker(self._entry)
+        except OSError as error:
+            raise WorkerDiedError(f"no process for it: {error.strerror}") from error
+
+    def close(self) -> None:
+        """End the workers that wait for work; the next work starts new ones."""
+        while self._idle:
+            self._idle.pop().end()
+
+    def forget(self) -> None:
+        """The workers belong to the process that started them, not to one forked from it."""
+        for worker in self._idle:
+            worker.connection.close()
+            worker.process.returncode = 0  # not ours to wait for
+        self._begin()
+
+    def processes(self) -> list[int]:
+        """Return the ids of the workers that wait for work."""
+        return [worker.process.pid for worker in self._idle]
+
+
+def _cause(status: int, error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"it said nothing for {REPLY_S:.0f} s and was ended"
+    if status == -signal.SIGPROF:
+        return "it did not end and was killed"
+    return f"its process died ({signal.strsignal(-status) if status < 0 else f'exit {status}'})"

@@ -1,0 +1,277 @@
+"""Filling a pack: the best files whole, then pieces, then skeletons, then a line each.
+
+The finished text is counted as a whole, and while it is over the budget, its last item falls.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kb import globs
+from repomap import kinds
+from repomap.errors import MapInputError
+from repomap.loading import Loader
+from repomap.pack_model import BUDGET_MAX, BUDGET_MIN, Excluded, Item, Kind, Pack, PackRequest
+from repomap.pieces import Piece, cut_pieces, rate_pieces
+from repomap.ranking import Ranked
+from repomap.rendering import NAMED_MAX, Draft, measured, render
+from repomap.store import read_skeleton, read_symbols
+from repomap.words import cut_task, find_terms
+
+FILLED_SHARE = 0.88
+"""Filling stops below the budget: estimates of parts add up to a little less than the whole's."""
+
+RESERVED_SHARE = 0.08
+WHOLE_SHARE, WHOLE_ALL_SHARE, WHOLE_FILES = 0.4, 0.6, 3
+PIECE_FILES = 25
+PIECES_MAX = 400
+CANDIDATES = 300
+SKELETON_SHARE = 0.06
+"""The most of a budget that one file's skeleton takes beside its pieces."""
+
+TASK_SHARE = 0.12
+SUMMARY_NAMES = 8
+
+
+@dataclass(slots=True)
+class _Filling:
+    """A pack that is being filled."""
+
+    asked: PackRequest
+    room: float
+    items: dict[str, Item] = field(default_factory=dict)
+    used: int = 0
+
+    def offer(self, one: Item) -> bool:
+        """Put a file in, or in place of what it was, if there is room for it."""
+        tokens = self.asked.count(measured(self.asked, one))
+        before = self.items.get(one.path)
+        used = self.used + tokens - (before.tokens if before else 0)
+        if used > self.room:
+            return False
+        self.items[one.path] = replace(one, tokens=tokens)
+        self.used = used
+        return True
+
+
+def check_request(asked: PackRequest) -> None:
+    """Make sure that a pack can be made.
+
+    Raises:
+        MapInputError: the budget is too small or too large, or a glob is malformed.
+    """
+    if not BUDGET_MIN <= asked.budget <= BUDGET_MAX:
+        raise MapInputError(
+            f"the budget is {asked.budget} tokens",
+            f"Give {BUDGET_MIN} to {BUDGET_MAX:,} tokens.",
+        )
+    for glob in asked.paths:
+        try:
+            globs.compile_glob(glob)
+        except globs.GlobError as error:
+            raise MapInputError(f"{glob!r}: {error}", "Give a glob such as 'src/**'.") from error
+
+
+def fit(  # noqa: PLR0913 - what a pack is made of
+    db: sqlite3.Connection,
+    root: Path,
+    asked: PackRequest,
+    ranked: Sequence[Ranked],
+    *,
+    file_bytes: int,
+    notes: Sequence[str] = (),
+) -> Pack:
+    """Make a pack of the files that are ranked, within its budget.
+
+    Raises:
+        MapInputError: the request is none that can be met.
+    """
+    check_request(asked)
+    loader = Loader(root, file_bytes, asked.redact)
+    kept, excluded = _choose(ranked, asked)
+    task = _cut_to(asked.redact(cut_task(asked.task)).text, asked, TASK_SHARE)
+    empty = Draft(asked, task, (), (), (), notes)
+    room = FILLED_SHARE * asked.budget - asked.count(render(empty))
+    filling = _Filling(asked, room - RESERVED_SHARE * asked.budget / 2)
+    if asked.with_source:
+        _fill_whole(filling, kept, loader)
+        _fill_pieces(filling, db, kept, loader)
+    _fill_lines(filling, db, kept, loader)
+    order = {one.row.path: at for at, one in enumerate(kept)}
+    items = sorted(filling.items.values(), key=lambda one: order[one.path])
+    out = [
+        Excluded(one.row.path, "over the budget")
+        for one in kept
+        if one.row.path not in filling.items
+    ]
+    return _finish(replace(empty, items=tuple(items)), [*out, *excluded], loader)
+
+
+def _choose(ranked: Sequence[Ranked], asked: PackRequest) -> tuple[list[Ranked], list[Excluded]]:
+    kept, out = [], []
+    compiled = [globs.compile_glob(glob) for glob in asked.paths]
+    for one in ranked:
+        path = one.row.path
+        if compiled and not any(glob.matches(path) for glob in compiled):
+            out.append(Excluded(path, "not among the paths that are asked for"))
+        elif not asked.with_tests and kinds.is_test(path):
+            out.append(Excluded(path, "a test"))
+        else:
+            kept.append(one)
+    return kept, out
+
+
+def _cut_to(text: str, asked: PackRequest, share: float) -> str:
+    """Cut a text at a line's or a word's end to a share of the budget."""
+    most = int(share * asked.budget)
+    if asked.count(text) <= most:
+        return text
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if asked.count(text[:middle]) < most:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low].rstrip() + " […]"
+
+
+def _make(one: Ranked, kind: Kind, content: str, lines: Sequence[tuple[int, int]] = ()) -> Item:
+    row = one.row
+    reasons = one.reasons if kind != "summary" else ()
+    language = row.language or ""
+    return Item(row.path, kind, content, one.score, 0, reasons, tuple(lines), language)
+
+
+def _fill_whole(filling: _Filling, kept: Sequence[Ranked], loader: Loader) -> None:
+    """Put the best files in whole while they take no more than their share."""
+    asked = filling.asked
+    for one in kept[:WHOLE_FILES]:
+        text = loader.load(one.row.path)
+        if not text:
+            continue
+        item = _make(one, "full", text, [(1, max(one.row.lines, 1))])
+        tokens = asked.count(measured(asked, item))
+        within = filling.used + tokens <= WHOLE_ALL_SHARE * asked.budget
+        if tokens <= WHOLE_SHARE * asked.budget and within:
+            filling.offer(item)
+
+
+def _fill_pieces(
+    filling: _Filling, db: sqlite3.Connection, kept: Sequence[Ranked], loader: Loader
+) -> None:
+    """Put in the pieces that fit the task best, each file's skeleton with its first."""
+    by_path: dict[str, Ranked] = {}
+    pieces: list[Piece] = []
+    for one in kept[:PIECE_FILES]:
+        path = one.row.path
+        text = None if path in filling.items else loader.load(path)
+        if text:
+            by_path[path] = one
+            pieces += cut_pieces(path, text, read_symbols(db, one.row.id))
+    terms = find_terms(cut_task(filling.asked.task))
+    scores = {path: one.score for path, one in by_path.items()}
+    taken: dict[str, list[Piece]] = {}
+    for _, piece in rate_pieces(pieces, terms, scores)[:PIECES_MAX]:
+        one = by_path[piece.path]
+        chosen = [*taken.get(piece.path, ()), piece]
+        if filling.offer(_join(one, chosen, _skeleton(filling.asked, db, one))):
+            taken[piece.path] = chosen
+
+
+def _skeleton(asked: PackRequest, db: sqlite3.Connection, one: Ranked) -> str:
+    text = asked.redact(read_skeleton(db, one.row.id)).text
+    return text if asked.count(text) <= SKELETON_SHARE * asked.budget else ""
+
+
+def _join(one: Ranked, pieces: Sequence[Piece], skeleton: str) -> Item:
+    """Return a file in parts: its skeleton, and pieces in the order of their lines."""
+    ordered = sorted(pieces, key=lambda piece: piece.start)
+    texts: list[str] = []
+    lines: list[tuple[int, int]] = []
+    for piece in ordered:
+        if lines and lines[-1][1] + 1 == piece.start:
+            lines[-1] = (lines[-1][0], piece.end)
+        else:
+            lines.append((piece.start, piece.end))
+            texts.append(f"[line {piece.start}]")
+        texts.append(piece.text)
+    content = "\n".join(([f"[skeleton]\n{skeleton}"] if skeleton else []) + texts)
+    return _make(one, "parts", content, lines)
+
+
+def _fill_lines(
+    filling: _Filling, db: sqlite3.Connection, kept: Sequence[Ranked], loader: Loader
+) -> None:
+    """Put in skeletons while they take little, then a line for each further file."""
+    asked = filling.asked
+    waiting = [one for one in kept[:CANDIDATES] if one.row.path not in filling.items]
+    for one in waiting[:PIECE_FILES]:
+        text = _skeleton(asked, db, one)
+        if text:
+            filling.offer(_make(one, "skeleton", text))
+    for one in waiting:
+        if one.row.path not in filling.items:
+            filling.offer(_make(one, "summary", _summarize(asked, db, one)))
+
+
+def _summarize(asked: PackRequest, db: sqlite3.Connection, one: Ranked) -> str:
+    """Return the purpose of a file and the first names that it defines."""
+    names = [s.name for s in read_symbols(db, one.row.id) if s.kind != "heading" and not s.parent]
+    shown = ", ".join(dict.fromkeys(names[:SUMMARY_NAMES]))
+    purpose = asked.redact(one.row.purpose).text
+    return "; ".join(part for part in (purpose, shown) if part)
+
+
+def _finish(draft: Draft, excluded: list[Excluded], loader: Loader) -> Pack:
+    """Render a pack, and take from its end until it is within the budget.
+
+    Raises:
+        MapInputError: not even the head of it is.
+    """
+    asked = draft.asked
+    items = list(draft.items)
+    named = NAMED_MAX
+    while True:
+        warnings = [w for one in items for w in loader.warnings.get(one.path, ())]
+        whole = replace(
+            draft, items=items, excluded=excluded, warnings=sorted(warnings), named=named
+        )
+        text, used = _render_counted(whole)
+        if used <= asked.budget:
+            break
+        if items:
+            excluded.insert(0, Excluded(items.pop().path, "over the budget"))
+        elif named:
+            named = 0
+        else:
+            raise MapInputError(
+                f"a pack's head alone takes {used} tokens, over the budget of {asked.budget}",
+                f"Give a budget of at least {used + BUDGET_MIN}, or a shorter task.",
+            )
+    return Pack(
+        text=text,
+        budget=asked.budget,
+        used=used,
+        estimator=asked.estimator,
+        items=tuple(items),
+        excluded=tuple(excluded),
+        warnings=tuple(whole.warnings),
+        notes=tuple(draft.notes),
+    )
+
+
+def _render_counted(draft: Draft) -> tuple[str, int]:
+    """Render a pack that says its own size: numbers of as many digits take as many tokens."""
+    asked = draft.asked
+    used = asked.budget
+    for _ in range(3):
+        text = render(replace(draft, used=used))
+        counted = asked.count(text)
+        if counted == used or asked.format != "json":
+            return text, counted
+        used = counted
+    return text, max(counted, used)

@@ -1,0 +1,92 @@
+"""What is known of a repository's files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LINE_CHARS = 160
+"""Longest purpose and signature: about one line of a terminal twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A definition. Lines count from 1, and the last belongs to it; `parent` is the dotted name
+    of what encloses it, and `signature` its head in one line."""
+
+    name: str
+    kind: str
+    parent: str
+    start_line: int
+    end_line: int
+    signature: str
+
+    @property
+    def full_name(self) -> str:
+        """The name with those that enclose it."""
+        return f"{self.parent}.{self.name}" if self.parent else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """What a file asks for, as its language spells it.
+
+    `module` is Python's `..a.b`, JavaScript's `./a`, Go's path, Rust's `crate::a::b`, Java's
+    `a.b.C`, C's `dir/a.h`. `form` tells spellings apart where one language has several: C's
+    `quoted` and `angled`, Rust's `mod` and `use`, Ruby's `relative`, PHP's `file` and `use`.
+    `names` are what is taken from it.
+    """
+
+    module: str
+    names: tuple[str, ...] = ()
+    form: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What a parser finds in one file. `references` are names that it uses, with how often;
+    `skeleton` has signatures with their first line of documentation, indented as they nest.
+    `note` says why a file has less than its language allows; empty where nothing is missing."""
+
+    symbols: tuple[Symbol, ...] = ()
+    references: tuple[tuple[str, int], ...] = ()
+    imports: tuple[Import, ...] = ()
+    purpose: str = ""
+    skeleton: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """A file of the map: where it is, how it looked when it was read, and what it is."""
+
+    path: str
+    id: int
+    mtime_ns: int
+    size: int
+    inode: int
+    sha256: bytes
+    language: str | None
+    lines: int
+    purpose: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A path that is not in the map, and the reason: a key of `repomap.walking.REASONS`."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScanReport:
+    """What a scan came to. `notes` say what is missing of the map and why, for a reader."""
+
+    files: int
+    read: int
+    removed: int
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[str, ...]
+    head: str
+    seconds: float

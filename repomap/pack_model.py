@@ -1,0 +1,84 @@
+"""What is asked of a pack, and what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+Kind = Literal["full", "parts", "skeleton", "summary"]
+Format = Literal["markdown", "json"]
+
+BUDGET = 8000
+BUDGET_MIN = 300
+BUDGET_MAX = 2_000_000
+
+
+class Redaction(NamedTuple):
+    """A text without its secrets, and of each its line and kind."""
+
+    text: str
+    found: Sequence[tuple[int, str]]
+
+
+Redact = Callable[[str], Redaction]
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class PackRequest:
+    """What a pack is made for.
+
+    `budget` bounds the whole text, in tokens of the model family `estimator`, which `count`
+    estimates. `paths` are globs, one of which a file must match. `memory` are facts, which go
+    before the files. Without a task the most central files come first.
+    """
+
+    task: str
+    count: Count
+    redact: Redact
+    budget: int = BUDGET
+    estimator: str = ""
+    format: Format = "markdown"
+    paths: tuple[str, ...] = ()
+    with_source: bool = True
+    with_tests: bool = True
+    memory: str = ""
+    mentioned: str = ""
+    made_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A file within a pack. `lines` are the stretches that `content` has, both ends included."""
+
+    path: str
+    kind: Kind
+    content: str
+    score: float
+    tokens: int
+    reasons: tuple[str, ...] = ()
+    lines: tuple[tuple[int, int], ...] = ()
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """A file that is not in a pack, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A finished pack: `text` is at most `budget` tokens, which `used` counts."""
+
+    text: str
+    budget: int
+    used: int
+    estimator: str
+    items: tuple[Item, ...]
+    excluded: tuple[Excluded, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...] = ()

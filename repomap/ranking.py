@@ -1,0 +1,161 @@
+"""The order of files for a task: a weighted sum of evidence, with the reasons."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from repomap import evidence, kinds
+from repomap.mentions import find_mentions
+from repomap.model import FileRow
+from repomap.store import read_files
+from repomap.words import cut_task, find_terms, find_title
+
+WEIGHTS: Mapping[str, float] = MappingProxyType(
+    {
+        "body": 1.0,
+        "path": 0.5,
+        "symbols": 0.5,
+        "history": 0.7,
+        "names": 0.2,
+        "mention": 0.5,
+        "recency": 0.1,
+        "co_change": 0.2,
+    }
+)
+"""Chosen on issues of SWE-bench Lite (pytest, sphinx, requests, flask, pylint, seaborn, xarray) and
+on commits of gin and express; `python -m benchmarks.repomap` measures them on others, too."""
+
+ASIDE = 0.5
+"""What tests, and prose or data, are multiplied by unless the task speaks of them."""
+
+REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "body": "its text has the task's words",
+        "path": "its path has them",
+        "symbols": "its definitions have them",
+        "history": "commits that changed it speak of them",
+        "names": "it defines names that the task uses",
+        "mention": "the task names it",
+        "recency": "it changed lately",
+        "co_change": "it changes together with the best files",
+        "changed": "it changed",
+        "depends": "it depends on what changed",
+        "centrality": "much of the project refers to it",
+    }
+)
+"""What each kind of evidence says to a reader."""
+
+REASON_SHARE = 0.12
+"""Evidence that adds less of a file's score is no reason for it."""
+
+DIGITS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A file and how well it fits. `score` is over the best file's; `parts` are what each kind of
+    evidence added to it before."""
+
+    row: FileRow
+    score: float
+    parts: tuple[tuple[str, float], ...]
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What speaks for the file, the strongest first."""
+        total = sum(value for _, value in self.parts) or 1.0
+        strong = [(name, value) for name, value in self.parts if value / total >= REASON_SHARE]
+        return tuple(REASONS[name] for name, _ in sorted(strong, key=lambda one: -one[1]))
+
+
+def rank_files(
+    db: sqlite3.Connection,
+    task: str,
+    *,
+    mentioned: str = "",
+    extra: Mapping[str, float] | None = None,
+) -> tuple[Ranked, ...]:
+    """Order the files of a map for a task, the best first; files without evidence are left out.
+
+    `mentioned` is text whose paths count as named by the task. `extra` are files by path that
+    changed ("changed" as 1) or depend on those (less).
+    """
+    files = read_files(db)
+    task = cut_task(task)
+    title = find_title(task)
+    found = _find_evidence(db, task, title, files, mentioned)
+    if extra:
+        found["changed"] = {files[p].id: v for p, v in extra.items() if p in files and v >= 1}
+        found["depends"] = {files[p].id: v for p, v in extra.items() if p in files and v < 1}
+    weights = {**WEIGHTS, "changed": 1.0, "depends": 1.0}
+    may_test, may_prose = kinds.asks_for_tests(title), kinds.asks_for_prose(title)
+    aside = {
+        row.id: ASIDE
+        for path, row in files.items()
+        if (kinds.is_test(path) and not may_test) or (kinds.is_prose(path) and not may_prose)
+    }
+
+    def add_up(file: int) -> float:
+        total = sum(weights[name] * values.get(file, 0.0) for name, values in found.items())
+        return total * aside.get(file, 1.0)
+
+    present = {file for name, values in found.items() if name != "recency" for file in values}
+    base = {file: add_up(file) for file in present}
+    best = sorted(base.items(), key=lambda one: (-round(one[1], DIGITS), one[0]))
+    found["co_change"] = evidence.rate_co_change(db, best[: evidence.BEST])
+    return _order(files, found, weights, add_up)
+
+
+def rank_by_centrality(db: sqlite3.Connection) -> tuple[Ranked, ...]:
+    """Order all files by PageRank: what to read first of a project without a task."""
+    found = {"centrality": evidence.rate_centrality(db)}
+    files = read_files(db)
+
+    def rate(file: int) -> float:
+        return found["centrality"].get(file, 0.0)
+
+    return _order(files, found, {"centrality": 1.0}, rate)
+
+
+def _find_evidence(
+    db: sqlite3.Connection, task: str, title: str, files: Mapping[str, FileRow], mentioned: str
+) -> dict[str, evidence.Evidence]:
+    terms, titled = find_terms(task), find_terms(title)
+    found: dict[str, evidence.Evidence] = {
+        field: evidence.match_field(db, field, terms, titled)
+        for field in ("body", "path", "symbols", "history")
+    }
+    found["names"] = evidence.match_names(db, task)
+    named = find_mentions(f"{task}\n{mentioned}", files)
+    found["mention"] = {files[path].id: share for path, share in named.items()}
+    found["recency"] = evidence.rate_recency(db)
+    return found
+
+
+def _order(
+    files: Mapping[str, FileRow],
+    found: Mapping[str, evidence.Evidence],
+    weights: Mapping[str, float],
+    add_up: Callable[[int], float],
+) -> tuple[Ranked, ...]:
+    speaking = {file for name, values in found.items() if name != "recency" for file in values}
+    rows = [row for row in files.values() if row.id in speaking]
+    scores = {row.id: add_up(row.id) for row in rows}
+    best = max(scores.values(), default=0.0) or 1.0
+    rows.sort(key=lambda row: (-round(scores[row.id], DIGITS), row.path))
+    return tuple(
+        Ranked(
+            row,
+            round(scores[row.id] / best, 6),
+            tuple(
+                (name, weights[name] * values[row.id])
+                for name, values in sorted(found.items())
+                if values.get(row.id, 0.0) > 0
+            ),
+        )
+        for row in rows
+        if scores[row.id] > 0
+    )

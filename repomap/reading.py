@@ -1,0 +1,49 @@
+"""Reading one file for a map: its bytes as UTF-8, or the reason why it is left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from base.plain_files import read_plain
+from kb.decoding import as_utf8, is_binary
+from kb.detect import detect
+
+LINE_BYTES = 16 * 1024
+"""A longer line is generated: a bundle, a table of data."""
+
+HEAD_BYTES = 8 * 1024
+
+
+class Text(NamedTuple):
+    """The text of a file in UTF-8, and its language where one is known."""
+
+    data: bytes
+    language: str | None
+
+
+def read_text(root: Path, path: str, bytes_max: int) -> Text | str:
+    """Return the text of a file, or the name of the reason why it has none."""
+    try:
+        data = read_plain(root / path, bytes_max, root)
+    except (FileNotFoundError, NotADirectoryError):
+        return "vanished"
+    except PermissionError:
+        return "permission"
+    except OSError:
+        return "vanished"
+    if is_binary(data[:HEAD_BYTES]):
+        return "binary"
+    data, _ = as_utf8(data)
+    return _find_fault(data) or Text(data, detect(data[:HEAD_BYTES], name=path).language)
+
+
+def _find_fault(data: bytes) -> str:
+    """Name the reason why bytes are no text of a program or a reader; empty where they are."""
+    if b"\0" in data:
+        return "binary"
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return "encoding"
+    return "generated" if any(len(line) > LINE_BYTES for line in data.split(b"\n")) else ""

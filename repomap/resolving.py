@@ -1,0 +1,37 @@
+"""Which files of the map import which others."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from pathlib import Path
+
+from base.plain_files import read_plain
+from repomap.importing import Resolver
+from repomap.store import read_files, read_imports
+
+CONFIG_BYTES = 256 * 1024
+TARGETS_MAX = 64
+"""Files that one import may mean: a package of Go has some dozens."""
+
+
+def resolve_all(db: sqlite3.Connection, root: Path, until: float) -> None:
+    """Find the target of each import anew: a file that came or went may change any of them."""
+    files = read_files(db)
+
+    def read(path: str) -> bytes | None:
+        try:
+            return read_plain(root / path, CONFIG_BYTES, root)
+        except (OSError, ValueError):
+            return None
+
+    resolver = Resolver(list(files), read)
+    edges: set[tuple[int, int]] = set()
+    for at, (file, path, language, one) in enumerate(read_imports(db)):
+        if at % 256 == 0 and time.monotonic() > until:
+            break
+        for target in resolver.resolve(path, language, one)[:TARGETS_MAX]:
+            if target != path and target in files:
+                edges.add((file, files[target].id))
+    db.execute("DELETE FROM edge")
+    db.executemany("INSERT INTO edge VALUES(?,?)", sorted(edges))

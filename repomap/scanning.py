@@ -1,0 +1,227 @@
+"""Bringing a map up to date: only what changed since the last scan is read."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from base.locks import hold_lock
+from kb.walking import WalkEntry
+from repomap import walking, workers
+from repomap.errors import MapError
+from repomap.history_index import update_history
+from repomap.model import FileRow, LeftOut, ScanReport, Structure
+from repomap.reading import read_text
+from repomap.resolving import resolve_all
+from repomap.store import (
+    MapStore,
+    index_words,
+    read_files,
+    read_marks,
+    remove_file,
+    write_file,
+    write_marks,
+)
+from repomap.words import split_names
+
+DEADLINE_S = 240.0
+"""How long one scan may take; what it had no time for is read by the next."""
+
+LOCK_S = 300.0
+THREADS = 2
+BATCH = 64
+UNSURE_NS = 2 * 10**9
+"""A file that changed so shortly before it was read may change again within the same time stamp."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScanRequest:
+    """What is scanned. `is_secret_name` judges relative paths; `hide_secrets` overwrites the
+    secrets of a text by as many other bytes, before anything of it is kept."""
+
+    root: Path
+    is_secret_name: Callable[[str], bool]
+    hide_secrets: Callable[[bytes], bytes]
+    file_bytes: int = walking.FILE_BYTES
+    files: int = walking.FILES
+    deadline_s: float = DEADLINE_S
+
+
+class _Read(NamedTuple):
+    """What reading one file came to."""
+
+    entry: WalkEntry
+    reason: str
+    sha256: bytes = b""
+    language: str | None = None
+    lines: int = 0
+    structure: Structure = Structure()
+    body: str = ""
+
+
+def scan(store: MapStore, asked: ScanRequest) -> ScanReport:
+    """Bring the map up to date with the files and the history of its folder.
+
+    Raises:
+        MapError: the folder cannot be listed in time, or the map not written.
+    """
+    began = time.monotonic()
+    try:
+        with hold_lock(store.path.with_suffix(".lock"), LOCK_S):
+            return _scan(store, asked, began)
+    except BlockingIOError:
+        raise MapError(
+            f"another process has scanned {asked.root} for {LOCK_S:.0f} s", "Try again later."
+        ) from None
+    except OSError as error:
+        raise MapError(
+            f"{store.path}: {error}", "Make its folder one that can be written."
+        ) from error
+
+
+def _scan(store: MapStore, asked: ScanRequest, began: float) -> ScanReport:
+    until = began + asked.deadline_s
+    started_ns = time.time_ns()
+    try:
+        found = walking.walk_files(
+            asked.root,
+            is_secret_name=asked.is_secret_name,
+            file_bytes=asked.file_bytes,
+            files=asked.files,
+            until=until,
+        )
+    except TimeoutError:
+        raise MapError(
+            f"listing {asked.root} took longer than {asked.deadline_s:.0f} s",
+            "Name a smaller folder by --project.",
+        ) from None
+    with store.reading() as db:
+        known, marks = read_files(db), read_marks(db)
+        left_before = dict(db.execute("SELECT path, reason FROM left_out"))
+    sure_before = int(marks.get("started_ns", 0)) - UNSURE_NS
+    changed = [
+        one for one in found.entries if not _is_same(one, known.get(one.relative), sure_before)
+    ]
+    left_out = list(found.left_out)
+    read = 0
+    for batch in _read_all(changed, asked, until):
+        with store.writing() as db:
+            for one in batch:
+                path = one.entry.relative
+                if one.reason:
+                    left_out.append(LeftOut(path, one.reason))
+                    if path in known and one.reason != "late":
+                        remove_file(db, known[path].id)
+                    continue
+                read += 1
+                _write(db, one, known.get(path))
+    present = {one.relative for one in found.entries}
+    gone = [row for path, row in known.items() if path not in present]
+    left_out.sort(key=lambda one: one.path)
+    has_changed = bool(read or gone) or {o.path: o.reason for o in left_out} != left_before
+    with store.writing() as db:
+        for row in gone:
+            remove_file(db, row.id)
+        if has_changed:
+            db.execute("DELETE FROM left_out")
+            rows = ((one.path, one.reason) for one in left_out)
+            db.executemany("INSERT OR REPLACE INTO left_out VALUES(?,?)", rows)
+        if has_changed or marks.get("resolved") != "1":
+            resolve_all(db, asked.root, until)
+            write_marks(db, [("resolved", "1" if time.monotonic() < until else "0")])
+        write_marks(db, [("started_ns", str(started_ns))])
+        history = update_history(db, asked.root, marks, until, is_new=has_changed)
+    notes = [history.note] if history.note else []
+    notes += _notes(left_out)
+    return ScanReport(
+        files=len(found.entries) - (len(left_out) - len(found.left_out)),
+        read=read,
+        removed=len(gone),
+        left_out=tuple(left_out),
+        notes=tuple(notes),
+        head=history.head,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _notes(left_out: Sequence[LeftOut]) -> Iterator[str]:
+    late = sum(one.reason == "late" for one in left_out)
+    if late:
+        yield f"{late} files are not read yet: the time for one scan was over; the next goes on"
+    many = sum(one.reason == "too_many" for one in left_out)
+    if many:
+        yield f"{many} files are over map.files, the most that a map has"
+
+
+def _is_same(entry: WalkEntry, row: FileRow | None, sure_before_ns: int) -> bool:
+    status = entry.status
+    return row is not None and (
+        (row.mtime_ns, row.size, row.inode) == (status.st_mtime_ns, status.st_size, status.st_ino)
+        and status.st_mtime_ns < sure_before_ns
+        and status.st_ctime_ns < sure_before_ns
+    )
+
+
+def _read_all(
+    entries: Sequence[WalkEntry], asked: ScanRequest, until: float
+) -> Iterator[Sequence[_Read]]:
+    """Read files in threads, each of which has a parser's process to ask; in batches, in order."""
+
+    def read(entry: WalkEntry) -> _Read:
+        if time.monotonic() > until:
+            return _Read(entry, "late")
+        return _read(entry, asked)
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        for at in range(0, len(entries), BATCH):
+            ahead = threads.map(read, entries[at : at + BATCH])
+            yield list(ahead)
+
+
+def _read(entry: WalkEntry, asked: ScanRequest) -> _Read:
+    found = read_text(asked.root, entry.relative, asked.file_bytes)
+    if isinstance(found, str):
+        return _Read(entry, found)
+    data = asked.hide_secrets(found.data)
+    structure = workers.describe(data, found.language)
+    return _Read(
+        entry=entry,
+        reason="",
+        sha256=hashlib.sha256(found.data).digest(),
+        language=found.language,
+        lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)),
+        structure=structure,
+        body=split_names(data.decode("utf-8", "replace")),
+    )
+
+
+def _write(db: sqlite3.Connection, one: _Read, known: FileRow | None) -> None:
+    status = one.entry.status
+    if known is not None and known.sha256 == one.sha256:
+        db.execute(
+            "UPDATE file SET mtime_ns = ?, size = ?, inode = ? WHERE id = ?",
+            (status.st_mtime_ns, status.st_size, status.st_ino, known.id),
+        )
+        return
+    row = FileRow(
+        path=one.entry.relative,
+        id=0,
+        mtime_ns=status.st_mtime_ns,
+        size=status.st_size,
+        inode=status.st_ino,
+        sha256=one.sha256,
+        language=one.language,
+        lines=one.lines,
+        purpose=one.structure.purpose,
+        note=one.structure.note,
+    )
+    file = write_file(db, row, one.structure, one.body)
+    index_words(db, file, "path", split_names(row.path.replace("/", " / ")))
+    names = " ".join(symbol.name for symbol in one.structure.symbols)
+    index_words(db, file, "symbols", split_names(names))

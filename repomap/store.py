@@ -1,0 +1,224 @@
+"""The file of a map: opened, made anew where it is damaged or of another form, and read."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from base import sqlite_files
+from repomap.errors import MapError
+from repomap.model import FileRow, Import, Structure, Symbol
+from repomap.schema import FIELDS, FORM, create_tables
+
+_SIDE_FILES = ("", "-wal", "-shm")
+_SETTINGS: Mapping[str, str | int] = {
+    "synchronous": "OFF",
+    "cache_size": -65536,
+    "foreign_keys": "OFF",
+}
+"""A map that is lost with the machine's power is made anew."""
+
+
+class MapStore:
+    """An open map, for one thread at a time."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file, made where it is missing, damaged or of another form.
+
+        Raises:
+            MapError: it cannot be opened.
+        """
+        self.path = path
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                self.db = self._open()
+            except sqlite3.DatabaseError as error:
+                code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+                if code not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                    raise
+                self._remove()
+                self.db = self._open()
+        except (OSError, sqlite3.Error) as error:
+            raise MapError(
+                f"{path}: {error}", "Make its folder one that can be written, with room on it."
+            ) from error
+
+    def _open(self) -> sqlite3.Connection:
+        db = sqlite_files.connect(self.path, settings=_SETTINGS)
+        try:
+            (form,) = db.execute("PRAGMA user_version").fetchone()
+            if form not in (0, FORM):
+                db.close()
+                self._remove()
+                db = sqlite_files.connect(self.path, settings=_SETTINGS)
+            sqlite_files.migrate(db, [lambda _: None] * (FORM - 1) + [create_tables])
+        except BaseException:
+            db.close()
+            raise
+        with suppress(OSError):
+            self.path.chmod(0o600)
+        return db
+
+    def _remove(self) -> None:
+        for suffix in _SIDE_FILES:
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close the file."""
+        self.db.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Give one transaction, done wholly or not at all.
+
+        Raises:
+            MapError: the disk is full, or the file cannot be written.
+        """
+        try:
+            self.db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.db
+                self.db.execute("COMMIT")
+            except BaseException:
+                if self.db.in_transaction:
+                    self.db.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise MapError(
+                f"{self.path}: {error}", "The map is derived: delete the file, and try again."
+            ) from error
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Give one view of the map.
+
+        Raises:
+            MapError: the file is damaged.
+        """
+        try:
+            self.db.execute("BEGIN")
+            try:
+                yield self.db
+            finally:
+                self.db.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            raise MapError(
+                f"{self.path}: {error}", "The map is derived: delete the file, and try again."
+            ) from error
+
+
+def read_files(db: sqlite3.Connection) -> dict[str, FileRow]:
+    """Return the files of the map by path, in order."""
+    rows = db.execute(
+        "SELECT path, id, mtime_ns, size, inode, sha256, language, lines, purpose, note"
+        " FROM file ORDER BY path"
+    )
+    return {row[0]: FileRow(*row) for row in rows}
+
+
+def read_skeleton(db: sqlite3.Connection, file: int) -> str:
+    """Return the skeleton of a file."""
+    row = db.execute("SELECT skeleton FROM file WHERE id = ?", (file,)).fetchone()
+    return str(row[0]) if row else ""
+
+
+def read_symbols(db: sqlite3.Connection, file: int) -> tuple[Symbol, ...]:
+    """Return the symbols of a file in their order."""
+    rows = db.execute(
+        "SELECT name, kind, parent, start_line, end_line, signature FROM symbol"
+        " WHERE file = ? ORDER BY ordinal",
+        (file,),
+    )
+    return tuple(Symbol(*row) for row in rows)
+
+
+def read_imports(db: sqlite3.Connection) -> Iterator[tuple[int, str, str | None, Import]]:
+    """Yield each import with the id, path and language of its file."""
+    rows = db.execute(
+        "SELECT file.id, file.path, file.language, module, names, form FROM import"
+        " JOIN file ON file.id = import.file ORDER BY file.path, import.ordinal"
+    )
+    for file, path, language, module, names, form in rows:
+        yield file, path, language, Import(module, tuple(json.loads(names)), form)
+
+
+def write_file(db: sqlite3.Connection, row: FileRow, found: Structure, body: str) -> int:
+    """Write a file with all that is known of it, in place of what was; return its id."""
+    old = db.execute("SELECT id FROM file WHERE path = ?", (row.path,)).fetchone()
+    if old is not None:
+        remove_file(db, old[0])
+    columns = (row.path, row.mtime_ns, row.size, row.inode, row.sha256, row.language, row.lines)
+    file = db.execute(
+        "INSERT INTO file(path, mtime_ns, size, inode, sha256, language, lines, purpose, skeleton,"
+        " note) VALUES(?,?,?,?,?,?,?,?,?,?)",
+        (*columns, found.purpose, found.skeleton, found.note),
+    ).lastrowid
+    assert file is not None
+    db.executemany(
+        "INSERT INTO symbol VALUES(?,?,?,?,?,?,?,?)",
+        (
+            (file, at, one.name, one.kind, one.parent, one.start_line, one.end_line, one.signature)
+            for at, one in enumerate(found.symbols)
+        ),
+    )
+    db.executemany(
+        "INSERT OR IGNORE INTO reference VALUES(?,?,?)",
+        ((file, name, count) for name, count in found.references),
+    )
+    db.executemany(
+        "INSERT INTO import VALUES(?,?,?,?,?)",
+        (
+            (file, at, one.module, json.dumps(one.names), one.form)
+            for at, one in enumerate(found.imports)
+        ),
+    )
+    index_words(db, file, "body", body)
+    return file
+
+
+def remove_file(db: sqlite3.Connection, file: int) -> None:
+    """Remove a file and its words."""
+    for field in FIELDS:
+        index_words(db, file, field, "")
+    for table in ("symbol", "reference", "import", "edge"):
+        db.execute(f"DELETE FROM {table} WHERE file = ?", (file,))  # noqa: S608 - ours
+    db.execute("DELETE FROM edge WHERE target = ?", (file,))
+    db.execute("DELETE FROM file WHERE id = ?", (file,))
+
+
+def index_words(db: sqlite3.Connection, file: int, field: str, words: str) -> None:
+    """Index a file's words of one field in place of those before.
+
+    An index without content needs the old words to remove them, so they are kept, compressed.
+    """
+    old = db.execute(
+        "SELECT words FROM indexed WHERE file = ? AND field = ?", (file, field)
+    ).fetchone()
+    if old is not None:
+        before = zlib.decompress(old[0]).decode()
+        if before == words:
+            return
+        db.execute(
+            f"INSERT INTO words_{field}(words_{field}, rowid, words) VALUES('delete', ?, ?)",
+            (file, before),
+        )
+        db.execute("DELETE FROM indexed WHERE file = ? AND field = ?", (file, field))
+    if words:
+        db.execute(f"INSERT INTO words_{field}(rowid, words) VALUES(?, ?)", (file, words))
+        packed = zlib.compress(words.encode("utf-8", "replace"), 1)
+        db.execute("INSERT INTO indexed VALUES(?,?,?)", (file, field, packed))
+
+
+def read_marks(db: sqlite3.Connection) -> dict[str, str]:
+    """Return what is noted of the whole map."""
+    return dict(db.execute("SELECT name, value FROM mark"))
+
+
+def write_marks(db: sqlite3.Connection, marks: Iterable[tuple[str, str]]) -> None:
+    """Note things of the whole map."""
+    db.executemany("INSERT OR REPLACE INTO mark VALUES(?,?)", marks)

@@ -1,0 +1,67 @@
+"""Words of programs: names are split at case and underscores, and kept whole, too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from kb.query import STOP_WORDS
+
+TERMS_MAX = 160
+"""Different words of a task that are looked for; an issue with a long traceback has some 300."""
+
+TITLE_CHARS = 300
+TASK_BYTES = 64 * 1024
+
+_CHANGE = re.compile(r"([a-z0-9])([A-Z])|([A-Z])(?=[A-Z][a-z])")
+_MIXED = re.compile(r"\b[A-Za-z]+[a-z0-9][A-Z]\w*")
+_WORD = re.compile(r"[^\W_]+")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,79}")
+_CODE_LIKE = re.compile(r"_|[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+
+
+def split_names(text: str) -> str:
+    """Return a text whose names of mixed case are taken apart, followed by those names."""
+    whole = " ".join(_MIXED.findall(text))
+    parted = _CHANGE.sub(r"\1\3 \2", text)
+    return f"{parted}\n{whole}" if whole else parted
+
+
+def cut_task(task: str) -> str:
+    """Return the beginning of a task that counts: its first 64 KiB."""
+    data = task.encode("utf-8", "replace")
+    return data[:TASK_BYTES].decode("utf-8", "ignore") if len(data) > TASK_BYTES else task
+
+
+def find_title(task: str) -> str:
+    """Return the first line of a task that says something."""
+    lines = (line.strip("# \t") for line in task.splitlines())
+    return next((line for line in lines if line), "")[:TITLE_CHARS]
+
+
+def find_terms(text: str) -> tuple[str, ...]:
+    """Return the different words of a text by which files are found, in lower case."""
+    found: dict[str, None] = {}
+    for word in _WORD.findall(split_names(text)):
+        low = word.lower()
+        if len(low) > 1 and low not in STOP_WORDS and not low.isdigit():
+            found.setdefault(low)
+            if len(found) == TERMS_MAX:
+                break
+    return tuple(found)
+
+
+def find_names(text: str) -> tuple[str, ...]:
+    """Return the different identifiers in a text, those that look like code first."""
+    names = dict.fromkeys(_IDENTIFIER.findall(text))
+    return tuple(sorted(names, key=lambda name: not is_code_like(name)))
+
+
+def is_code_like(name: str) -> bool:
+    """Tell whether a name has an underscore or changes its case."""
+    return _CODE_LIKE.search(name) is not None
+
+
+def match_any(terms: Iterable[str]) -> str:
+    """Return the full-text query that any of the words fits."""
+    return " OR ".join(f'"{term}"' for term in terms)

@@ -1,0 +1,36 @@
+"""Describing files in processes of their own: a parser that dies takes only its file with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kb.workers.processes import WorkerDiedError, WorkerPool
+from repomap.model import Structure
+from repomap.structure import describe_structure, needs_parser
+from repomap.workers.wire import decode_structure, encode_order
+
+__all__ = ["describe", "processes", "restart"]
+
+_pool = WorkerPool(Path(__file__).with_name("__main__.py"))
+
+
+def describe(data: bytes, language: str | None) -> Structure:
+    """Return the structure of a file; what its parser dies of has a note instead."""
+    if not needs_parser(data, language):
+        return describe_structure(data, language)
+    try:
+        return decode_structure(_pool.exchange(encode_order(language), data), data)
+    except WorkerDiedError as error:
+        return Structure(note=f"its parser ended: {error}")
+    except (ValueError, TypeError, KeyError) as error:
+        return Structure(note=f"its parser's answer makes no sense: {error}"[:200])
+
+
+def processes() -> list[int]:
+    """Return the ids of the workers that wait for work."""
+    return _pool.processes()
+
+
+def restart() -> None:
+    """End the workers that wait for work; the next work starts new ones."""
+    _pool.close()
