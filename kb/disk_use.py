@@ -17,7 +17,7 @@ SUFFIX = ".sqlite3"
 STORED_SHARE = 1.6
 """How much a text takes in a store, with both indexes."""
 
-_NO_STORES = (".usage.sqlite3", ".sessions.sqlite3", ".memory.sqlite3")
+_NO_STORES = (".usage.sqlite3", ".sessions.sqlite3", ".memory.sqlite3", ".repomap.sqlite3")
 
 
 @dataclass(frozen=True, slots=True)

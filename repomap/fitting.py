@@ -32,6 +32,9 @@ CANDIDATES = 300
 SKELETON_SHARE = 0.06
 """The most of a budget that one file's skeleton takes beside its pieces."""
 
+PIECE_TOKENS = 8
+"""What the mark before a piece takes at most."""
+
 TASK_SHARE = 0.12
 SUMMARY_NAMES = 8
 
@@ -45,11 +48,16 @@ class _Filling:
     items: dict[str, Item] = field(default_factory=dict)
     used: int = 0
 
-    def offer(self, one: Item) -> bool:
-        """Put a file in, or in place of what it was, if there is room for it."""
-        tokens = self.asked.count(measured(self.asked, one))
+    def offer(self, one: Item, added: str = "") -> bool:
+        """Put a file in, or in place of what it was, if there is room for it.
+
+        Where it only grew, `added` is what by: counting all of it again for each piece takes long.
+        """
         before = self.items.get(one.path)
-        used = self.used + tokens - (before.tokens if before else 0)
+        had = before.tokens if before else 0
+        counted = added if before and added else measured(self.asked, one)
+        tokens = self.asked.count(counted) + (had + PIECE_TOKENS if before and added else 0)
+        used = self.used + tokens - had
         if used > self.room:
             return False
         self.items[one.path] = replace(one, tokens=tokens)
@@ -175,10 +183,11 @@ def _fill_pieces(
     terms = find_terms(cut_task(filling.asked.task))
     scores = {path: one.score for path, one in by_path.items()}
     taken: dict[str, list[Piece]] = {}
+    skeletons = {path: _skeleton(filling.asked, db, one) for path, one in by_path.items()}
     for _, piece in rate_pieces(pieces, terms, scores)[:PIECES_MAX]:
         one = by_path[piece.path]
         chosen = [*taken.get(piece.path, ()), piece]
-        if filling.offer(_join(one, chosen, _skeleton(filling.asked, db, one))):
+        if filling.offer(_join(one, chosen, skeletons[piece.path]), piece.text):
             taken[piece.path] = chosen
 
 
@@ -265,13 +274,15 @@ def _finish(draft: Draft, excluded: list[Excluded], loader: Loader) -> Pack:
 
 
 def _render_counted(draft: Draft) -> tuple[str, int]:
-    """Render a pack that says its own size: numbers of as many digits take as many tokens."""
+    """Render a pack that says its own size, and return the two: what it says is never less."""
     asked = draft.asked
-    used = asked.budget
-    for _ in range(3):
+    text = render(draft)
+    used = asked.count(text)
+    if asked.format != "json":
+        return text, used
+    while True:
         text = render(replace(draft, used=used))
         counted = asked.count(text)
-        if counted == used or asked.format != "json":
-            return text, counted
+        if counted <= used:
+            return text, used
         used = counted
-    return text, max(counted, used)

@@ -35,6 +35,7 @@ images/test_groups.py images/test_naming.py images/test_settings.py images/test_
 hosts/test_endpoint.py hosts/test_host_table.py repomap/importing/ repomap/test_structure.py
 """
 _SANDBOX = """
+ctxmode/commands/test_pack.py
 repomap/
 base/test_locks.py base/test_queues.py memory/facts/test_killed_merge.py
 memory/facts/test_killed_import.py

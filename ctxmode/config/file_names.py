@@ -23,6 +23,7 @@ STORES_FOLDER = "projects"
 
 SESSIONS_SUFFIX = ".sessions.sqlite3"
 FACTS_SUFFIX = ".memory.sqlite3"
+MAP_SUFFIX = ".repomap.sqlite3"
 USER_FACTS = f"user{FACTS_SUFFIX}"
 """Beside the projects' files: the facts that hold for all of a user's projects."""
 

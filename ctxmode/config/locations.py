@@ -13,6 +13,7 @@ import platformdirs
 
 from ctxmode.config.file_names import (
     FACTS_SUFFIX,
+    MAP_SUFFIX,
     PAGES_SUFFIX,
     SESSIONS_SUFFIX,
     STORES_FOLDER,
@@ -22,7 +23,7 @@ from ctxmode.config.file_names import (
 from ctxmode.config.project import find_project
 from ctxmode.errors import ContextModeError, UsageError, why
 
-_ENDING = re.compile(r"(?:\.usage|\.sessions|\.memory)?\.sqlite3$")
+_ENDING = re.compile(r"(?:\.usage|\.sessions|\.memory|\.repomap)?\.sqlite3$")
 _STEM = re.compile(r"(.+)-[0-9a-f]{12}")
 
 
@@ -72,6 +73,11 @@ class Config:
     def users_facts_file(self) -> Path:
         """The facts that hold for all projects of the user."""
         return self.database.with_name(USER_FACTS)
+
+    @property
+    def map_file(self) -> Path:
+        """The map of the project's files, beside its store; it is derived, and may be deleted."""
+        return self.database.with_suffix(MAP_SUFFIX)
 
     @property
     def pages_folder(self) -> Path:

@@ -65,8 +65,7 @@ def run_git(root: Path, *arguments: str, at: int = 1_700_000_000) -> str:
 
 def commit_all(root: Path, message: str, at: int = 1_700_000_000) -> str:
     """Commit everything, in a repository made where there is none."""
-    if not (root / ".git").exists():
-        run_git(root, "init", "-q")
+    run_git(root, "init", "-q")
     run_git(root, "add", "-A")
     run_git(root, "commit", "-q", "--no-verify", "-m", message, at=at)
     return run_git(root, "rev-parse", "HEAD").strip()

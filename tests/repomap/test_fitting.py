@@ -47,7 +47,7 @@ def test_a_thousand_packs_are_within_their_budgets(store, large):
         budget = int(300 * (64_000 / 300) ** draw.random())
         shape = draw.choice(["markdown", "json"])
         found = pack(store, large, ask(task, budget=budget, format=shape))
-        assert found.used == count_bytes(found.text) <= budget
+        assert count_bytes(found.text) <= found.used <= budget
         assert found.items or budget < 1000
 
 
