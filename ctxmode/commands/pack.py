@@ -11,18 +11,26 @@ examples:
   context-mode pack --task "the sum of the cart is wrong" --budget 4000
   context-mode pack --task "slow start" --paths 'src/**' --no-tests
   context-mode pack --no-source --json
+  context-mode pack --task "slow start" --fits README.md
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
-from ctxmode.launch import tell
+from ctxmode.launch import print_answer, tell
 from kb.tokens import DEAREST, FAMILIES
+
+if TYPE_CHECKING:
+    from ctxmode.operations.packs import PackAnswer
 
 TASK_BYTES = 1 << 20
 
@@ -39,6 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only files that match; may be said again")  # fmt: skip
     parser.add_argument("--no-source", action="store_true", help="skeletons and lines alone")
     parser.add_argument("--no-tests", action="store_true", help="leave tests out")
+    parser.add_argument("--since", default="", metavar="REV",
+        help="first what changed since this commit, and what depends on it")  # fmt: skip
+    parser.add_argument("--fits", default="", metavar="FILE",
+        help="instead of the pack, why a file is in it or out of it")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
@@ -53,11 +65,26 @@ def run(args: argparse.Namespace) -> int:
         paths=tuple(args.paths),
         with_source=not args.no_source,
         with_tests=not args.no_tests,
+        since=args.since,
     )
-    pack = make_pack(load_config(args.project), asked)
+    config = load_config(args.project)
+    answer = make_pack(config, asked)
+    if args.fits:
+        return _show_placement(args, config.project, answer)
+    pack = answer.pack
     sys.stdout.write(pack.text)
     whole = f"{len(pack.items)} files, {pack.used} of {pack.budget} tokens ({pack.estimator})"
     tell([*(f"secret replaced: {one}" for one in pack.warnings), *pack.notes, whole])
+    return exit_codes.OK
+
+
+def _show_placement(args: argparse.Namespace, project: Path, answer: PackAnswer) -> int:
+    from repomap.placement import find_placement, render_placement  # noqa: PLC0415
+
+    named = Path(os.path.normpath(project / Path(args.fits).expanduser()))
+    path = named.relative_to(project) if named.is_relative_to(project) else named
+    found = find_placement(path.as_posix(), answer.pack, answer.ranked, answer.left_out)
+    print_answer(args, asdict(found), render_placement(found))
     return exit_codes.OK
 
 

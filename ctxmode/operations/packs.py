@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,9 +18,11 @@ from memory.facts.recalling import RecallRequest
 from policy.secrets import find_secrets, is_secret_path
 from repomap.errors import MapError, MapInputError
 from repomap.fitting import check_request, fit
+from repomap.model import LeftOut
 from repomap.pack_model import Format, Pack, PackRequest, Redaction
-from repomap.ranking import rank_by_centrality, rank_files
+from repomap.ranking import Ranked, rank_by_centrality, rank_files
 from repomap.scanning import ScanRequest, scan
+from repomap.since import find_changed
 from repomap.store import MapStore
 from repomap.walking import FILE_BYTES
 
@@ -47,13 +50,23 @@ class PackAsked:
     paths: tuple[str, ...] = ()
     with_source: bool = True
     with_tests: bool = True
+    since: str = ""  # a revision: what changed, and what depends on it, comes first
 
 
-def make_pack(config: Config, asked: PackAsked) -> Pack:
+@dataclass(frozen=True, slots=True)
+class PackAnswer:
+    """A pack, and what it was chosen from."""
+
+    pack: Pack
+    ranked: tuple[Ranked, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def make_pack(config: Config, asked: PackAsked) -> PackAnswer:
     """Make a pack of the project's files.
 
     Raises:
-        UsageError: the budget, the family or a glob is none that can be.
+        UsageError: the budget, the family, a glob or the revision is none that can be.
         ContextModeError: the project cannot be scanned, or its map not be kept.
     """
     if asked.family not in FAMILIES:
@@ -80,17 +93,37 @@ def make_pack(config: Config, asked: PackAsked) -> Pack:
         try:
             report = scan(store, ScanRequest(config.project, is_secret_path, hide_secrets))
             with store.reading() as db:
-                ranked = rank_files(db, task, mentioned=request.mentioned) if task else ()
-                return fit(
+                ranked, notes = _rank(db, config.project, request, asked.since)
+                pack = fit(
                     db,
                     config.project,
                     request,
-                    ranked or rank_by_centrality(db),
+                    ranked,
                     file_bytes=FILE_BYTES,
-                    notes=report.notes,
+                    notes=(*report.notes, *notes),
                 )
+            return PackAnswer(pack, ranked, report.left_out)
         finally:
             store.close()
+
+
+def _rank(
+    db: sqlite3.Connection, project: Path, request: PackRequest, since: str
+) -> tuple[tuple[Ranked, ...], tuple[str, ...]]:
+    """Order the files for the task and what changed; without either by how central they are."""
+    extra: dict[str, float] = {}
+    notes: tuple[str, ...] = ()
+    if since:
+        changed = find_changed(db, project, since)
+        extra = changed.evidence
+        count = sum(value >= 1 for value in extra.values())
+        notes = (f"{count} files changed since {since}, {len(extra) - count} depend on them",)
+        if changed.gone:
+            notes += (f"{len(changed.gone)} more are gone, or not in the map",)
+    ranked: tuple[Ranked, ...] = ()
+    if request.task or extra:
+        ranked = rank_files(db, request.task, mentioned=request.mentioned, extra=extra)
+    return ranked or rank_by_centrality(db), notes
 
 
 @contextmanager

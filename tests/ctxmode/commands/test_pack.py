@@ -92,6 +92,39 @@ def test_history_is_found_by_its_words(ask, place):
     assert json.loads(out)["selected"][0]["rel_path"] == "src/app/mail.py"
 
 
+def test_since_a_commit_what_changed_comes_first_then_what_depends_on_it(ask, place):
+    first = commit_all(place, "Begin")
+    write_files(place, {"src/app/prices.py": "def find_price(name):\n    return 3\n"})
+    out, err = ask("--since", first, "--json")
+    paths = [one["rel_path"] for one in json.loads(out)["selected"]]
+    assert paths[:2] == ["src/app/prices.py", "src/app/cart.py"]
+    assert "1 files changed since" in err
+    assert "names no commit here" in ask("--since", "nothing", code=2)[1]
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("src/app/cart.py", "in the pack (full"),
+        ("tests/../src/app/cart.py", "in the pack (full"),
+        ("a.tmp", "left out of the map: git ignores it"),
+        ("none.py", "there is no such file"),
+        ("/etc/passwd", "there is no such file"),
+    ],
+)
+def test_fits_says_why_a_file_is_in_or_out(ask, place, path, said):
+    write_files(place, {"a.tmp": "discount"})
+    out, _ = ask("--task", "apply_discount of the cart", "--fits", path)
+    assert said in out
+
+
+def test_fits_as_data_has_the_rank_and_the_evidence(ask):
+    words = ("--task", "apply_discount", "--fits", "src/app/cart.py", "--json")
+    found = json.loads(ask(*words)[0])
+    assert (found["rank"], found["kind"], found["score"]) == (1, "full", 1.0)
+    assert "names" in dict(found["evidence"])
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

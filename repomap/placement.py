@@ -1,0 +1,69 @@
+"""Why a file is in a pack, or out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from repomap.model import LeftOut
+from repomap.pack_model import Pack
+from repomap.ranking import REASONS as EVIDENCE
+from repomap.ranking import Ranked
+from repomap.walking import REASONS
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a file stands: its rank counts from 1 and is 0 for one without evidence; `kind` is
+    what a pack has of it, empty where that is nothing; `evidence` is what adds to its score."""
+
+    path: str
+    kind: str
+    reason: str
+    rank: int = 0
+    of: int = 0
+    score: float = 0.0
+    tokens: int = 0
+    evidence: tuple[tuple[str, float], ...] = ()
+
+
+def find_placement(
+    path: str, pack: Pack, ranked: Sequence[Ranked], left_out: Sequence[LeftOut]
+) -> Placement:
+    """Find why a file, by its relative path, is in a pack or out of it."""
+    place = next((at for at, one in enumerate(ranked, 1) if one.row.path == path), 0)
+    if not place:
+        return Placement(path, "", _why_unranked(path, left_out), of=len(ranked))
+    one = ranked[place - 1]
+    item = next((item for item in pack.items if item.path == path), None)
+    out = next((out.reason for out in pack.excluded if out.path == path), "")
+    return Placement(
+        path=path,
+        kind=item.kind if item else "",
+        reason="; ".join(one.reasons) if item else out,
+        rank=place,
+        of=len(ranked),
+        score=one.score,
+        tokens=item.tokens if item else 0,
+        evidence=tuple((name, round(value, 4)) for name, value in one.parts),
+    )
+
+
+def _why_unranked(path: str, left_out: Sequence[LeftOut]) -> str:
+    for one in left_out:
+        if path == one.path or path.startswith(f"{one.path}/"):
+            return f"left out of the map: {REASONS[one.reason]}"
+    return "nothing speaks for it, or there is no such file"
+
+
+def render_placement(one: Placement) -> str:
+    """Return a placement as text."""
+    state = f"in the pack ({one.kind}, {one.tokens} tokens)" if one.kind else "not in the pack"
+    lines = [f"{one.path}: {state}: {one.reason}"]
+    if one.rank:
+        lines.append(f"rank {one.rank} of {one.of}, score {one.score:.3f} of the best file's")
+        lines += [
+            f"  {value:.3f}  {EVIDENCE[name]}"
+            for name, value in sorted(one.evidence, key=lambda pair: -pair[1])
+        ]
+    return "\n".join(lines)
