@@ -65,19 +65,26 @@ def render_markdown(draft: Draft) -> str:
 def render_item(one: Item) -> str:
     """Return one file of a pack as Markdown."""
     if one.kind == "summary":
-        return f"- `{one.path}`{f': {one.content}' if one.content else ''}"
+        return f"- `{show_path(one.path)}`{f': {one.content}' if one.content else ''}"
     where = ", ".join(f"{a}-{b}" for a, b in one.lines) if one.kind == "parts" else ""
     lines = f", lines {where}" if where else ""
     why = f"\n\n_{'; '.join(one.reasons)}_" if one.reasons else ""
     fence = "`" * max([3, *(len(run) + 1 for run in _FENCES.findall(one.content))])
     body = one.content.rstrip("\n")
-    head = f"## {one.path} ({KINDS[one.kind]}{lines}){why}"
+    head = f"## {show_path(one.path)} ({KINDS[one.kind]}{lines}){why}"
     return f"{head}\n\n{fence}{one.language}\n{body}\n{fence}"
+
+
+def show_path(path: str) -> str:
+    """Return a path in one line: a name may have line feeds, and so begin text of its own."""
+    return "".join(one if one.isprintable() and one != "`" else "\ufffd" for one in path)
 
 
 def _render_left_out(draft: Draft) -> str:
     lines = [f"- {note}" for note in draft.notes]
-    lines += [f"- secret replaced: {warning}" for warning in draft.warnings[: draft.named]]
+    lines += [
+        f"- secret replaced: {show_path(warning)}" for warning in draft.warnings[: draft.named]
+    ]
     more = len(draft.warnings) - draft.named
     if more > 0:
         lines.append(f"- and {more} secrets more")
