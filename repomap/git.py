@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
+from base.bounded_run import (
+    Bounds,
+    CannotStartError,
+    Finished,
+    TookTooLongError,
+    TooMuchOutputError,
+    run_bounded,
+)
 from base.git_environment import GIT_PATH, ISOLATED
 from repomap.errors import MapError
 
-OUTPUT_BYTES_MAX = 256 << 20
+OUTPUT_BYTES_MAX = 64 << 20
 _ENVIRONMENT = {
     **ISOLATED,
+    # No protocol: an object that is missing is not fetched. Unlike `protocol.allow` this cannot be
+    # overruled by `protocol.ext.allow` of the repository, whose addresses are commands.
+    "GIT_ALLOW_PROTOCOL": "none",
     "GIT_ASKPASS": "/bin/false",
     "SSH_ASKPASS": "/bin/false",
     "GIT_SSH_COMMAND": "/bin/false",
@@ -25,46 +37,104 @@ _SETTINGS = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
     "core.pager=cat",
     "core.sshCommand=/bin/false",
+    "credential.helper=",
     "log.showSignature=false",
+    "log.showRoot=true",
     "log.mailmap=false",
     "log.follow=false",
     "i18n.logOutputEncoding=UTF-8",
     "protocol.allow=never",
     "color.ui=false",
     "diff.external=",
+    "diff.ignoreSubmodules=all",
+    "diff.orderFile=/dev/null",
     "diff.renames=false",
 )
+"""Who owns the repository is left to git: it reads none of another user's (`safe.directory`)."""
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+_FILTER_KEYS = ("clean", "smudge", "process", "required")
 
 
-def run_git(root: Path, *arguments: str, deadline_s: float) -> bytes:
-    """Return what a command of git prints of the working tree at `root`.
+class GitFailedError(MapError):
+    """A command of git ended with an error: its first line is the message."""
+
+
+class GitTooLongError(MapError):
+    """A command of git was ended at its deadline."""
+
+
+def run_git(
+    root: Path,
+    *arguments: str,
+    deadline_s: float,
+    overruled: Mapping[str, str] = _NONE,
+) -> bytes:
+    """Return what a command of git prints of the working tree at `root`. `overruled` are settings
+    of the repository with the value that they have instead.
 
     Raises:
-        MapError: there is no git, it fails, or takes longer than `deadline_s`.
+        GitFailedError: it fails.
+        GitTooLongError: it takes longer than `deadline_s`.
+        MapError: there is no git, or it prints too much.
     """
     git = shutil.which("git", path=GIT_PATH)
     if git is None:
         raise MapError("there is no git here", "Install git.")
     settings = [part for one in _SETTINGS for part in ("-c", one)]
+    environment = {**_ENVIRONMENT, **_overrule(overruled)}
+    bounds = Bounds(deadline_s, OUTPUT_BYTES_MAX)
     try:
-        done = subprocess.run(
-            [git, *settings, *arguments],
-            cwd=root,
-            env=_ENVIRONMENT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=deadline_s,
-            check=False,
+        done = run_bounded(
+            [git, *settings, *arguments], bounds, environment=environment, folder=root
         )
-    except subprocess.TimeoutExpired:
-        raise MapError(f"git {arguments[0]} took longer than {deadline_s:.0f} s") from None
-    except OSError as error:
-        raise MapError(f"git cannot be started: {error.strerror}") from error
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise MapError(f"git {arguments[0]}: {said[0][:200] if said else done.returncode}")
-    if len(done.stdout) > OUTPUT_BYTES_MAX:
-        raise MapError(f"git {arguments[0]} printed more than {OUTPUT_BYTES_MAX >> 20} MiB")
-    return done.stdout
+    except TookTooLongError as error:
+        raise GitTooLongError(f"git {arguments[0]} took longer than {deadline_s:.1f} s") from error
+    except TooMuchOutputError as error:
+        most = OUTPUT_BYTES_MAX >> 20
+        raise MapError(f"git {arguments[0]} printed more than {most} MiB") from error
+    except CannotStartError as error:
+        raise MapError(f"git cannot be started: {error}") from error
+    if done.code:
+        raise GitFailedError(f"git {arguments[0]}: {_say(done)}")
+    return done.output
+
+
+def switch_off_filters(root: Path, *, deadline_s: float) -> dict[str, str]:
+    """Return the settings to overrule, so that reading the tree's files runs no filter.
+
+    A filter's name is free, so they are known only from a list. Git's attributes name filters:
+    those of the tree cannot be switched off in all versions.
+
+    Raises:
+        MapError: git cannot tell.
+    """
+    listed = run_git(root, "config", "--list", "--name-only", "-z", deadline_s=deadline_s)
+    names = {
+        key[len("filter.") :].rpartition(".")[0]
+        for key in listed.decode("utf-8", "surrogateescape").split("\0")
+        if key.startswith("filter.")
+    }
+    return {
+        f"filter.{name}.{key}": "false" if key == "required" else ""
+        for name in sorted(names)
+        for key in _FILTER_KEYS
+    }
+
+
+def _overrule(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return settings as variables: unlike after `-c` a name may have an equals sign."""
+    found = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for at, (key, value) in enumerate(settings.items()):
+        found[f"GIT_CONFIG_KEY_{at}"] = key
+        found[f"GIT_CONFIG_VALUE_{at}"] = value
+    return found
+
+
+def _say(done: Finished) -> str:
+    lines = done.errors.decode("utf-8", "replace").strip().splitlines()
+    fatal = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
+    return fatal[0][:200] if fatal else f"exit {done.code}"

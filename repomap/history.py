@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from kb.walking import is_utf8
 from repomap.errors import MapError, MapInputError
-from repomap.git import run_git
+from repomap.git import GitFailedError, GitTooLongError, run_git, switch_off_filters
 
 COMMITS = 3000
 FILES_MAX = 30
@@ -15,8 +19,14 @@ FILES_MAX = 30
 
 MESSAGE_CHARS = 4096
 DEADLINE_S = 20.0
-_BEGIN = b"\x01commit\x02"
-_FORMAT = "%x01commit%x02%H%x00%ct%x00%B%x00"
+_REASONS = (
+    ("dubious ownership", "no history: the repository belongs to another user"),
+    ("not a git repository", "no history: there is no repository"),
+)
+_KNOWN = frozenset(why for _, why in _REASONS)
+_FORMAT = "--format=%x00%H%x00%ct%x00%B"
+_DIFF = ("-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative")
+_SHA = re.compile(r"[0-9a-f]{40,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,39 +54,26 @@ def read_history(
     root: Path, *, since: str = "", limit: int = COMMITS, deadline_s: float = DEADLINE_S
 ) -> History:
     """Read the commits that touch the folder, or those behind the commit `since`."""
+    asking = _Asking(root, time.monotonic() + deadline_s)
     try:
-        run_git(root, "rev-parse", "--git-dir", deadline_s=deadline_s)
+        asking.run("rev-parse", "--git-dir")
     except MapError as error:
         return History("", note=_say_why(error.message))
     try:
-        head = resolve_revision(root, "HEAD", deadline_s=deadline_s)
-    except MapError:
+        head = asking.resolve("HEAD")
+    except MapInputError:
         return History("", note="no history: there is no commit yet")
-    if since == head:
-        return History(head)
-    is_anew = not since or not _is_ancestor(root, since, head, deadline_s)
-    try:
-        said = run_git(
-            root,
-            "log",
-            "--no-merges",
-            f"-n{limit}",
-            "--name-only",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--relative",
-            "-z",
-            f"--format={_FORMAT}",
-            head if is_anew else f"{since}..{head}",
-            "--",
-            deadline_s=deadline_s,
-        )
     except MapError as error:
-        return History("", note=f"no history: {error.message}")
-    commits = tuple(_parse(said))
-    note = "the history is shallow: older commits are not here" if _is_shallow(root) else ""
-    return History(head, commits, is_anew, note)
+        return History("", note=_say_why(error.message))
+    try:
+        note = asking.say_shallow()
+        if since == head:
+            return History(head, note=note)
+        is_anew = not asking.is_ancestor(since, head)
+        said = asking.log(head if is_anew else f"{since}..{head}", limit)
+    except MapError as error:
+        return History("", note=_say_why(error.message))
+    return History(head, tuple(_parse(said)), is_anew, note)
 
 
 def resolve_revision(root: Path, revision: str, *, deadline_s: float = DEADLINE_S) -> str:
@@ -85,16 +82,7 @@ def resolve_revision(root: Path, revision: str, *, deadline_s: float = DEADLINE_
     Raises:
         MapInputError: there is no such commit.
     """
-    try:
-        if "\0" in revision:
-            raise MapError("NUL")
-        asked = ("--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-        said = run_git(root, "rev-parse", *asked, deadline_s=deadline_s)
-    except MapError as error:
-        raise MapInputError(
-            f"{revision[:100]!r} names no commit here", "Give a branch, a tag or a commit."
-        ) from error
-    return said.decode().split()[-1]
+    return _Asking(root, time.monotonic() + deadline_s).resolve(revision)
 
 
 def list_changed(root: Path, revision: str, *, deadline_s: float = DEADLINE_S) -> tuple[str, ...]:
@@ -104,51 +92,107 @@ def list_changed(root: Path, revision: str, *, deadline_s: float = DEADLINE_S) -
         MapInputError: there is no such commit.
         MapError: git cannot tell.
     """
-    sha = resolve_revision(root, revision, deadline_s=deadline_s)
-    options = ("--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--relative")
-    changed = run_git(root, "diff", *options, sha, "--", deadline_s=deadline_s)
-    new = run_git(root, "ls-files", "-o", "--exclude-standard", "-z", deadline_s=deadline_s)
-    names = [*changed.split(b"\0"), *new.split(b"\0")]
+    asking = _Asking(root, time.monotonic() + deadline_s)
+    sha = asking.resolve(revision)
+    names = [*asking.diff(sha).split(b"\0"), *asking.list_new().split(b"\0")]
     return tuple(sorted({path for name in names if (path := _decode(name))}))
 
 
-def _parse(said: bytes) -> list[Commit]:
-    commits = []
-    for part in said.split(_BEGIN)[1:]:
-        sha, at, message, *names = part.split(b"\0")
-        # git puts a line feed between the message and the first name
-        paths = [path for name in names if (path := _decode(name.lstrip(b"\n")))]
-        if 0 < len(paths) <= FILES_MAX:
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """Several questions to git about one folder, with one deadline."""
+
+    root: Path
+    until: float
+
+    def run(self, *arguments: str) -> bytes:
+        left = max(self.until - time.monotonic(), 0.1)
+        return run_git(self.root, *arguments, deadline_s=left)
+
+    def resolve(self, revision: str) -> str:
+        if "\0" in revision or not is_utf8(revision):
+            raise _no_commit(revision)
+        asked = ("--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        try:
+            said = self.run("rev-parse", *asked)
+        except GitFailedError as error:
+            why = _say_why(error.message)
+            if why in _KNOWN:
+                raise MapError(why, "Use a repository of git that is yours.") from error
+            raise _no_commit(revision) from error
+        return said.decode().split()[-1]  # some versions print the option, too
+
+    def is_ancestor(self, sha: str, head: str) -> bool:
+        if not _SHA.fullmatch(sha):
+            return False
+        try:
+            self.run("merge-base", "--is-ancestor", sha, head)
+        except MapError:
+            return False
+        return True
+
+    def log(self, commits: str, limit: int) -> bytes:
+        options = ("--no-merges", "--no-notes", f"-n{limit}", "--name-only", *_DIFF, _FORMAT)
+        asked = ("log", *options, commits, "--")
+        if self.run("rev-parse", "--show-prefix").strip():
+            # Below the top of the tree the latest commits that touch the folder are wanted. Where
+            # it takes long to find that many, those among the latest of all must do.
+            with suppress(GitTooLongError):
+                half = max((self.until - time.monotonic()) / 2, 0.1)
+                return run_git(self.root, *asked, ".", deadline_s=half)
+        return self.run(*asked)
+
+    def say_shallow(self) -> str:
+        is_shallow = self.run("rev-parse", "--is-shallow-repository").strip() == b"true"
+        return "the history is shallow: older commits are not here" if is_shallow else ""
+
+    def diff(self, sha: str) -> bytes:
+        off = switch_off_filters(self.root, deadline_s=max(self.until - time.monotonic(), 0.1))
+        left = max(self.until - time.monotonic(), 0.1)
+        options = ("--name-only", *_DIFF, "--ignore-submodules=all")
+        return run_git(self.root, "diff", *options, sha, "--", deadline_s=left, overruled=off)
+
+    def list_new(self) -> bytes:
+        return self.run("ls-files", "-o", "--exclude-standard", "-z")
+
+
+def _parse(said: bytes) -> Iterator[Commit]:
+    """Yield the commits with a few files. An empty field begins each: no name is empty."""
+    fields = said.split(b"\0")
+    at = 0
+    while at + 3 < len(fields):
+        sha, seconds, message = fields[at + 1 : at + 4]
+        at = begin = at + 4
+        while at < len(fields) and fields[at]:
+            at += 1
+        names = fields[begin:at]
+        if 0 < len(names) <= FILES_MAX:
+            names[0] = names[0].removeprefix(b"\n")  # git's, between the message and the names
+            paths = tuple(path for name in names if (path := _decode(name)))
             text = message[: MESSAGE_CHARS * 4].decode("utf-8", "replace")[:MESSAGE_CHARS]
-            commits.append(Commit(sha.decode(), int(at), text, tuple(paths)))
-    return commits
+            if paths:
+                yield Commit(sha.decode(), _read_time(seconds), text, paths)
+
+
+def _read_time(seconds: bytes) -> int:
+    """Return a time as a number; 0 where git had none, or one that no clock shows."""
+    return int(seconds) if seconds.isdigit() and len(seconds) <= 12 else 0
 
 
 def _decode(name: bytes) -> str:
-    """Return a path as text; empty where it is none."""
+    """Return a path as text; empty where it is none, or a repository within this one."""
     text = name.decode("utf-8", "surrogateescape")
-    return text if is_utf8(text) else ""
+    return text if is_utf8(text) and not text.endswith("/") else ""
 
 
-def _is_ancestor(root: Path, sha: str, head: str, deadline_s: float) -> bool:
-    try:
-        run_git(root, "merge-base", "--is-ancestor", sha, head, deadline_s=deadline_s)
-    except MapError:
-        return False
-    return True
-
-
-def _is_shallow(root: Path) -> bool:
-    try:
-        said = run_git(root, "rev-parse", "--is-shallow-repository", deadline_s=DEADLINE_S)
-    except MapError:
-        return False
-    return said.strip() == b"true"
+def _no_commit(revision: str) -> MapInputError:
+    return MapInputError(
+        f"{revision[:100]!r} names no commit here", "Give a branch, a tag or a commit."
+    )
 
 
 def _say_why(message: str) -> str:
-    if "dubious ownership" in message:
-        return "no history: the repository belongs to another user"
-    if "not a git repository" in message:
-        return "no history: there is no repository"
+    for part, why in _REASONS:
+        if part in message:
+            return why
     return f"no history: {message}"

@@ -37,7 +37,7 @@ hosts/test_endpoint.py hosts/test_host_table.py repomap/importing/ repomap/test_
 _SANDBOX = """
 ctxmode/commands/test_pack.py
 repomap/
-base/test_locks.py base/test_queues.py memory/facts/test_killed_merge.py
+base/test_bounded_run.py base/test_locks.py base/test_queues.py memory/facts/test_killed_merge.py
 memory/facts/test_killed_import.py
 memory/facts/test_killed_restore.py
 memory/facts/test_many_processes.py memory/pages/test_exporting.py

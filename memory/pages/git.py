@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import selectors
 import shutil
-import signal
-import subprocess
-import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO
 
+from base.bounded_run import (
+    Bounds,
+    CannotStartError,
+    TookTooLongError,
+    TooMuchOutputError,
+    run_bounded,
+)
 from base.git_environment import GIT_PATH, ISOLATED
 from memory.pages.errors import GitError
 
 SECONDS_MAX = 30.0
 OUTPUT_BYTES_MAX = 256 << 20
-_STDERR_BYTES_MAX = 64 * 1024
-_CHUNK_BYTES = 64 * 1024
 _ENVIRONMENT = {
     **ISOLATED,
     "GIT_ASKPASS": "/bin/false",
@@ -105,101 +103,22 @@ class Git:
         """
         settings = [part for one in _SETTINGS for part in ("-c", one)]
         command = [find_git(), f"--git-dir={self.folder}", *settings, *arguments]
-        return _run(command, self._environment, given, bytes_max, self._seconds_max)
-
-
-def _run(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    given: bytes,
-    bytes_max: int,
-    seconds_max: float,
-) -> tuple[int, bytes, bytes]:
-    try:
-        process = subprocess.Popen(
-            command,
-            cwd="/",
-            env=dict(environment),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        raise GitError(f"git cannot be started: {error}") from error
-    deadline = time.monotonic() + seconds_max
-    try:
-        said, errors = _talk(process, given, bytes_max, deadline)
-        code = process.wait(max(deadline - time.monotonic(), 0.1))
-    except subprocess.TimeoutExpired as error:
-        raise _took_too_long(seconds_max) from error
-    except TimeoutError as error:
-        raise _took_too_long(seconds_max) from error
-    finally:
-        _end(process)
-    return code, said, errors
-
-
-def _took_too_long(seconds: float) -> GitError:
-    return GitError(f"git took longer than {seconds:g} s, and was ended", "try it once more")
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End git and what it started. Of a group whose leader is not reaped the number is ours."""
-    if process.returncode is None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None:
-            with suppress(OSError):
-                stream.close()
-
-
-def _talk(
-    process: subprocess.Popen[bytes], given: bytes, bytes_max: int, deadline: float
-) -> tuple[bytes, bytes]:
-    """Give git its input while its output is read, so that neither waits for the other."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    said, errors, rest = bytearray(), bytearray(), memoryview(given)
-    with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ, said)
-        selector.register(process.stderr, selectors.EVENT_READ, errors)
-        os.set_blocking(process.stdin.fileno(), False)
-        selector.register(process.stdin, selectors.EVENT_WRITE)
-        while selector.get_map():
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
-            for key, _ in selector.select(left):
-                if key.fileobj is process.stdin:
-                    rest = _write_some(selector, process.stdin, rest)
-                    continue
-                chunk = os.read(key.fd, _CHUNK_BYTES)
-                if not chunk:
-                    selector.unregister(key.fileobj)
-                elif key.data is said:
-                    said += chunk
-                elif len(errors) < _STDERR_BYTES_MAX:
-                    errors += chunk
-            if len(said) > bytes_max:
-                raise GitError(f"git printed more than {bytes_max >> 20} MiB, and was ended")
-    return bytes(said), bytes(errors)
-
-
-def _write_some(selector: selectors.BaseSelector, stdin: IO[bytes], rest: memoryview) -> memoryview:
-    try:
-        rest = rest[os.write(stdin.fileno(), rest[:_CHUNK_BYTES]) :] if rest else rest
-    except BlockingIOError:
-        return rest
-    except BrokenPipeError:
-        rest = rest[:0]
-    if not rest:
-        selector.unregister(stdin)
-        stdin.close()
-    return rest
+        try:
+            done = run_bounded(
+                command,
+                Bounds(self._seconds_max, bytes_max),
+                environment=self._environment,
+                given=given,
+            )
+        except CannotStartError as error:
+            raise GitError(f"git cannot be started: {error}") from error
+        except TookTooLongError as error:
+            raise GitError(
+                f"git took longer than {self._seconds_max:g} s, and was ended", "try it once more"
+            ) from error
+        except TooMuchOutputError as error:
+            raise GitError(f"git printed more than {bytes_max >> 20} MiB, and was ended") from error
+        return done.code, done.output, done.errors
 
 
 def _shorten(errors: bytes) -> str:

@@ -1,0 +1,145 @@
+"""Running a program that ends in time, prints no more than it may, and leaves no process behind."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO
+
+_STDERR_BYTES_MAX = 64 * 1024
+_CHUNK_BYTES = 64 * 1024
+
+
+class BoundedRunError(Exception):
+    """A program did not come to an end of its own."""
+
+
+class CannotStartError(BoundedRunError):
+    """It cannot be started: missing, not allowed, or no valid arguments."""
+
+
+class TookTooLongError(BoundedRunError):
+    """It took longer than it may, and was ended."""
+
+
+class TooMuchOutputError(BoundedRunError):
+    """It printed more than it may, and was ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a program may take: seconds, and bytes of its output."""
+
+    seconds: float
+    output_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A program that ended of its own. Of its errors the first bytes are kept."""
+
+    code: int
+    output: bytes
+    errors: bytes
+
+
+def run_bounded(
+    command: Sequence[str],
+    bounds: Bounds,
+    *,
+    environment: Mapping[str, str],
+    folder: str | os.PathLike[str] = "/",
+    given: bytes = b"",
+) -> Finished:
+    """Run a program in `folder` with exactly that environment, and `given` as its input.
+
+    Raises:
+        CannotStartError: it cannot be started.
+        TookTooLongError: it, or what holds its output, did not end in time.
+        TooMuchOutputError: it printed more than it may.
+    """
+    try:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=dict(environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise CannotStartError(str(error)) from error
+    deadline = time.monotonic() + bounds.seconds
+    try:
+        output, errors = _talk(process, given, bounds.output_bytes, deadline)
+        code = process.wait(max(deadline - time.monotonic(), 0.1))
+    except (subprocess.TimeoutExpired, TimeoutError) as error:
+        raise TookTooLongError(f"it took longer than {bounds.seconds:g} s") from error
+    finally:
+        _end(process)
+    return Finished(code, output, errors)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End it and what it started. Of a group whose leader is not reaped the number is ours."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
+
+
+def _talk(
+    process: subprocess.Popen[bytes], given: bytes, bytes_max: int, deadline: float
+) -> tuple[bytes, bytes]:
+    """Give it its input while its output is read, so that neither waits for the other."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    said, errors, rest = bytearray(), bytearray(), memoryview(given)
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ, said)
+        selector.register(process.stderr, selectors.EVENT_READ, errors)
+        os.set_blocking(process.stdin.fileno(), False)
+        selector.register(process.stdin, selectors.EVENT_WRITE)
+        while selector.get_map():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            for key, _ in selector.select(left):
+                if key.fileobj is process.stdin:
+                    rest = _write_some(selector, process.stdin, rest)
+                    continue
+                chunk = os.read(key.fd, _CHUNK_BYTES)
+                if not chunk:
+                    selector.unregister(key.fileobj)
+                elif key.data is said:
+                    said += chunk
+                elif len(errors) < _STDERR_BYTES_MAX:
+                    errors += chunk
+            if len(said) > bytes_max:
+                raise TooMuchOutputError(f"it printed more than {bytes_max} bytes")
+    return bytes(said), bytes(errors)
+
+
+def _write_some(selector: selectors.BaseSelector, stdin: IO[bytes], rest: memoryview) -> memoryview:
+    try:
+        rest = rest[os.write(stdin.fileno(), rest[:_CHUNK_BYTES]) :] if rest else rest
+    except BlockingIOError:
+        return rest
+    except BrokenPipeError:
+        rest = rest[:0]
+    if not rest:
+        selector.unregister(stdin)
+        stdin.close()
+    return rest
