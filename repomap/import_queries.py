@@ -1,7 +1,8 @@
 """What a program imports, per language, as queries over its syntax tree.
 
 A query has no predicates: in some grammars they are quadratic. `@module` is what is asked for,
-`@name` what is taken of it, `@call` a function by which some languages import.
+`@call` a function by which some languages import, `@from` a statement with names, `@mod` a module
+of Rust. `@text` is a statement or expression that `repomap.import_texts` reads.
 """
 
 from __future__ import annotations
@@ -13,19 +14,23 @@ from typing import TYPE_CHECKING
 
 from kb import grammars
 from kb.definitions import MAX_DEPTH
+from repomap.import_texts import MODULE_CHARS, READERS
 from repomap.model import Import
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query
 
 IMPORTS_MAX = 1000
-_NAME_BYTES = 300
+NAMES_MAX = 100
+_TEXT_BYTES = 8192
 _JAVASCRIPT = """
 (import_statement source: (string) @module)
 (export_statement source: (string) @module)
 (call_expression function: [(identifier) (import)] @call
   arguments: (arguments . (string) @module))
 """
+_TYPESCRIPT = _JAVASCRIPT + "(import_require_clause source: (string) @module)"
+_C = "(preproc_include path: [(string_literal) (system_lib_string)] @module)"
 QUERIES: Mapping[str, str] = MappingProxyType(
     {
         "python": """
@@ -34,24 +39,46 @@ QUERIES: Mapping[str, str] = MappingProxyType(
             (import_from_statement module_name: (_) @module) @from
         """,
         "javascript": _JAVASCRIPT,
-        "typescript": _JAVASCRIPT,
-        "tsx": _JAVASCRIPT,
+        "typescript": _TYPESCRIPT,
+        "tsx": _TYPESCRIPT,
         "go": "(import_spec path: (_) @module)",
-        "c": "(preproc_include path: (_) @module)",
-        "cpp": "(preproc_include path: (_) @module)",
-        "java": "(import_declaration (_) @module)",
-        "rust": "(use_declaration argument: (_) @module) (mod_item name: (_) @mod !body)",
-        "ruby": "(call method: (identifier) @call arguments: (argument_list . (string) @module))",
+        "c": _C,
+        "cpp": _C,
+        "objc": _C,
+        "java": "(import_declaration) @text",
+        "kotlin": "(import_header) @text",
+        "scala": "(import_declaration) @text",
+        "csharp": "(using_directive) @text",
+        "php": """
+            (namespace_use_declaration) @text
+            (require_expression) @text
+            (require_once_expression) @text
+            (include_expression) @text
+            (include_once_expression) @text
+        """,
+        "rust": """
+            (use_declaration argument: (_) @module)
+            (extern_crate_declaration name: (_) @module)
+            (mod_item name: (_) @mod !body)
+        """,
+        "ruby": """
+            (call !receiver method: (identifier) @call
+              arguments: (argument_list . (string) @module))
+            (call !receiver method: (identifier) @call
+              arguments: (argument_list . (simple_symbol) . (string) @module))
+        """,
     }
 )
-CALLS: Mapping[str, frozenset[str]] = MappingProxyType(
+_JAVASCRIPT_CALLS = frozenset([b"require", b"import"])
+CALLS: Mapping[str, frozenset[bytes]] = MappingProxyType(
     {
-        "javascript": frozenset(["require", "import"]),
-        "typescript": frozenset(["require", "import"]),
-        "tsx": frozenset(["require", "import"]),
-        "ruby": frozenset(["require", "require_relative", "load", "autoload"]),
+        "javascript": _JAVASCRIPT_CALLS,
+        "typescript": _JAVASCRIPT_CALLS,
+        "tsx": _JAVASCRIPT_CALLS,
+        "ruby": frozenset([b"require", b"require_relative", b"load", b"autoload"]),
     }
 )
+"""Functions that import: all others are filtered here, as a query without predicates cannot."""
 
 
 @cache
@@ -71,28 +98,47 @@ def find_imports(data: bytes, language: str, root: Node) -> tuple[Import, ...]:
     cursor.set_max_start_depth(MAX_DEPTH)
     found: dict[Import, None] = {}
     for _, captures in cursor.matches(root):
-        call = captures.get("call")
-        if call and _read(data, call[0]) not in CALLS[language]:
-            continue
-        form = _read(data, call[0]) if call and language == "ruby" else ""
-        for node in captures.get("mod", ()):
-            found.setdefault(Import(_read(data, node), (), "mod"))
-        for node in captures.get("module", ()):
-            taken = _find_taken(data, captures["from"][0], node) if "from" in captures else ()
-            found.setdefault(_make(_read(data, node), taken, language, form))
+        for one in _read_match(data, language, captures):
+            if 0 < len(one.module) <= MODULE_CHARS:
+                found.setdefault(one)
         if len(found) >= IMPORTS_MAX:
             break
+    return tuple(found)[:IMPORTS_MAX]
+
+
+def _read_match(
+    data: bytes, language: str, captures: Mapping[str, list[Node]]
+) -> tuple[Import, ...]:
+    """Return what one match of a query imports."""
+    calls = captures.get("call")
+    call = data[calls[0].start_byte : calls[0].end_byte][:40] if calls else b""
+    if calls and call not in CALLS[language]:
+        return ()
+    texts = [_read(data, node) for node in captures.get("text", ())]
+    found = [one for text in texts for one in READERS[language](text)]
+    found += [Import(_read(data, node), (), "mod") for node in captures.get("mod", ())]
+    for node in captures.get("module", ()):
+        taken = _find_taken(data, captures["from"][0], node) if "from" in captures else ()
+        found += _make(_read(data, node), taken, language, call)
     return tuple(found)
 
 
-def _make(module: str, names: tuple[str, ...], language: str, form: str) -> Import:
-    if language in ("c", "cpp"):
+def _make(module: str, names: tuple[str, ...], language: str, call: bytes) -> tuple[Import, ...]:
+    form = ""
+    if language in ("c", "cpp", "objc"):
         form = "angled" if module.startswith("<") else "quoted"
-    if language == "rust":
-        form = "use"
-    if language == "ruby":
-        form = "relative" if form == "require_relative" else ""
-    return Import(module.strip("\"'`<>"), names, form)
+    elif language == "rust":
+        form, module = "use", _cut_use(module)
+    elif language == "ruby":
+        form = "relative" if call == b"require_relative" else ""
+        if "#{" in module:  # it is known when the program runs
+            return ()
+    return (Import(module.strip("\"'`<>"), names, form),)
+
+
+def _cut_use(module: str) -> str:
+    """Return a use of Rust's without the paths that are over the longest."""
+    return module if len(module) <= MODULE_CHARS else module[:MODULE_CHARS].rpartition(",")[0]
 
 
 def _find_taken(data: bytes, statement: Node, module: Node) -> tuple[str, ...]:
@@ -101,10 +147,11 @@ def _find_taken(data: bytes, statement: Node, module: Node) -> tuple[str, ...]:
     for node in statement.children_by_field_name("name"):
         if node.id != module.id:
             inner = node.child_by_field_name("name") or node
-            names.append(_read(data, inner))
-    return tuple(names[:100])
+            names.append(_read(data, inner)[:MODULE_CHARS])
+    return tuple(names[:NAMES_MAX])
 
 
 def _read(data: bytes, node: Node) -> str:
-    end = min(node.end_byte, node.start_byte + _NAME_BYTES)
-    return data[node.start_byte : end].decode("utf-8", "replace")
+    """Return what a node says in one line, without comments' ends of lines."""
+    end = min(node.end_byte, node.start_byte + _TEXT_BYTES)
+    return " ".join(data[node.start_byte : end].decode("utf-8", "replace").split())

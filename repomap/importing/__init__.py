@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 
-from repomap.importing import by_path, go, javascript, python, rust
+from repomap.importing import c, csharp, go, javascript, jvm, php, python, ruby, rust
 from repomap.importing.tree import Read, Tree
 from repomap.model import Import
 
 Resolve = Callable[[Tree, str, Import], tuple[str, ...]]
+
+MODULE_CHARS = 1000
+"""Longer than any name of a module that means a file."""
 
 RESOLVERS: Mapping[str, Resolve] = MappingProxyType(
     {
@@ -17,12 +20,20 @@ RESOLVERS: Mapping[str, Resolve] = MappingProxyType(
         "javascript": javascript.resolve,
         "typescript": javascript.resolve,
         "tsx": javascript.resolve,
+        "vue": javascript.resolve,
+        "svelte": javascript.resolve,
         "go": go.resolve,
         "rust": rust.resolve,
-        "c": by_path.resolve_include,
-        "cpp": by_path.resolve_include,
-        "java": by_path.resolve_java,
-        "ruby": by_path.resolve_ruby,
+        "c": c.resolve,
+        "cpp": c.resolve,
+        "objc": c.resolve,
+        "java": jvm.resolve,
+        "kotlin": jvm.resolve,
+        "scala": jvm.resolve,
+        "groovy": jvm.resolve,
+        "csharp": csharp.resolve,
+        "ruby": ruby.resolve,
+        "php": php.resolve,
     }
 )
 """Other languages' imports stay names."""
@@ -38,4 +49,6 @@ class Resolver:
     def resolve(self, path: str, language: str | None, one: Import) -> tuple[str, ...]:
         """Return the files that an import in `path` means, sorted; none where it leads outside."""
         resolve = RESOLVERS.get(language or "")
-        return () if resolve is None else tuple(sorted(set(resolve(self._tree, path, one))))
+        if resolve is None or not 0 < len(one.module) <= MODULE_CHARS:
+            return ()
+        return tuple(sorted(set(resolve(self._tree, path, one)) & self._tree.paths))

@@ -1,11 +1,19 @@
-"""Python: packages, levels, source folders such as `src/`."""
+"""Python: packages, levels, and the folders from which packages are found."""
 
 from __future__ import annotations
 
-from repomap.importing.tree import Tree, folder_of
+import sys
+from collections.abc import Iterator
+
+from repomap.importing.tree import CANDIDATES, Tree, find_nearest, folder_of, list_above, place
 from repomap.model import Import
 
-_ENDINGS = (".py", "/__init__.py", ".pyi", "/__init__.pyi")
+_ENDINGS = ("/__init__.py", ".py", "/__init__.pyi", ".pyi")
+"""A package comes before a module of the same name."""
+
+_PACKAGE = ("__init__.py", "__init__.pyi")
+_SOURCES = ("src", "lib", "python")
+"""Names that a folder of sources often has, for packages without `__init__.py`."""
 
 
 def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
@@ -13,37 +21,70 @@ def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
     bare = one.module.lstrip(".")
     level = len(one.module) - len(bare)
     parts = bare.split(".") if bare else []
-    for base in _bases(tree, path, level):
-        found = _find(tree, base, parts, one.names)
-        if found:
+    if "" in parts:
+        return ()
+    bases = _relative(path, level) if level else _absolute(tree, path, parts[0])
+    for base in bases:
+        if found := _find(tree, base, parts, one.names):
             return found
     return ()
 
 
-def _bases(tree: Tree, path: str, level: int) -> list[str]:
-    """Return the folders from which a module may be found, the likeliest first."""
-    folder = folder_of(path)
-    if level:
-        for _ in range(level - 1):
-            if not folder:
-                return []
-            folder = folder_of(folder)
-        return [folder]
-    found = [""]
-    top = folder
-    while top and any(f"{top}/__init__.py{end}" in tree.paths for end in ("", "i")):
-        top = folder_of(top)
-    found += [top, "src", "lib", "python"]
-    while folder:  # a source folder anywhere above, such as packages/a/src
-        found += [folder, f"{folder}/src"]
-        folder = folder_of(folder)
-    return list(dict.fromkeys(found))
+def _relative(path: str, level: int) -> tuple[str, ...]:
+    parts = folder_of(path).split("/") if "/" in path else []
+    above = len(parts) - (level - 1)
+    return ("/".join(parts[:above]),) if above >= 0 else ()
+
+
+def _absolute(tree: Tree, path: str, first: str) -> Iterator[str]:
+    """Yield the folders from which a module may be found, the likeliest first.
+
+    A program's own folder comes before the standard library, all others after it.
+    """
+    own = tree.once(_find_top, folder_of(path))
+    yield own
+    if first in sys.stdlib_module_names:
+        return
+    for folder in list_above(own):
+        yield folder
+        yield from (place(folder, name) for name in _SOURCES)
+    roots = tree.once(_find_roots, None).get(first, [])
+    yield from find_nearest(path, roots[:CANDIDATES])
+
+
+def _find_top(tree: Tree, folder: str) -> str:
+    """Return where the package that a folder belongs to lies; the folder where it is none."""
+    return next(one for one in list_above(folder) if not (one and _is_package(tree, one)))
+
+
+def _find_roots(tree: Tree, _: None) -> dict[str, list[str]]:
+    """Return the folders in which packages lie, by the names of those packages."""
+    found: dict[str, list[str]] = {}
+    for name in _PACKAGE:
+        for path in tree.by_name.get(name, ()):
+            folder = folder_of(path)
+            root = folder_of(folder)
+            if folder and not (root and _is_package(tree, root)):
+                roots = found.setdefault(folder.rpartition("/")[2], [])
+                if root not in roots[-2:]:
+                    roots.append(root)
+    return found
+
+
+def _is_package(tree: Tree, folder: str) -> bool:
+    return any(f"{folder}/{name}" in tree.paths for name in _PACKAGE)
 
 
 def _find(tree: Tree, base: str, parts: list[str], names: tuple[str, ...]) -> tuple[str, ...]:
-    start = "/".join([base, *parts] if base else parts)
-    found = [f"{start}{end}" for end in _ENDINGS if f"{start}{end}" in tree.paths][:1]
+    start = place(base, "/".join(parts))
+    found = _find_module(tree, start)
+    if found and not found[0].endswith(_PACKAGE):
+        return found
     for name in names:
-        sub = f"{start}/{name}" if start else name
-        found += [f"{sub}{end}" for end in _ENDINGS if f"{sub}{end}" in tree.paths][:1]
-    return tuple(found)
+        found += _find_module(tree, place(start, name))
+    return found
+
+
+def _find_module(tree: Tree, start: str) -> tuple[str, ...]:
+    ways = (f"{start}{ending}" if start else ending.lstrip("/") for ending in _ENDINGS)
+    return tuple(way for way in ways if way in tree.paths)[:1]

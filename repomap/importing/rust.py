@@ -1,34 +1,59 @@
-"""Rust: `mod` beside or below the file, `use` from the crate, the module or the one above."""
+"""Rust: `mod` beside or below the file; `use` from the crate, the module, or another crate."""
 
 from __future__ import annotations
 
 import re
 
-from repomap.importing.tree import Tree, folder_of
+from repomap.importing.cargo import find_crate, find_crate_root
+from repomap.importing.tree import Tree, folder_of, place
 from repomap.model import Import
 
 _ROOTS = ("lib.rs", "main.rs", "mod.rs")
-_PART = re.compile(r"[A-Za-z_]\w*")
+_ROOT_FOLDERS = frozenset(["bin", "tests", "examples", "benches"])
+"""Folders in which each file is a crate's root: its modules lie beside it."""
+
+_PART = re.compile(r"[A-Za-z_]\w*|[{},*]")
+_ENDS = frozenset([",", "}"])
+_WHOLE = frozenset(["self", "*"])
+_USES_MAX = 64
 
 
 def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
-    """Find the file of a module."""
-    own = _own_folder(path)
+    """Find the file of a module, or those of what a `use` takes."""
     if one.form == "mod":
-        return _find(tree, own, [one.module])
-    parts = _PART.findall(one.module.partition("{")[0])
-    if not parts:
-        return ()
+        return _find(tree, _own_folder(path), [one.module]) or _beside_root(tree, path, one.module)
+    found: list[str] = []
+    for parts in _spell_out(one.module):
+        for last in one.names[:_USES_MAX] or ("",):
+            found += _resolve_use(tree, path, [*parts, last] if last else parts)
+    return tuple(found)
+
+
+def _resolve_use(tree: Tree, path: str, parts: list[str]) -> tuple[str, ...]:
+    own = _own_folder(path)
     head, rest = parts[0], parts[1:]
     if head == "crate":
-        return _longest(tree, _crate_folder(tree, path), rest)
-    if head == "self":
-        return _longest(tree, own, rest)
-    folder = own
-    while head == "super":
-        folder = folder_of(folder)
-        head, rest = (rest[0], rest[1:]) if rest else ("", [])
-    return _longest(tree, folder, [head, *rest]) if folder != own else ()
+        return _in_crate(tree, find_crate_root(tree, path), rest)
+    if head in ("self", "super"):
+        folder = own
+        while head == "super":
+            folder = folder_of(folder)
+            head, rest = (rest[0], rest[1:]) if rest else ("", [])
+        named = rest if head in ("self", "") else [head, *rest]
+        return _longest(tree, folder, named) or _module_file(tree, folder)
+    inner = _longest(tree, own, parts)
+    return inner or _in_crate(tree, tree.once(find_crate, head), rest)
+
+
+def _in_crate(tree: Tree, root: str | None, parts: list[str]) -> tuple[str, ...]:
+    """Find a module below a crate's first file, which itself has what no module has."""
+    return () if root is None else _longest(tree, folder_of(root), parts) or (root,)
+
+
+def _beside_root(tree: Tree, path: str, module: str) -> tuple[str, ...]:
+    folder = folder_of(path)
+    is_root = folder.rpartition("/")[2] in _ROOT_FOLDERS or path.rpartition("/")[2] == "build.rs"
+    return _find(tree, folder, [module]) if is_root else ()
 
 
 def _own_folder(path: str) -> str:
@@ -37,22 +62,49 @@ def _own_folder(path: str) -> str:
     return folder_of(path) if name in _ROOTS else path.removesuffix(".rs")
 
 
-def _crate_folder(tree: Tree, path: str) -> str:
-    folder = folder_of(path)
-    while folder:
-        if any(f"{folder}/{root}" in tree.paths for root in _ROOTS[:2]):
-            return folder
-        folder = folder_of(folder)
-    return ""
+def _module_file(tree: Tree, folder: str) -> tuple[str, ...]:
+    """Return the file of the module whose modules lie in a folder."""
+    ways = (f"{folder}.rs", *(place(folder, name) for name in ("mod.rs", "lib.rs", "main.rs")))
+    return tuple(way for way in ways if way in tree.paths)[:1]
 
 
 def _longest(tree: Tree, folder: str, parts: list[str]) -> tuple[str, ...]:
-    for count in range(len(parts), 0, -1):
+    for count in range(min(len(parts), 16), 0, -1):
         if found := _find(tree, folder, parts[:count]):
             return found
     return ()
 
 
 def _find(tree: Tree, folder: str, parts: list[str]) -> tuple[str, ...]:
-    base = "/".join(part for part in (folder, *parts) if part)
+    base = place(folder, "/".join(parts))
     return tuple(p for p in (f"{base}.rs", f"{base}/mod.rs") if p in tree.paths)[:1]
+
+
+def _spell_out(use: str) -> list[list[str]]:
+    """Return each path that a `use` takes in full: `a::{b, c::d}` are two."""
+    found: list[list[str]] = []
+    outer: list[list[str]] = []
+    begin: list[str] = []
+    path: list[str] = []
+    is_alias = False
+    for part in _PART.findall(use):
+        if part == "{":
+            outer.append(begin)
+            begin, path = path, list(path)
+        elif part in _ENDS:
+            if path != begin:
+                found.append(path)
+            if part == "}" and outer:
+                begin = outer.pop()
+            path, is_alias = list(begin), False
+        elif part in _WHOLE and path:
+            found.append(list(path))
+        elif part == "as":
+            is_alias = True
+        elif part != "*" and not is_alias:
+            path.append(part)
+        if len(found) >= _USES_MAX:
+            break
+    if path != begin:
+        found.append(path)
+    return list({tuple(one): one for one in found}.values())

@@ -1,13 +1,27 @@
-"""The paths of a map, indexed by folder and by name."""
+"""The paths of a map, indexed by folder, by name and by how they end."""
 
 from __future__ import annotations
 
 import posixpath
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import cached_property
+from itertools import takewhile
+from typing import TypeVar
 
 Read = Callable[[str], bytes | None]
+_Key = TypeVar("_Key", bound=Hashable)
+_Found = TypeVar("_Found")
+
+CONFIG_BYTES_MAX = 32 << 20
+"""What is read of all configuration files together; those that come later count as missing."""
+
+CANDIDATES = 64
+"""Of how many paths with the same end the nearest is looked for."""
+
+LEVELS_MAX = 40
+"""How many folders up something is looked for, before the top."""
 
 
 class Tree:
@@ -16,7 +30,25 @@ class Tree:
     def __init__(self, paths: Collection[str], read: Read) -> None:
         """Take the paths, relative and with slashes."""
         self.paths = frozenset(paths)
-        self.read = read
+        self._read = read
+        self._bytes_left = CONFIG_BYTES_MAX
+        self._known: dict[tuple[object, Hashable], object] = {}
+
+    def read(self, path: str) -> bytes:
+        """Return a configuration file; empty where it is not in the map, or can't be read."""
+        if path not in self.paths or self._bytes_left <= 0:
+            return b""
+        data = self._read(path) or b""
+        self._bytes_left -= len(data)
+        return data
+
+    def once(self, find: Callable[[Tree, _Key], _Found], key: _Key) -> _Found:
+        """Return what a function finds for a key, asking it once a tree."""
+        place = (find, key)
+        if place not in self._known:
+            self._known[place] = find(self, key)
+        found: _Found = self._known[place]  # type: ignore[assignment]  # of this very function
+        return found
 
     @cached_property
     def by_name(self) -> dict[str, list[str]]:
@@ -34,33 +66,83 @@ class Tree:
             found[path.rpartition("/")[0]].append(path)
         return dict(found)
 
-    @cached_property
-    def folders(self) -> frozenset[str]:
-        """Every folder that something lies in or below."""
-        found = set()
-        for folder in self.by_folder:
-            above = folder
-            while above and above not in found:
-                found.add(above)
-                above = above.rpartition("/")[0]
-        return frozenset(found)
+    def list_folder(self, folder: str, endings: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the files in a folder itself that end so."""
+        return tuple(path for path in self.by_folder.get(folder, ()) if path.endswith(endings))
+
+    def find_ending(self, suffix: str) -> tuple[str, ...]:
+        """Return paths that end in these whole parts: no more than `CANDIDATES`."""
+        return _find_ending(self._backward_paths, suffix)
+
+    def find_folders_ending(self, suffix: str) -> tuple[str, ...]:
+        """Return folders of files that end in these whole parts: no more than `CANDIDATES`."""
+        return _find_ending(self._backward_folders, suffix)
 
     def only(self, suffix: str) -> tuple[str, ...]:
         """Return the one path that ends in these whole parts; nothing where several do."""
-        fits = [
-            path
-            for path in self.by_name.get(suffix.rpartition("/")[2], ())
-            if path == suffix or path.endswith(f"/{suffix}")
-        ]
-        return tuple(fits) if len(fits) == 1 else ()
+        fits = self.find_ending(suffix)
+        return fits if len(fits) == 1 else ()
+
+    @cached_property
+    def _backward_paths(self) -> list[str]:
+        return sorted(map(_reverse, self.paths))
+
+    @cached_property
+    def _backward_folders(self) -> list[str]:
+        return sorted(_reverse(folder) for folder in self.by_folder if folder)
+
+
+def _reverse(path: str) -> str:
+    """Return a path with its parts from the last: those that end alike are neighbours."""
+    return "/".join(reversed(path.split("/"))) + "/"
+
+
+def _find_ending(backward: Sequence[str], suffix: str) -> tuple[str, ...]:
+    if not suffix:
+        return ()
+    begin = _reverse(suffix)
+    at = bisect_left(backward, begin)
+    fits = takewhile(lambda one: one.startswith(begin), backward[at : at + CANDIDATES])
+    return tuple(sorted("/".join(reversed(one[:-1].split("/"))) for one in fits))
+
+
+def find_nearest(path: str, candidates: Sequence[str]) -> tuple[str, ...]:
+    """Return the candidate that shares most folders with a path; nothing where several do."""
+    if len(candidates) <= 1:
+        return tuple(candidates)
+    parts = path.split("/")
+
+    def count_shared(one: str) -> int:
+        pairs = zip(parts, one.split("/"), strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    ranked = sorted((-count_shared(one), one) for one in candidates)
+    return (ranked[0][1],) if ranked[0][0] < ranked[1][0] else ()
 
 
 def join(folder: str, relative: str) -> str | None:
-    """Return a path from a folder; None where it leads out of the tree."""
+    """Return a path from a folder, empty for the top; None where it leads out of the tree."""
     path = posixpath.normpath(posixpath.join(folder, relative))
+    if path == ".":
+        return ""
     return None if path == ".." or path.startswith(("../", "/")) else path
+
+
+def place(folder: str, name: str) -> str:
+    """Return the path of a name in a folder, either of which may be empty."""
+    return f"{folder}/{name}" if folder and name else folder or name
 
 
 def folder_of(path: str) -> str:
     """Return the folder of a path, empty at the top."""
     return path.rpartition("/")[0]
+
+
+def list_above(folder: str) -> Iterator[str]:
+    """Yield a folder and those above it, the nearest first, and the top, which is empty."""
+    for _ in range(LEVELS_MAX):
+        if not folder:
+            break
+        yield folder
+        folder = folder_of(folder)
+    yield ""

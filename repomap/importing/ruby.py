@@ -1,0 +1,28 @@
+"""Ruby: beside the file, below folders from which programs load, or by the only path's end."""
+
+from __future__ import annotations
+
+from repomap.importing.tree import Tree, find_nearest, folder_of, join, list_above, place
+from repomap.model import Import
+
+_ROOTS = ("lib", "spec", "test", "app")
+"""Folders that the tools of Ruby load from."""
+
+
+def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
+    """Find the file that is required."""
+    name = one.module if one.module.endswith(".rb") else f"{one.module}.rb"
+    if one.form == "relative":
+        beside = join(folder_of(path), name)
+        return (beside,) if beside in tree.paths and beside else ()
+    bare = name.removeprefix("./")
+    for folder in list_above(folder_of(path)):
+        for root in _ROOTS:
+            if (found := place(folder, f"{root}/{bare}")) in tree.paths:
+                return (found,)
+    if found_below := tree.find_ending(f"lib/{bare}"):
+        return find_nearest(path, found_below)
+    if name != bare:
+        return (bare,) if bare in tree.paths else ()
+    # A name alone is likelier a library's than that of some file deep in the tree.
+    return tree.only(bare) if "/" in bare else ()
