@@ -3,33 +3,59 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from repomap.model import LINE_CHARS, Symbol
+from repomap.headings import find_headings
+from repomap.model import LINE_CHARS
 
 if TYPE_CHECKING:
     from kb.definitions import Definition
 
 HEAD_BYTES = 8192
-_MARKS = re.compile(
-    r"^[ \t]*(?:#(?!include|define|import|if|pragma|undef)|//[/!]?|/\*+!?|\*+(?!/)|--\[?\[?|;+|%+"
-    r"|r?\"{3}|'{3}|<!--)"
+_HEAD_LINES = 80
+_LINE_COMMENT = re.compile(
+    r"#+(?!include|define|import|if|ifdef|ifndef|else|endif|pragma|undef)'?|//+!?|--+[ \t]*[|^]?"
+    r"|;+|%+|@(?:moduledoc|doc|typedoc)[ \t]+(?=\"(?!\"))"
 )
-_ENDS = ("*/", '"""', "'''", "-->", "]]")
-_LEGAL = re.compile(r"copyright|licen[sc]e|spdx|all rights reserved", re.IGNORECASE)
+_BLOCK = re.compile(
+    r"(?:@\w{3,12}[ \t])?[rRuU]?(\"\"\"|''')|(/\*)[*!]*|(<!--)|(\{-)[|^]?|(\(\*)\**|(<#)|(--\[\[)"
+    r"|(=begin)\b"
+)
+_ENDS = {
+    '"""': '"""',
+    "'''": "'''",
+    "/*": "*/",
+    "<!--": "-->",
+    "{-": "-}",
+    "(*": "*)",
+    "<#": "#>",
+    "--[[": "]]",
+    "=begin": "=end",
+}
+"""How comments of several lines end, by how they begin."""
+
+_LEGAL = re.compile(
+    r"copyright|licen[sc]e|spdx|all rights reserved|permission is hereby|redistribution and use",
+    re.IGNORECASE,
+)
 _FOR_TOOLS = re.compile(
-    r"#!|\W*(?:coding[:=]|eslint|jshint|@flow|vim?:|prettier|go:build|\+build"
+    r"#!|#\[|\{-#|\W{0,8}(?:coding[:=]|eslint|jshint|@flow|vim?:|prettier|go:build|\+build"
     r"|pragma|nolint|noqa|mypy:|pylint|ruff|ts-|doctype|frozen_string)",
     re.IGNORECASE,
 )
 """Lines for tools, not for readers."""
+
+_TAG = re.compile(r"</?\w{1,20}/?>")
 _QUOTED = re.compile(rb"[ \t\r\n:]{0,400}[rRuUbB]{0,2}(\"\"\"|'''|\"|')")
-_HEADING = re.compile(r"(#{1,3})[ \t]+(\S.*)")
-_FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})")
-_BEFORE = ("#", "package ", "<?php", "using ", "import ", "'use ", '"use ')
+_BEFORE = (
+    "#", "package ", "<?php", "using ", "import ", "'use ", '"use ', "namespace ", "use ",
+    "declare(", "defmodule ", "global ", "require", "include",
+)  # fmt: skip
 """What a program may begin with before its documentation."""
 
-_PROSE = frozenset(["markdown", "rst", "asciidoc", "text"])
+_UNDERLINE = re.compile(r"([=\-~^\"'`#*+])\1{2,}")
+_PROSE = frozenset(["rst", "asciidoc", "text"])
 _DATA = frozenset(["json", "yaml", "toml", "csv", "xml", "html", "svg"])
 
 
@@ -39,60 +65,31 @@ def describe_purpose(data: bytes, language: str | None) -> str:
     text = data[:HEAD_BYTES].decode("utf-8", "ignore")
     if language in _DATA:
         return ""
-    if language is None or language in _PROSE:
-        lines = (line.strip("#=-*~ \t\r") for line in text.splitlines()[:40])
-        return next((line for line in lines if line), "")[:LINE_CHARS]
-    for block in _find_comments(text):
-        sentence = _first_sentence(block)
-        if sentence and not any(_LEGAL.search(line) for line in block):
+    if language == "markdown" and (headings := find_headings(data[:HEAD_BYTES])):
+        return headings[0].name
+    if language in (None, "markdown") or language in _PROSE:
+        return _describe_text(text)
+    for paragraph in _find_paragraphs(text):
+        if sentence := _first_sentence(paragraph):
             return sentence
     return ""
 
 
-def _find_comments(text: str) -> list[list[str]]:
-    """Return the comments with which a program begins, in blocks parted by empty lines."""
-    blocks: list[list[str]] = [[]]
-    is_open = ""
-    for line in text.splitlines()[:80]:
-        bare = line.strip()
-        if is_open:
-            blocks[-1].append(_without_marks(bare))
-            is_open = "" if is_open in bare else is_open
-        elif not bare:
-            blocks.append([])
-        elif _FOR_TOOLS.match(bare):
-            continue
-        elif _MARKS.match(line):
-            for begin, end in (('"""', '"""'), ("'''", "'''"), ("/*", "*/"), ("<!--", "-->")):
-                at = bare.find(begin)
-                if at in (0, 1) and end not in bare[at + len(begin) :]:
-                    is_open = end
-            blocks[-1].append(_without_marks(bare))
-        elif not bare.startswith(_BEFORE):
-            break
-    return [block for block in blocks if block]
-
-
-def _without_marks(line: str) -> str:
-    bare = _MARKS.sub("", line, count=1).strip()
-    for end in _ENDS:
-        bare = bare.removesuffix(end).strip()
-    return bare
-
-
-def _first_sentence(lines: list[str]) -> str:
-    text = " ".join(line for line in lines if line and any(c.isalpha() for c in line))
-    sentence, dot, _ = text.partition(". ")
-    return (sentence + dot.strip())[:LINE_CHARS] if sentence else ""
+def _describe_text(text: str) -> str:
+    """Return the first underlined line, else the first that has more than marks."""
+    lines = [" ".join(line.split()) for line in text.splitlines()[:_HEAD_LINES]]
+    for line, below in pairwise(lines):
+        if line and _UNDERLINE.fullmatch(below) and not _UNDERLINE.fullmatch(line):
+            return line[:LINE_CHARS]
+    bare = (line.strip("#=-*~ ") for line in lines if not line.startswith(".. "))
+    return next((line for line in bare if line), "")[:LINE_CHARS]
 
 
 def find_note(data: bytes, one: Definition) -> str:
     """Return the first line of a definition's documentation, above or within it."""
     above = data[one.start : one.node.start_byte][:2048].decode("utf-8", "ignore")
-    for line in above.splitlines():
-        bare = _without_marks(line.strip())
-        if bare and not line.strip().startswith(("@", "#[", "[")):
-            return bare[:LINE_CHARS]
+    for paragraph in _find_paragraphs(above):
+        return paragraph[0][:LINE_CHARS]
     body = one.node.child_by_field_name("body")
     if body is None or one.node.type not in ("function_definition", "class_definition"):
         return ""
@@ -100,24 +97,55 @@ def find_note(data: bytes, one: Definition) -> str:
     if quoted is None:
         return ""
     text = data[quoted.end() : quoted.end() + 400].decode("utf-8", "ignore")
-    text = text.partition(quoted[1].decode())[0].strip()
-    return text.partition("\n")[0].strip()[:LINE_CHARS]
+    lines = text.partition(quoted[1].decode())[0].strip().splitlines()
+    return " ".join(lines[0].split())[:LINE_CHARS] if lines else ""
 
 
-def find_headings(data: bytes) -> tuple[Symbol, ...]:
-    """Return the headings of Markdown outside of fenced code, each up to the next."""
-    lines = data.decode("utf-8", "replace").split("\n")
-    found: list[tuple[int, str]] = []
-    fence = ""
-    for number, line in enumerate(lines, 1):
-        mark = _FENCE.match(line)
-        if mark is not None and (not fence or mark[1].startswith(fence)):
-            fence = "" if fence else mark[1]
-        elif not fence and (heading := _HEADING.match(line)):
-            found.append((number, heading[2].strip("# \r")[:LINE_CHARS]))
-    ends = [start - 1 for start, _ in found[1:]] + [len(lines)] * bool(found)
-    return tuple(
-        Symbol(name, "heading", "", start, max(start, end), name)
-        for (start, name), end in zip(found, ends, strict=True)
-        if name
-    )
+def _find_paragraphs(text: str) -> list[list[str]]:
+    """Return the first paragraph of each comment with words that is no licence."""
+    found = []
+    for comment in _find_comments(text):
+        paragraph: list[str] = []
+        for line in comment:
+            if any(char.isalnum() for char in line):
+                paragraph.append(line)
+            elif paragraph:
+                break
+        if paragraph and not any(_LEGAL.search(line) for line in paragraph):
+            found.append(paragraph)
+    return found
+
+
+def _find_comments(text: str) -> list[list[str]]:
+    """Return the comments with which a program begins, as lines without their marks."""
+    comments: list[list[str]] = [[]]
+    end = ""
+    for line in text.splitlines()[:_HEAD_LINES]:
+        bare = line.strip()
+        if end:
+            inner, is_over, _ = bare.partition(end)
+            comments[-1].append(_clean(inner.lstrip("* ") if end == "*/" else inner))
+            end = "" if is_over else end
+        elif not bare:
+            comments.append([])
+        elif _FOR_TOOLS.match(bare):
+            continue
+        elif begin := _BLOCK.match(bare):
+            end = _ENDS[next(mark for mark in begin.groups() if mark)]
+            inner, is_over, _ = bare[begin.end() :].partition(end)
+            comments.append([_clean(inner)])
+            end = "" if is_over else end
+        elif mark := _LINE_COMMENT.match(bare):
+            comments[-1].append(_clean(bare[mark.end() :]).strip('"'))
+        elif not bare.startswith(_BEFORE):
+            break
+    return comments
+
+
+def _clean(line: str) -> str:
+    return " ".join(_TAG.sub("", line).split())
+
+
+def _first_sentence(paragraph: list[str]) -> str:
+    sentence, dot, _ = " ".join(paragraph).partition(". ")
+    return (sentence + dot.strip())[:LINE_CHARS].strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import struct
 
@@ -20,14 +21,16 @@ def send(connection: socket.socket, *frames: bytes) -> None:
         connection.sendall(frame)
 
 
-def receive(connection: socket.socket) -> bytes:
-    """One whole frame.
+def receive(connection: socket.socket, most: int | None = None) -> bytes:
+    """One whole frame, of `most` bytes where that is given.
 
     Raises:
         EOFError: the other side is gone.
-        OSError: nothing came within the connection's time limit.
+        OSError: nothing came within the connection's time limit, or the frame is too long.
     """
     (length,) = _LENGTH.unpack(_exactly(connection, _LENGTH.size))
+    if most is not None and length > most:
+        raise OSError(errno.EMSGSIZE, f"a frame of {length} bytes, over {most}")
     return _exactly(connection, length)
 
 

@@ -75,17 +75,20 @@ class _Worker:
 
 
 class WorkerPool:
-    """At most WORKERS processes of one entry, each used by one thread at a time."""
+    """So many processes of one entry at most, each used by one thread at a time."""
 
-    def __init__(self, entry: Path) -> None:
-        """Start none yet; those that will be end with this process."""
+    def __init__(self, entry: Path, workers: int = WORKERS, reply_bytes: int | None = None) -> None:
+        """Start none yet; those that will be end with this process. A worker whose answer is
+        longer than `reply_bytes` is ended."""
         self._entry = entry
+        self._workers = workers
+        self._reply_bytes = reply_bytes
         self._begin()
         atexit.register(self.close)
         os.register_at_fork(after_in_child=self.forget)
 
     def _begin(self) -> None:
-        self._places = threading.BoundedSemaphore(WORKERS)
+        self._places = threading.BoundedSemaphore(self._workers)
         self._idle: list[_Worker] = []
 
     def exchange(self, order: bytes, data: bytes) -> bytes:
@@ -98,7 +101,7 @@ class WorkerPool:
             worker = self._take()
             try:
                 send(worker.connection, order, data)
-                reply = receive(worker.connection)
+                reply = receive(worker.connection, self._reply_bytes)
             except (EOFError, OSError) as error:
                 raise WorkerDiedError(_cause(worker.end(), error)) from error
             except BaseException:
@@ -108,8 +111,7 @@ class WorkerPool:
             return reply
 
     def _take(self) -> _Worker:
-        while self._idle:
-            worker = self._idle.pop()
+        while (worker := self._pop_idle()) is not None:
             if worker.alive:
                 return worker
             worker.end()
@@ -118,10 +120,16 @@ class WorkerPool:
         except OSError as error:
             raise WorkerDiedError(f"no process for it: {error.strerror}") from error
 
+    def _pop_idle(self) -> _Worker | None:
+        try:
+            return self._idle.pop()
+        except IndexError:  # another thread may have taken the last since one looked
+            return None
+
     def close(self) -> None:
         """End the workers that wait for work; the next work starts new ones."""
-        while self._idle:
-            self._idle.pop().end()
+        while (worker := self._pop_idle()) is not None:
+            worker.end()
 
     def forget(self) -> None:
         """The workers belong to the process that started them, not to one forked from it."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kb.workers.processes import WorkerDiedError, WorkerPool
+from kb.workers.processes import WORKERS, WorkerDiedError, WorkerPool
 from repomap.model import Structure
-from repomap.structure import describe_structure, needs_parser
-from repomap.workers.wire import decode_structure, encode_order
+from repomap.structure import describe_structure, describe_unparsed, needs_parser
+from repomap.workers.wire import FRAME_BYTES, decode_structure, encode_order
 
-__all__ = ["describe", "processes", "restart"]
+__all__ = ["WORKERS", "describe", "processes", "restart"]
 
-_pool = WorkerPool(Path(__file__).with_name("__main__.py"))
+_pool = WorkerPool(Path(__file__).with_name("__main__.py"), WORKERS, FRAME_BYTES)
 
 
 def describe(data: bytes, language: str | None) -> Structure:
@@ -21,9 +21,9 @@ def describe(data: bytes, language: str | None) -> Structure:
     try:
         return decode_structure(_pool.exchange(encode_order(language), data), data)
     except WorkerDiedError as error:
-        return Structure(note=f"its parser ended: {error}")
-    except (ValueError, TypeError, KeyError) as error:
-        return Structure(note=f"its parser's answer makes no sense: {error}"[:200])
+        return describe_unparsed(data, language, f"its parser ended: {error}")
+    except ValueError as error:
+        return describe_unparsed(data, language, f"its parser's answer makes no sense: {error}")
 
 
 def processes() -> list[int]:

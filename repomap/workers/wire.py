@@ -4,15 +4,19 @@ over by what it parsed."""
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import astuple
 from typing import Any
 
+from repomap.import_queries import IMPORTS_MAX, NAMES_MAX
+from repomap.import_texts import MODULE_CHARS
 from repomap.model import LINE_CHARS, Import, Structure, Symbol
-from repomap.structure import REFERENCES_MAX, SKELETON_CHARS, SYMBOLS_MAX, describe_structure
+from repomap.outlining import KINDS, SKELETON_BYTES, SYMBOLS_MAX
+from repomap.references import NAME_BYTES, REFERENCES_MAX
+from repomap.structure import describe_structure
 
-_NAME_CHARS = 400
-_IMPORTS_MAX = 5000
+FRAME_BYTES = 32 * 1024 * 1024
+"""Longer than any answer that a sound worker gives to a file."""
+
+_FORMS = frozenset(["", "quoted", "angled", "mod", "use", "relative", "file"])
 
 
 def encode_order(language: str | None) -> bytes:
@@ -22,45 +26,82 @@ def encode_order(language: str | None) -> bytes:
 
 def answer(header: bytes, data: bytes) -> bytes:
     """Describe a file as its order says."""
-    found = describe_structure(data, json.loads(header)["language"])
-    return json.dumps(astuple(found)).encode()
+    return encode_structure(describe_structure(data, json.loads(header)["language"]))
+
+
+def encode_structure(found: Structure) -> bytes:
+    """Return the rows of a structure."""
+    symbols = [
+        (one.name, one.kind, one.parent, one.start_line, one.end_line, one.signature)
+        for one in found.symbols
+    ]
+    imports = [(one.module, one.names, one.form) for one in found.imports]
+    rows = (symbols, found.references, imports, found.purpose, found.skeleton, found.note)
+    return json.dumps(rows).encode()
 
 
 def decode_structure(frame: bytes, data: bytes) -> Structure:
     """Return the structure that a worker tells of `data`.
 
     Raises:
-        ValueError: the answer is none that a sound worker gives; TypeError and KeyError, too.
+        ValueError: the answer is none that a sound worker gives.
     """
-    symbols, references, imports, purpose, skeleton, note = json.loads(frame)
-    lines = data.count(b"\n") + 1
-    return Structure(
-        symbols=tuple(_symbol(row, lines) for row in symbols[:SYMBOLS_MAX]),
-        references=tuple((_text(n), _count(c)) for n, c in references[:REFERENCES_MAX]),
-        imports=tuple(
-            Import(_text(module), tuple(map(_text, names)), _text(form))
-            for module, names, form in imports[:_IMPORTS_MAX]
-        ),
-        purpose=_text(purpose, LINE_CHARS),
-        skeleton=_text(skeleton, SKELETON_CHARS),
-        note=_text(note),
-    )
+    try:
+        symbols, references, imports, purpose, skeleton, note = _rows(json.loads(frame), 6)
+        lines = data.count(b"\n") + 1
+        return Structure(
+            symbols=tuple(_symbol(row, lines) for row in _rows(symbols, SYMBOLS_MAX)),
+            references=tuple(
+                (_line(name, NAME_BYTES), _count(count, len(data)))
+                for name, count in _rows(references, REFERENCES_MAX)
+            ),
+            imports=tuple(_import(row) for row in _rows(imports, IMPORTS_MAX)),
+            purpose=_line(purpose),
+            skeleton=_text(skeleton, SKELETON_BYTES),
+            note=_line(note),
+        )
+    except (TypeError, RecursionError) as error:
+        raise ValueError(str(error)) from error
 
 
-def _symbol(row: Sequence[Any], lines: int) -> Symbol:
-    name, kind, parent, start, end, signature = row
-    if not 1 <= _count(start) <= _count(end) <= lines:
-        raise ValueError(f"lines {start} to {end} of {lines}")
-    return Symbol(_text(name), _text(kind), _text(parent), start, end, _text(signature))
+def _symbol(row: object, lines: int) -> Symbol:
+    name, kind, parent, start, end, signature = _rows(row, 6)
+    if _line(kind) not in KINDS:
+        raise ValueError(f"no kind of symbol: {kind!r:.40}")
+    if _count(start, lines) > _count(end, lines):
+        raise ValueError(f"lines {start} to {end}")
+    return Symbol(_line(name), kind, _line(parent), start, end, _line(signature))
 
 
-def _text(value: object, chars: int = _NAME_CHARS) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r:.40} is no text")
-    return value[:chars]
+def _import(row: object) -> Import:
+    module, names, form = _rows(row, 3)
+    if _line(form) not in _FORMS:
+        raise ValueError(f"no form of import: {form!r:.40}")
+    taken = tuple(_line(name, MODULE_CHARS) for name in _rows(names, NAMES_MAX))
+    return Import(_line(module, MODULE_CHARS), taken, form)
 
 
-def _count(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{value!r:.40} is no number")
+def _rows(value: object, most: int) -> list[Any]:
+    if not isinstance(value, list) or len(value) > most:
+        raise TypeError(f"{value!r:.40} is no list of at most {most}")
+    return value
+
+
+def _line(value: object, chars: int = LINE_CHARS) -> str:
+    text = _text(value, chars)
+    if len(text.splitlines()) > 1:
+        raise ValueError(f"{value!r:.40} is more than one line")
+    return text
+
+
+def _text(value: object, chars: int) -> str:
+    if not isinstance(value, str) or len(value) > chars:
+        raise TypeError(f"{value!r:.40} is no text of at most {chars}")
+    value.encode()  # half a character, which JSON can tell, can be kept nowhere
+    return value
+
+
+def _count(value: object, most: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise TypeError(f"{value!r:.40} is no number from 1 to {most}")
     return value
