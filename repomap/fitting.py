@@ -17,7 +17,7 @@ from repomap.loading import Loader
 from repomap.pack_model import BUDGET_MAX, BUDGET_MIN, Excluded, Item, Kind, Pack, PackRequest
 from repomap.pieces import Piece, cut_pieces, rate_pieces
 from repomap.ranking import Ranked
-from repomap.rendering import NAMED_MAX, Draft, measured, render
+from repomap.rendering import NAMED_MAX, Draft, render, render_addition
 from repomap.store import read_skeleton, read_symbols
 from repomap.words import cut_task, find_terms
 
@@ -55,7 +55,7 @@ class _Filling:
         """
         before = self.items.get(one.path)
         had = before.tokens if before else 0
-        counted = added if before and added else measured(self.asked, one)
+        counted = added if before and added else render_addition(self.asked, one)
         tokens = self.asked.count(counted) + (had + PIECE_TOKENS if before and added else 0)
         used = self.used + tokens - had
         if used > self.room:
@@ -162,7 +162,7 @@ def _fill_whole(filling: _Filling, kept: Sequence[Ranked], loader: Loader) -> No
         if not text:
             continue
         item = _make(one, "full", text, [(1, max(one.row.lines, 1))])
-        tokens = asked.count(measured(asked, item))
+        tokens = asked.count(render_addition(asked, item))
         within = filling.used + tokens <= WHOLE_ALL_SHARE * asked.budget
         if tokens <= WHOLE_SHARE * asked.budget and within:
             filling.offer(item)

@@ -15,37 +15,40 @@ _HEAD = "head"
 
 
 def update_history(
-    db: sqlite3.Connection, root: Path, marks: Mapping[str, str], until: float, *, is_new: bool
+    db: sqlite3.Connection,
+    root: Path,
+    *,
+    marks: Mapping[str, str],
+    until: float,
+    written: Collection[str] | None,
 ) -> History:
-    """Add the commits behind the last known one; where files came too, index their words."""
+    """Add the commits behind the last known one, and index the words of those of each file that
+    they touch, and of each that was `written` to the map; None is all of the map."""
     known = marks.get(_HEAD, "")
     deadline_s = max(1.0, min(DEADLINE_S, until - time.monotonic()))
     found = read_history(root, since=known, deadline_s=deadline_s)
-    if not found.head or found.is_anew:
+    is_anew = found.is_anew or (not found.head and known != "")
+    if is_anew:
         db.execute("DELETE FROM git_commit")
         db.execute("DELETE FROM commit_file")
-    touched: set[str] = set()
+    touched = set(written or ())
     for one in found.commits:
         words = split_names(one.message)
         db.execute("INSERT OR REPLACE INTO git_commit VALUES(?,?,?)", (one.sha, one.at, words))
         rows = [(path, one.sha) for path in one.paths]
         db.executemany("INSERT OR IGNORE INTO commit_file VALUES(?,?)", rows)
         touched.update(one.paths)
-    if is_new or found.is_anew or found.head != known:
-        _index(db, None if is_new or found.is_anew or not found.head else touched)
-        write_marks(db, [(_HEAD, found.head)])
+    files = dict(db.execute("SELECT path, id FROM file"))
+    for path in sorted(files.keys() if is_anew or written is None else touched & files.keys()):
+        _index(db, path, files[path])
+    write_marks(db, [(_HEAD, found.head)])
     return found
 
 
-def _index(db: sqlite3.Connection, paths: Collection[str] | None) -> None:
-    """Index the messages of the files' commits; None means all files."""
-    files = db.execute("SELECT path, id FROM file ORDER BY path").fetchall()
-    for path, file in files:
-        if paths is not None and path not in paths:
-            continue
-        rows = db.execute(
-            "SELECT words FROM commit_file JOIN git_commit USING (sha) WHERE path = ?"
-            " ORDER BY at, sha",
-            (path,),
-        )
-        index_words(db, file, "history", "\n".join(words for (words,) in rows))
+def _index(db: sqlite3.Connection, path: str, file: int) -> None:
+    """Index the messages of a file's commits."""
+    rows = db.execute(
+        "SELECT words FROM commit_file JOIN git_commit USING (sha) WHERE path = ? ORDER BY at, sha",
+        (path,),
+    )
+    index_words(db, file, "history", "\n".join(words for (words,) in rows))

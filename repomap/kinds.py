@@ -1,4 +1,4 @@
-"""Which files are tests, and which are prose or data, told by their names."""
+"""Which files are tests, and which are prose or data, by their names."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def item_json(one: Item) -> dict[str, object]:
     }
 
 
-def measured(asked: PackRequest, one: Item) -> str:
+def render_addition(asked: PackRequest, one: Item) -> str:
     """Return what a file adds to a pack's text."""
     if asked.format == "json":
         return json.dumps(item_json(one), ensure_ascii=False, indent=1) + ",\n"

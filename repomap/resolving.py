@@ -15,8 +15,11 @@ TARGETS_MAX = 64
 """Files that one import may mean: a package of Go has some dozens."""
 
 
-def resolve_all(db: sqlite3.Connection, root: Path, until: float) -> None:
-    """Find the target of each import anew: a file that came or went may change any of them."""
+def resolve_all(db: sqlite3.Connection, root: Path, until: float) -> bool:
+    """Find the target of each import anew: a file that came or went may change any of them.
+
+    Return whether there was time for all.
+    """
     files = read_files(db)
 
     def read(path: str) -> bytes | None:
@@ -27,11 +30,14 @@ def resolve_all(db: sqlite3.Connection, root: Path, until: float) -> None:
 
     resolver = Resolver(list(files), read)
     edges: set[tuple[int, int]] = set()
+    is_whole = True
     for at, (file, path, language, one) in enumerate(read_imports(db)):
         if at % 256 == 0 and time.monotonic() > until:
+            is_whole = False
             break
         for target in resolver.resolve(path, language, one)[:TARGETS_MAX]:
             if target != path and target in files:
                 edges.add((file, files[target].id))
     db.execute("DELETE FROM edge")
     db.executemany("INSERT INTO edge VALUES(?,?)", sorted(edges))
+    return is_whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +36,7 @@ DEADLINE_S = 240.0
 LOCK_S = 300.0
 THREADS = 2
 BATCH = 64
+_COMPLETE = "complete"
 UNSURE_NS = 2 * 10**9
 """A file that changed so shortly before it was read may change again within the same time stamp."""
 
@@ -88,8 +89,47 @@ def scan(store: MapStore, asked: ScanRequest) -> ScanReport:
 def _scan(store: MapStore, asked: ScanRequest, began: float) -> ScanReport:
     until = began + asked.deadline_s
     started_ns = time.time_ns()
+    found = _walk(asked, until)
+    with store.reading() as db:
+        known, marks = read_files(db), read_marks(db)
+        left_before = dict(db.execute("SELECT path, reason FROM left_out"))
+    sure_before = int(marks.get("started_ns", 0)) - UNSURE_NS
+    changed = [
+        one for one in found.entries if not _is_same(one, known.get(one.relative), sure_before)
+    ]
+    written, unread = _write_changed(store, changed, known, asked, until)
+    present = {one.relative for one in found.entries}
+    gone = [row for path, row in known.items() if path not in present]
+    left_out = sorted([*found.left_out, *unread], key=lambda one: one.path)
+    left_now = {one.path: one.reason for one in left_out}
+    was_complete = marks.get(_COMPLETE) == "1"
+    with store.writing() as db:
+        for row in gone:
+            remove_file(db, row.id)
+        if left_now != left_before:
+            db.execute("DELETE FROM left_out")
+            db.executemany("INSERT INTO left_out VALUES(?,?)", sorted(left_now.items()))
+        is_complete = True
+        if written or gone or left_now != left_before or not was_complete:
+            is_complete = resolve_all(db, asked.root, until)
+        history = update_history(
+            db, asked.root, marks=marks, until=until, written=written if was_complete else None
+        )
+        write_marks(db, [("started_ns", str(started_ns)), (_COMPLETE, str(int(is_complete)))])
+    return ScanReport(
+        files=len(found.entries) - len(unread),
+        read=len(written),
+        removed=len(gone),
+        left_out=tuple(left_out),
+        notes=(*([history.note] if history.note else ()), *_notes(left_out)),
+        head=history.head,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _walk(asked: ScanRequest, until: float) -> walking.Found:
     try:
-        found = walking.walk_files(
+        return walking.walk_files(
             asked.root,
             is_secret_name=asked.is_secret_name,
             file_bytes=asked.file_bytes,
@@ -101,53 +141,32 @@ def _scan(store: MapStore, asked: ScanRequest, began: float) -> ScanReport:
             f"listing {asked.root} took longer than {asked.deadline_s:.0f} s",
             "Name a smaller folder by --project.",
         ) from None
-    with store.reading() as db:
-        known, marks = read_files(db), read_marks(db)
-        left_before = dict(db.execute("SELECT path, reason FROM left_out"))
-    sure_before = int(marks.get("started_ns", 0)) - UNSURE_NS
-    changed = [
-        one for one in found.entries if not _is_same(one, known.get(one.relative), sure_before)
-    ]
-    left_out = list(found.left_out)
-    read = 0
+
+
+def _write_changed(
+    store: MapStore,
+    changed: Sequence[WalkEntry],
+    known: Mapping[str, FileRow],
+    asked: ScanRequest,
+    until: float,
+) -> tuple[set[str], list[LeftOut]]:
+    """Read files and write them to the map; return those written, and those that have no text."""
+    written: set[str] = set()
+    unread: list[LeftOut] = []
     for batch in _read_all(changed, asked, until):
         with store.writing() as db:
+            # A scan that is killed leaves files without their imports and history.
+            write_marks(db, [(_COMPLETE, "0")])
             for one in batch:
                 path = one.entry.relative
-                if one.reason:
-                    left_out.append(LeftOut(path, one.reason))
-                    if path in known and one.reason != "late":
-                        remove_file(db, known[path].id)
+                if not one.reason:
+                    written.add(path)
+                    _write(db, one, known.get(path))
                     continue
-                read += 1
-                _write(db, one, known.get(path))
-    present = {one.relative for one in found.entries}
-    gone = [row for path, row in known.items() if path not in present]
-    left_out.sort(key=lambda one: one.path)
-    has_changed = bool(read or gone) or {o.path: o.reason for o in left_out} != left_before
-    with store.writing() as db:
-        for row in gone:
-            remove_file(db, row.id)
-        if has_changed:
-            db.execute("DELETE FROM left_out")
-            rows = ((one.path, one.reason) for one in left_out)
-            db.executemany("INSERT OR REPLACE INTO left_out VALUES(?,?)", rows)
-        if has_changed or marks.get("resolved") != "1":
-            resolve_all(db, asked.root, until)
-            write_marks(db, [("resolved", "1" if time.monotonic() < until else "0")])
-        write_marks(db, [("started_ns", str(started_ns))])
-        history = update_history(db, asked.root, marks, until, is_new=has_changed)
-    notes = [history.note] if history.note else []
-    notes += _notes(left_out)
-    return ScanReport(
-        files=len(found.entries) - (len(left_out) - len(found.left_out)),
-        read=read,
-        removed=len(gone),
-        left_out=tuple(left_out),
-        notes=tuple(notes),
-        head=history.head,
-        seconds=time.monotonic() - began,
-    )
+                unread.append(LeftOut(path, one.reason))
+                if path in known and one.reason != "late":
+                    remove_file(db, known[path].id)
+    return written, unread
 
 
 def _notes(left_out: Sequence[LeftOut]) -> Iterator[str]:

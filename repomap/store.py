@@ -77,21 +77,10 @@ class MapStore:
         """Give one transaction, done wholly or not at all.
 
         Raises:
-            MapError: the disk is full, or the file cannot be written.
+            MapError: the disk is full, or the file is damaged or cannot be written.
         """
-        try:
-            self.db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self.db
-                self.db.execute("COMMIT")
-            except BaseException:
-                if self.db.in_transaction:
-                    self.db.execute("ROLLBACK")
-                raise
-        except sqlite3.Error as error:
-            raise MapError(
-                f"{self.path}: {error}", "The map is derived: delete the file, and try again."
-            ) from error
+        with self._transaction("BEGIN IMMEDIATE", "COMMIT") as db:
+            yield db
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -100,12 +89,20 @@ class MapStore:
         Raises:
             MapError: the file is damaged.
         """
+        with self._transaction("BEGIN", "ROLLBACK") as db:
+            yield db
+
+    @contextmanager
+    def _transaction(self, begin: str, end: str) -> Iterator[sqlite3.Connection]:
         try:
-            self.db.execute("BEGIN")
+            self.db.execute(begin)
             try:
                 yield self.db
-            finally:
-                self.db.execute("ROLLBACK")
+                self.db.execute(end)
+            except BaseException:
+                if self.db.in_transaction:
+                    self.db.execute("ROLLBACK")
+                raise
         except sqlite3.Error as error:
             raise MapError(
                 f"{self.path}: {error}", "The map is derived: delete the file, and try again."

@@ -15,7 +15,7 @@ from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations.facts import open_memory
 from kb.tokens import DEAREST, FAMILIES, estimate
 from memory.facts.recalling import RecallRequest
-from policy.secrets import find_secrets, is_secret_path
+from policy import secrets
 from repomap.errors import MapError, MapInputError
 from repomap.fitting import check_request, fit
 from repomap.model import LeftOut
@@ -86,12 +86,12 @@ def make_pack(config: Config, asked: PackAsked) -> PackAnswer:
         memory=_recall(config, task, asked),
         mentioned="\n".join(texts.values()),
     )
-    with _translated():
+    with _translate_errors():
         check_request(request)
         prepare_storage(config)
         store = MapStore(config.map_file)
         try:
-            report = scan(store, ScanRequest(config.project, is_secret_path, hide_secrets))
+            report = scan(store, ScanRequest(config.project, secrets.is_secret_path, hide_secrets))
             with store.reading() as db:
                 ranked, notes = _rank(db, config.project, request, asked.since)
                 pack = fit(
@@ -127,7 +127,7 @@ def _rank(
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except MapInputError as error:
@@ -161,25 +161,14 @@ def _recall(config: Config, task: str, asked: PackAsked) -> str:
 
 def redact(text: str) -> Redaction:
     """Return a text with each secret replaced by its kind, and their lines."""
-    pieces: list[str] = []
-    found: list[tuple[int, str]] = []
-    at, line = 0, 1
-    for secret in find_secrets(text):
-        before = text[at : secret.start]
-        line += before.count("\n")
-        found.append((line, secret.kind))
-        pieces += [before, f"[REDACTED:{secret.kind}]"]
-        line += text.count("\n", secret.start, secret.end)
-        at = secret.end
-    return Redaction("".join([*pieces, text[at:]]), found)
+    found = secrets.redact(text)
+    lines = ((text.count("\n", 0, one.start) + 1, one.kind) for one in found.secrets)
+    return Redaction(found.text, tuple(lines))
 
 
 def hide_secrets(data: bytes) -> bytes:
     """Overwrite the secrets in a text, so that its lines and offsets stay."""
-    secrets = find_secrets(data)
-    if not secrets:
-        return data
     hidden = bytearray(data)
-    for one in secrets:
+    for one in secrets.find_secrets(data):
         hidden[one.start : one.end] = _NOT_NEWLINE.sub(b"x", data[one.start : one.end])
     return bytes(hidden)

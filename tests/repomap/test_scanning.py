@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from repomap import scanning
 from repomap.store import MapStore, read_files, read_symbols
 from repomap.walking import REASONS
 from tests.repomap.repositories import APP, commit_all, scan_folder, write_files
@@ -115,15 +116,35 @@ def test_a_map_brought_up_to_date_is_the_map_made_anew(store, root, tmp_path):
     anew.close()
 
 
-def test_unchanged_files_are_not_read_again(store, root):
+def test_a_scan_that_was_killed_is_made_up_for_by_the_next(store, root, tmp_path, monkeypatch):
     write_files(root, APP)
-    for path in APP:
-        os.utime(root / path, (1_600_000_000, 1_600_000_000))
+    commit_all(root, "Begin")
+
+    def die(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(scanning, "resolve_all", die)
+        with pytest.raises(KeyboardInterrupt):
+            scan_folder(store, root)
+    assert store.db.execute("SELECT count(*) FROM file").fetchone() == (len(APP),)
     scan_folder(store, root)
-    # A change of the times alone is within the seconds that are unsure, so this may read once more.
+    anew = MapStore(tmp_path / "anew.sqlite3")
+    scan_folder(anew, root)
+    assert dump(store) == dump(anew)
+    anew.close()
+
+
+def test_only_changed_files_are_read_again(store, root, monkeypatch):
+    # Time stamps are trusted at once, rather than after two seconds.
+    monkeypatch.setattr(scanning, "UNSURE_NS", -(10**12))
+    write_files(root, APP)
+    assert scan_folder(store, root).read == len(APP)
     before = dump(store)
-    scan_folder(store, root)
+    assert scan_folder(store, root).read == 0
     assert dump(store) == before
+    write_files(root, {"src/app/mail.py": "def send():\n    return 12\n"})
+    assert scan_folder(store, root).read == 1
 
 
 def test_secrets_are_hidden_before_anything_is_kept(store, root):
