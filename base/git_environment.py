@@ -15,3 +15,28 @@ ISOLATED: Mapping[str, str] = {
     "LC_ALL": "C",
 }
 """The whole environment; who runs git adds what its task needs."""
+
+UNATTENDED: Mapping[str, str] = {
+    **ISOLATED,
+    "GIT_ASKPASS": "/bin/false",
+    "SSH_ASKPASS": "/bin/false",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
+"""The same, where git is run upon paths as they are, and nothing may be asked or replaced."""
+
+NEUTRAL_SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.attributesFile=/dev/null",
+    "core.pager=cat",
+    "color.ui=false",
+    "credential.helper=",
+    "log.showSignature=false",
+    "log.mailmap=false",
+    "log.follow=false",
+    "i18n.logOutputEncoding=UTF-8",
+)
+"""What overrules a repository's own settings, each behind `-c`: they start programs, or change what
+is printed."""

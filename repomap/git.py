@@ -15,39 +15,25 @@ from base.bounded_run import (
     TooMuchOutputError,
     run_bounded,
 )
-from base.git_environment import GIT_PATH, ISOLATED
+from base.git_environment import GIT_PATH, NEUTRAL_SETTINGS, UNATTENDED
 from repomap.errors import MapError
 
 OUTPUT_BYTES_MAX = 64 << 20
 _ENVIRONMENT = {
-    **ISOLATED,
+    **UNATTENDED,
     # No protocol: an object that is missing is not fetched. Unlike `protocol.allow` this cannot be
     # overruled by `protocol.ext.allow` of the repository, whose addresses are commands.
     "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_ASKPASS": "/bin/false",
-    "SSH_ASKPASS": "/bin/false",
-    "GIT_SSH_COMMAND": "/bin/false",
-    "GIT_LITERAL_PATHSPECS": "1",
-    "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_NO_LAZY_FETCH": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_SSH_COMMAND": "/bin/false",
     "GIT_PAGER": "cat",
 }
 _SETTINGS = (
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.attributesFile=/dev/null",
+    *NEUTRAL_SETTINGS,
     "core.excludesFile=/dev/null",
-    "core.pager=cat",
     "core.sshCommand=/bin/false",
-    "credential.helper=",
-    "log.showSignature=false",
     "log.showRoot=true",
-    "log.mailmap=false",
-    "log.follow=false",
-    "i18n.logOutputEncoding=UTF-8",
     "protocol.allow=never",
-    "color.ui=false",
     "diff.external=",
     "diff.ignoreSubmodules=all",
     "diff.orderFile=/dev/null",

@@ -13,43 +13,26 @@ from base.bounded_run import (
     TooMuchOutputError,
     run_bounded,
 )
-from base.git_environment import GIT_PATH, ISOLATED
+from base.git_environment import GIT_PATH, NEUTRAL_SETTINGS, UNATTENDED
 from memory.pages.errors import GitError
 
 SECONDS_MAX = 30.0
 OUTPUT_BYTES_MAX = 256 << 20
-_ENVIRONMENT = {
-    **ISOLATED,
-    "GIT_ASKPASS": "/bin/false",
-    "SSH_ASKPASS": "/bin/false",
-    "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
-    "GIT_LITERAL_PATHSPECS": "1",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-}
+_ENVIRONMENT = {**UNATTENDED, "GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
 _ALLOWED = frozenset(
     ["SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", "http_proxy", "no_proxy", "NO_PROXY", "TMPDIR"]
 )
 """What is taken over from the environment: a pull over the network may need it."""
 
 _SETTINGS = (
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
+    *NEUTRAL_SETTINGS,
     "core.logAllRefUpdates=false",
-    "core.attributesFile=/dev/null",
     "commit.gpgSign=false",
-    "log.showSignature=false",
-    "log.mailmap=false",
-    "log.follow=false",
-    "i18n.logOutputEncoding=UTF-8",
     "protocol.ext.allow=never",
     "gc.auto=0",
     # Each commit is one pack, which is written faster than its objects one by one.
     "fastimport.unpackLimit=1",
     "maintenance.auto=false",
-    "color.ui=false",
-    "core.pager=cat",
-    "credential.helper=",
     "fetch.fsckObjects=true",
 )
 
