@@ -44,9 +44,13 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "changed": "it changed",
         "depends": "it depends on what changed",
         "centrality": "much of the project refers to it",
+        "neighbour": "the best files use it, or it uses them",
     }
 )
 """What each kind of evidence says to a reader."""
+
+NEIGHBOUR = "neighbour"
+"""Adds nothing to a score: the graph chooses no files, it only gives some of them a line."""
 
 REASON_SHARE = 0.12
 """Evidence that adds less of a file's score is no reason for it."""
@@ -67,7 +71,11 @@ class Ranked:
     def reasons(self) -> tuple[str, ...]:
         """What speaks for the file, the strongest first."""
         total = sum(value for _, value in self.parts) or 1.0
-        strong = [(name, value) for name, value in self.parts if value / total >= REASON_SHARE]
+        strong = [
+            (name, value)
+            for name, value in self.parts
+            if value / total >= REASON_SHARE or name == NEIGHBOUR
+        ]
         return tuple(REASONS[name] for name, _ in sorted(strong, key=lambda one: -one[1]))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 
 from kb.walking import Selection, Walk, WalkEntry
 from repomap.model import LeftOut
@@ -23,6 +24,8 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "link": "a symbolic link",
         "special": "no regular file",
         "secret_name": "named like a file of secrets",
+        "denied": "a rule denies reading it",
+        "pack": "a pack or a map that was written into the project",
         "generated": "a line of it is longer than 16 KiB",
         "vanished": "it was removed or changed while it was read",
         "late": "the time for one scan was over: the next goes on with it",
@@ -32,9 +35,14 @@ REASONS: Mapping[str, str] = MappingProxyType(
 
 FILE_BYTES = 512 * 1024
 FILES = 20_000
-_SECRET = "named like secrets"  # noqa: S105 - a reason
+Refusal = Literal["", "secret_name", "denied"]
+Refuse = Callable[[str], Refusal]
+_SENTENCES: Mapping[Refusal, str] = {
+    "secret_name": "named like secrets",
+    "denied": "denied by a rule",
+}
 _BY_TEXT = (
-    (_SECRET, "secret_name"),
+    *((text, reason) for reason, text in _SENTENCES.items()),
     ("ignored by .gitignore", "ignored"),
     ("leads to what", "ignored"),
     ("always left out", "excluded"),
@@ -57,20 +65,22 @@ class Found:
 def walk_files(
     root: Path,
     *,
-    is_secret_name: Callable[[str], bool],
+    refuse: Refuse,
     file_bytes: int = FILE_BYTES,
     files: int = FILES,
     until: float = float("inf"),
 ) -> Found:
     """Find the files below `root` that a map may have; `until` is a time of the monotonic clock.
 
+    `refuse` names the reason for which a file must not be read, by its relative path.
+
     Raises:
         TimeoutError: the folders took longer to list than that.
     """
 
     def judge(path: Path) -> str | None:
-        relative = path.relative_to(root).as_posix()
-        return _SECRET if is_secret_name(relative) else None
+        reason = refuse(path.relative_to(root).as_posix())
+        return _SENTENCES[reason] if reason else None
 
     walk = Walk(root, Selection(max_file_bytes=file_bytes, allowed=judge))
     entries: list[WalkEntry] = []

@@ -166,6 +166,15 @@ SETTINGS: tuple[Setting, ...] = (
         "",
         "where pages are pushed to, outside of projects; {project} is a project's name",
     ),
+    Setting("map.file_bytes", "bytes", 512 * UNITS["k"], "larger files are not in a map", "lower"),
+    Setting("map.files", "count", 20_000, "the most files that a map has", "lower"),
+    Setting(
+        "tokens.family",
+        "choice",
+        "claude-5",
+        "whose tokens a pack is counted in; the default is the family that takes the most",
+        choices=("o200k", "claude-3", "claude-5"),
+    ),
     Setting(
         "sandbox.isolation",
         "choice",
