@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from kb.walking import Selection, Walk, WalkEntry
+from kb.walking import Selection, Walk, WalkEntry, Why
 from repomap.model import LeftOut
 
 REASONS: Mapping[str, str] = MappingProxyType(
@@ -21,6 +21,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "encoding": "neither UTF-8 nor UTF-16, or a name that isn't UTF-8",
         "permission": "may not be read",
         "link": "a symbolic link",
+        "met": "the same folder, at another path",
         "special": "no regular file",
         "secret_name": "named like a file of secrets",
         "generated": "a line of it is longer than 16 KiB",
@@ -32,26 +33,32 @@ REASONS: Mapping[str, str] = MappingProxyType(
 
 FILE_BYTES = 512 * 1024
 FILES = 20_000
-_SECRET = "named like secrets"  # noqa: S105 - a reason
-_BY_TEXT = (
-    (_SECRET, "secret_name"),
-    ("ignored by .gitignore", "ignored"),
-    ("leads to what", "ignored"),
-    ("always left out", "excluded"),
-    ("a symbolic link", "link"),
-    ("a name that is not UTF-8", "encoding"),
-    ("not a regular file", "special"),
-    ("unreadable", "permission"),
+LISTED_TIMES = 5
+"""So many times `files` are listed at most: where there are more, the rest are not counted."""
+
+_NAMES: Mapping[Why, str] = MappingProxyType(
+    {
+        Why.ALWAYS: "excluded",
+        Why.IGNORED: "ignored",
+        Why.NOT_ALLOWED: "secret_name",
+        Why.LINK: "link",
+        Why.NAME: "encoding",
+        Why.SPECIAL: "special",
+        Why.TOO_LARGE: "too_large",
+        Why.MET: "met",
+        Why.UNREADABLE: "permission",
+    }
 )
-"""Beginnings of the walk's reasons, which are sentences for a person."""
+"""What the walk's reasons are called here; that of a line of an ignore file is about no file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a walk came upon, in order of the paths."""
+    """What a walk came upon, in order of the paths; `is_whole` tells that it came to its end."""
 
     entries: tuple[WalkEntry, ...]
     left_out: tuple[LeftOut, ...]
+    is_whole: bool = True
 
 
 def walk_files(
@@ -65,35 +72,28 @@ def walk_files(
     """Find the files below `root` that a map may have; `until` is a time of the monotonic clock.
 
     Raises:
+        OSError: `root` itself cannot be listed.
         TimeoutError: the folders took longer to list than that.
     """
+    with os.scandir(root):
+        begin = len(os.path.join(root, ""))
 
     def judge(path: Path) -> str | None:
-        relative = path.relative_to(root).as_posix()
-        return _SECRET if is_secret_name(relative) else None
+        return "named like secrets" if is_secret_name(str(path)[begin:]) else None
 
-    walk = Walk(root, Selection(max_file_bytes=file_bytes, allowed=judge))
+    walk = Walk(root, Selection(max_file_bytes=file_bytes, allowed=judge), until=until)
     entries: list[WalkEntry] = []
     beyond: list[LeftOut] = []
-    for at, entry in enumerate(walk.files()):
-        if at % 256 == 0 and time.monotonic() > until:
-            raise TimeoutError
+    is_whole = True
+    for entry in walk.files():
         if len(entries) < files:
             entries.append(entry)
-        else:
+        elif len(beyond) < files * (LISTED_TIMES - 1):
             beyond.append(LeftOut(entry.relative, "too_many"))
-    skipped = [
-        LeftOut(one.path, reason)
-        for one in walk.skipped
-        if (reason := _name_reason(one.reason)) is not None
-    ]
+        else:
+            is_whole = False
+            break
+    skipped = [LeftOut(one.path, _NAMES[one.why]) for one in walk.skipped if one.why in _NAMES]
     entries.sort(key=lambda entry: entry.relative)
-    return Found(tuple(entries), tuple(sorted([*skipped, *beyond], key=lambda one: one.path)))
-
-
-def _name_reason(text: str) -> str | None:
-    """Name the walk's reason; None where it is about a line of .gitignore, not about a file."""
-    for begin, name in _BY_TEXT:
-        if text.startswith(begin):
-            return name
-    return "too_large" if " bytes, over " in text else None
+    left_out = sorted([*skipped, *beyond], key=lambda one: one.path)
+    return Found(tuple(entries), tuple(left_out), is_whole)
