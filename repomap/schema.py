@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-FORM = 2
+FORM = 3
 """Raised whenever what a map holds is found in another way."""
 
 FIELDS = ("path", "symbols", "body", "history")
