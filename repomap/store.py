@@ -77,8 +77,8 @@ class MapStore:
             except BaseException:
                 db.close()
                 raise
-        except sqlite_files.SchemaError as error:
-            raise MapDamagedError(f"{self.path}: {error}") from error
+        except (sqlite_files.SchemaError, UnicodeDecodeError) as error:  # SQLite quotes the file
+            raise _damaged(self.path, error) from error
         except sqlite3.Error as error:
             raise _translate(self.path, error) from error
         with suppress(OSError):
