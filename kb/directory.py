@@ -14,7 +14,7 @@ from kb.decoding import is_binary
 from kb.files import FileState
 from kb.model import Indexed, SourceSpec
 from kb.store import Store
-from kb.walking import MAX_FILE_BYTES, Selection, Skipped, Walk, WalkEntry, is_utf8
+from kb.walking import MAX_FILE_BYTES, Selection, Skipped, Walk, WalkEntry, Why, is_utf8
 
 MAX_SINGLE_FILE_BYTES = 256 * 1024 * 1024
 """A file that is named by itself may be larger than one met in a folder."""
@@ -218,13 +218,13 @@ class _Pass:
                 status = os.fstat(file.fileno())
                 data = file.read(selection.max_file_bytes + 1)
         except OSError as error:
-            self.walk.skip(entry.path, f"unreadable: {error.strerror}")
+            self.walk.skip(entry.path, f"unreadable: {error.strerror}", Why.UNREADABLE)
             return None, entry.status
         if len(data) > selection.max_file_bytes:
-            self.walk.skip(entry.path, f"over {selection.max_file_bytes} bytes")
+            self.walk.skip(entry.path, f"over {selection.max_file_bytes} bytes", Why.TOO_LARGE)
             return None, status
         if is_binary(data[:_BINARY_SAMPLE]):
-            self.walk.skip(entry.path, "binary")
+            self.walk.skip(entry.path, "binary", Why.BINARY)
             return None, status
         return data, status
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import time
-from itertools import count
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kb import grammars
@@ -23,8 +25,11 @@ PARSE_BASE_S = 0.25
 PARSE_S_PER_BYTE = 2e-6
 """Processor time for one parse: real programs take a twentieth of it."""
 
+END_TIMES = 2.0
+"""So many times that, and a worker ends. A parser asks whether it is late between its steps, and
+one step of it may be quadratic in what was read so far: half a minute for 90 KB of `a<` as Java."""
+
 _READ_BYTES = 65_536
-_CALLS_A_LOOK = 32
 _MAX_ERROR_CHILDREN = 4000
 
 
@@ -48,22 +53,41 @@ def parse(data: bytes, language: str) -> Node:
     grammar = grammars.grammar(language)
     allowed_s = PARSE_BASE_S + PARSE_S_PER_BYTE * len(data)
     deadline = time.thread_time() + allowed_s
+    soonest = time.monotonic() + allowed_s
 
-    calls = count()
-
-    def late(*_: object) -> bool:  # called every few microseconds, which asking the time takes
-        return next(calls) % _CALLS_A_LOOK == 0 and time.thread_time() > deadline
+    def late(*_: object) -> bool:  # between two calls lie microseconds, or a tenth of a second
+        # No processor time is longer than the time itself, which takes a tenth as long to ask.
+        return time.monotonic() > soonest and time.thread_time() > deadline
 
     def read(offset: int, _: object) -> bytes:
         return data[offset : offset + _READ_BYTES]
 
     try:
-        tree = Parser(grammar.language).parse(read, progress_callback=late)
+        with _ending_worker(END_TIMES * allowed_s):
+            tree = Parser(grammar.language).parse(read, progress_callback=late)
     except ValueError:
         raise TimeoutError(f"no {language} syntax tree within {allowed_s:.1f} s") from None
     if _has_wide_error(tree.root_node):
         raise ValueError(f"no {language}: whole stretches of it cannot be parsed")
     return tree.root_node
+
+
+@contextmanager
+def _ending_worker(seconds: float) -> Iterator[None]:
+    """Have the timer that ends a worker end it after so much processor time, if not before.
+
+    Where no such timer runs, which is everywhere else, none is started.
+    """
+    left_s, _ = signal.getitimer(signal.ITIMER_PROF)
+    if not 0 < seconds < left_s:
+        yield
+        return
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        unused_s, _ = signal.getitimer(signal.ITIMER_PROF)
+        signal.setitimer(signal.ITIMER_PROF, left_s - seconds + unused_s)
 
 
 def _has_wide_error(root: Node) -> bool:

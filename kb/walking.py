@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 
 from kb import globs
@@ -16,14 +18,46 @@ MAX_FILE_BYTES = 4 * 1024 * 1024
 """Larger files are rarely what a person wrote; index one by itself where it is wanted."""
 
 _ALWAYS_LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules"})
+_GIT = ".git"
+"""Of a submodule and of a further working tree it is a file, which says where the repository is."""
+
+
+class Why(Enum):
+    """What kind of reason a path was passed over for; `Skipped.reason` says it to a person."""
+
+    ALWAYS = "always"
+    """A repository's own folder, installed packages."""
+    EXCLUDED = "excluded"
+    IGNORED = "ignored"
+    NOT_ALLOWED = "not allowed"
+    LINK = "link"
+    NAME = "name"
+    """It is not UTF-8."""
+    SPECIAL = "special"
+    """A FIFO, a socket, a device."""
+    TOO_LARGE = "too large"
+    TOO_DEEP = "too deep"
+    MET = "met"
+    """The same folder was met by another path."""
+    UNREADABLE = "unreadable"
+    BINARY = "binary"
+    IGNORE_FILE = "ignore file"
+    """The path is an ignore file, some of which is not obeyed: the file itself is not skipped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A path that was not indexed, relative to the root, and the reason."""
+    """A path that was not indexed, relative to the root, the reason, and what kind it is of."""
 
     path: str
     reason: str
+    why: Why
+
+
+_Reason = tuple[Why, str]
+
+_CLOCK_EVERY = 64
+"""Entries between two looks at the clock; the first of each folder is one, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +103,7 @@ class _PendingFolder:
     """A folder still to be read. Where not all of it is asked for, `names` has the entries."""
 
     path: Path
+    relative: str
     depth: int
     ignores: Ignores
     names: frozenset[str] | None = None
@@ -80,77 +115,86 @@ class Walk:
 
     `only` narrows it to some paths and what lies below them. `skipped` fills as it goes. A link out
     of `root` is never followed, and no folder read twice. What is met through a link is judged by
-    what it leads to, too.
+    what it leads to, too. `until` is a time of the monotonic clock.
     """
 
     root: Path
     selection: Selection
     only: Collection[Path] | None = None
+    until: float = float("inf")
     skipped: list[Skipped] = field(default_factory=list)
     ignored: set[Path] = field(default_factory=set)
     """The files and folders that git would ignore, as far as the pass came upon them."""
     _seen: set[tuple[int, int]] = field(default_factory=set)
 
     def files(self) -> Iterator[WalkEntry]:
-        """The regular files that are meant."""
+        """The regular files that are meant.
+
+        Raises:
+            TimeoutError: the pass did not end in time.
+        """
         steps = None if self.only is None else _steps(self.root, self.only)
         ignores = above(self.root) if self.selection.respect_gitignore else Ignores()
-        waiting = [_PendingFolder(self.root, 0, ignores, _names(steps, self.root))]
+        waiting = [_PendingFolder(self.root, "", 0, ignores, _names(steps, self.root))]
         while waiting:
             folder = waiting.pop()
             if self.selection.respect_gitignore:
                 ignores = folder.ignores.within(folder.path)
                 for problem in ignores.problems(folder.path):
-                    self.skip(folder.path / ".gitignore", problem)
+                    self.skip(folder.path / ".gitignore", problem, Why.IGNORE_FILE)
             below = []
             for entry in self._entries(folder):
                 if not self._is_meant(entry, ignores, folder.depth):
                     continue
                 if entry.is_folder:
                     part = None if folder.names is None else _names(steps, entry.path)
-                    below.append(_PendingFolder(entry.path, folder.depth + 1, ignores, part))
+                    depth = folder.depth + 1
+                    below.append(_PendingFolder(entry.path, entry.relative, depth, ignores, part))
                 else:
                     yield entry
             waiting.extend(reversed(below))
 
-    def skip(self, path: Path, reason: str) -> None:
+    def skip(self, path: Path, reason: str, why: Why) -> None:
         relative = os.fsencode(path.relative_to(self.root))
-        self.skipped.append(Skipped(relative.decode("utf-8", "backslashreplace"), reason))
+        self.skipped.append(Skipped(relative.decode("utf-8", "backslashreplace"), reason, why))
 
     def _entries(self, folder: _PendingFolder) -> Iterator[WalkEntry]:
         try:
             listed = sorted(os.listdir(folder.path) if folder.names is None else folder.names)
         except OSError as error:
-            self.skip(folder.path, f"unreadable: {error.strerror}")
+            self.skip(folder.path, f"unreadable: {error.strerror}", Why.UNREADABLE)
             return
-        for name in listed:
+        for at, name in enumerate(listed):
+            if at % _CLOCK_EVERY == 0 and time.monotonic() > self.until:
+                raise TimeoutError(f"{self.root} was not listed in time")
             path = folder.path / name
             if not is_utf8(name):
-                self.skip(path, "a name that is not UTF-8")
+                self.skip(path, "a name that is not UTF-8", Why.NAME)
                 continue
             if folder.names is not None and not os.path.lexists(path):
                 continue  # asked for because it is gone
-            entry = self._entry(path)
+            entry = self._entry(path, f"{folder.relative}/{name}" if folder.relative else name)
             if entry is not None:
                 yield entry
 
-    def _entry(self, path: Path) -> WalkEntry | None:
+    def _entry(self, path: Path, relative: str) -> WalkEntry | None:
         """The path with its status; None for one that cannot or must not be followed."""
         try:
             status = os.lstat(path)
             if stat.S_ISLNK(status.st_mode):
                 if not self.selection.follow_symlinks:
-                    self.skip(path, "a symbolic link")
+                    self.skip(path, "a symbolic link", Why.LINK)
                     return None
                 if not path.resolve(strict=True).is_relative_to(self.root):
-                    self.skip(path, "a symbolic link that leads out of the folder")
+                    self.skip(path, "a symbolic link that leads out of the folder", Why.LINK)
                     return None
                 status = path.stat()
-            return WalkEntry(path, path.relative_to(self.root).as_posix(), status)
+            return WalkEntry(path, relative, status)
         except OSError as error:
-            self.skip(path, f"unreadable: {error.strerror}")
+            self.skip(path, f"unreadable: {error.strerror}", Why.UNREADABLE)
         except RuntimeError:
-            self.skip(path, "unreadable: its links lead in a circle, or are too many")
+            text = "unreadable: its links lead in a circle, or are too many"
+            self.skip(path, text, Why.UNREADABLE)
         return None
 
     def _is_meant(self, entry: WalkEntry, ignores: Ignores, depth: int) -> bool:
@@ -164,7 +208,8 @@ class Walk:
         elif reason is None:
             reason = self._file_reason(entry)
         if reason is not None:
-            self.skip(entry.path, reason)
+            why, text = reason
+            self.skip(entry.path, text, why)
         return reason is None
 
     def _is_named(self, entry: WalkEntry) -> bool:
@@ -175,21 +220,21 @@ class Walk:
             return False
         return not extensions or entry.path.suffix.lstrip(".").lower() in extensions
 
-    def _general_reason(self, entry: WalkEntry, ignores: Ignores) -> str | None:
-        if entry.is_folder and entry.path.name in _ALWAYS_LEFT_OUT:
-            return "always left out"
+    def _general_reason(self, entry: WalkEntry, ignores: Ignores) -> _Reason | None:
+        if _is_always_left_out(entry.path.name, is_folder=entry.is_folder):
+            return Why.ALWAYS, "always left out"
         exclude = self.selection.exclude
         if any(globs.compile_glob(glob).matches(entry.relative) for glob in exclude):
-            return "excluded"
+            return Why.EXCLUDED, "excluded"
         if ignores.match(str(entry.path), is_folder=entry.is_folder):
             self.ignored.add(entry.path)
-            return "ignored by .gitignore"
-        reason = self.selection.allowed(entry.path) if self.selection.allowed else None
-        if reason is None and self.selection.follow_symlinks:
-            reason = self._reason_behind(entry)
-        return reason
+            return Why.IGNORED, "ignored by .gitignore"
+        refused = self.selection.allowed(entry.path) if self.selection.allowed else None
+        if refused is not None:
+            return Why.NOT_ALLOWED, refused
+        return self._reason_behind(entry) if self.selection.follow_symlinks else None
 
-    def _reason_behind(self, entry: WalkEntry) -> str | None:
+    def _reason_behind(self, entry: WalkEntry) -> _Reason | None:
         """Why what a link leads to would not be met, or a folder on the way to it."""
         real = entry.path.resolve()
         if real == entry.path:
@@ -202,30 +247,33 @@ class Walk:
             folder /= name
             is_folder = folder != real or entry.is_folder
             relative = folder.relative_to(self.root).as_posix()
-            if is_folder and name in _ALWAYS_LEFT_OUT:
-                return "leads to what is always left out"
+            if _is_always_left_out(name, is_folder=is_folder):
+                return Why.ALWAYS, "leads to what is always left out"
             if any(globs.compile_glob(glob).matches(relative) for glob in self.selection.exclude):
-                return "leads to what is excluded"
+                return Why.EXCLUDED, "leads to what is excluded"
             if ignores.match(str(folder), is_folder=is_folder):
-                return "leads to what .gitignore ignores"
+                return Why.IGNORED, "leads to what .gitignore ignores"
         return None
 
-    def _folder_reason(self, entry: WalkEntry, depth: int) -> str | None:
+    def _folder_reason(self, entry: WalkEntry, depth: int) -> _Reason | None:
         limit = self.selection.max_depth
         if limit is not None and depth >= limit:
-            return f"deeper than {limit}"
+            return Why.TOO_DEEP, f"deeper than {limit}"
         identity = (entry.status.st_dev, entry.status.st_ino)
         if identity in self._seen:
-            return "the same folder by another link"
+            return Why.MET, "the same folder by another link"
         self._seen.add(identity)
         return None
 
-    def _file_reason(self, entry: WalkEntry) -> str | None:
+    def _file_reason(self, entry: WalkEntry) -> _Reason | None:
         if not stat.S_ISREG(entry.status.st_mode):
-            return "not a regular file"
-        if entry.status.st_size > self.selection.max_file_bytes:
-            return f"{entry.status.st_size} bytes, over {self.selection.max_file_bytes}"
-        return None
+            return Why.SPECIAL, "not a regular file"
+        size, most = entry.status.st_size, self.selection.max_file_bytes
+        return (Why.TOO_LARGE, f"{size} bytes, over {most}") if size > most else None
+
+
+def _is_always_left_out(name: str, *, is_folder: bool) -> bool:
+    return (is_folder and name in _ALWAYS_LEFT_OUT) or name == _GIT
 
 
 def is_utf8(name: str) -> bool:

@@ -13,5 +13,9 @@ class MapError(Exception):
         self.remedy = remedy
 
 
+class MapDamagedError(MapError):
+    """The file of a map is damaged, or of another form: what it says cannot be relied on."""
+
+
 class MapInputError(MapError):
     """What was asked for is not what it must be."""

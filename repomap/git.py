@@ -53,6 +53,10 @@ class GitTooLongError(MapError):
     """A command of git was ended at its deadline."""
 
 
+class GitTooMuchError(MapError):
+    """A command of git was ended because it printed more than is taken."""
+
+
 def run_git(
     root: Path,
     *arguments: str,
@@ -65,7 +69,8 @@ def run_git(
     Raises:
         GitFailedError: it fails.
         GitTooLongError: it takes longer than `deadline_s`.
-        MapError: there is no git, or it prints too much.
+        GitTooMuchError: it prints too much.
+        MapError: there is no git.
     """
     git = shutil.which("git", path=GIT_PATH)
     if git is None:
@@ -81,7 +86,7 @@ def run_git(
         raise GitTooLongError(f"git {arguments[0]} took longer than {deadline_s:.1f} s") from error
     except TooMuchOutputError as error:
         most = OUTPUT_BYTES_MAX >> 20
-        raise MapError(f"git {arguments[0]} printed more than {most} MiB") from error
+        raise GitTooMuchError(f"git {arguments[0]} printed more than {most} MiB") from error
     except CannotStartError as error:
         raise MapError(f"git cannot be started: {error}") from error
     if done.code:

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from kb.walking import is_utf8
 from repomap.errors import MapError, MapInputError
-from repomap.git import GitFailedError, GitTooLongError, run_git, switch_off_filters
+from repomap.git import (
+    GitFailedError,
+    GitTooLongError,
+    GitTooMuchError,
+    run_git,
+    switch_off_filters,
+)
 
 COMMITS = 3000
 FILES_MAX = 30
 """A commit of more files says little of each: a rename, a new licence, a formatter's run."""
 
+FEWER = (10, 100)
+"""Where the latest commits are too many to be told, so much fewer of them are asked for."""
+
 MESSAGE_CHARS = 4096
+FILES_CHARS = 32 * 1024
+"""Of a message so many characters over the commit's files, as it is indexed with each of them."""
+
 DEADLINE_S = 20.0
 _REASONS = (
     ("dubious ownership", "no history: the repository belongs to another user"),
@@ -42,12 +54,13 @@ class Commit:
 @dataclass(frozen=True, slots=True)
 class History:
     """Commits, the newest first. `is_anew` tells that the one asked from is no ancestor any more;
-    `note` says why there are none, or fewer."""
+    `note` says why there are none, or fewer, and `fewer` that they were too many to be read."""
 
     head: str
     commits: tuple[Commit, ...] = ()
     is_anew: bool = False
     note: str = ""
+    fewer: str = ""
 
 
 def read_history(
@@ -58,22 +71,26 @@ def read_history(
     try:
         asking.run("rev-parse", "--git-dir")
     except MapError as error:
-        return History("", note=_say_why(error.message))
+        return History("", note=_say_why(error.message, root))
     try:
         head = asking.resolve("HEAD")
     except MapInputError:
-        return History("", note="no history: there is no commit yet")
+        return History("", note=asking.say_headless())
     except MapError as error:
         return History("", note=_say_why(error.message))
     try:
-        note = asking.say_shallow()
+        is_shallow = asking.is_shallow()
+        note = "the history is shallow: older commits are not here" if is_shallow else ""
         if since == head:
             return History(head, note=note)
         is_anew = not asking.is_ancestor(since, head)
-        said = asking.log(head if is_anew else f"{since}..{head}", limit)
+        # The last commits of a shallow history seem to have made all the files that they have.
+        options = ("--min-parents=1",) if is_shallow else ()
+        commits = head if is_anew else f"{since}..{head}"
+        said, fewer = asking.log((*options, commits), limit)
     except MapError as error:
         return History("", note=_say_why(error.message))
-    return History(head, tuple(_parse(said)), is_anew, note)
+    return History(head, tuple(_parse(said)), is_anew, note, fewer)
 
 
 def resolve_revision(root: Path, revision: str, *, deadline_s: float = DEADLINE_S) -> str:
@@ -131,20 +148,38 @@ class _Asking:
             return False
         return True
 
-    def log(self, commits: str, limit: int) -> bytes:
-        options = ("--no-merges", "--no-notes", f"-n{limit}", "--name-only", *_DIFF, _FORMAT)
-        asked = ("log", *options, commits, "--")
+    def log(self, commits: tuple[str, ...], limit: int) -> tuple[bytes, str]:
+        """Return what git says of so many commits, or of fewer, and a note that they are fewer."""
+        # Below the top of the tree the latest commits that touch the folder are wanted. Where it
+        # takes long to find that many, those among the latest of all must do.
+        tries: list[tuple[int, tuple[str, ...]]] = [(limit, ("--",))]
+        tries += [(max(1, limit // times), ("--",)) for times in FEWER]
         if self.run("rev-parse", "--show-prefix").strip():
-            # Below the top of the tree the latest commits that touch the folder are wanted. Where
-            # it takes long to find that many, those among the latest of all must do.
-            with suppress(GitTooLongError):
-                half = max((self.until - time.monotonic()) / 2, 0.1)
-                return run_git(self.root, *asked, ".", deadline_s=half)
-        return self.run(*asked)
+            tries.insert(0, (limit, ("--", ".")))
+        for at, (count, paths) in enumerate(tries):
+            is_last = at == len(tries) - 1
+            left = max((self.until - time.monotonic()) / (1 if is_last else 2), 0.1)
+            options = ("--no-merges", "--no-notes", f"-n{count}", "--name-only", *_DIFF, _FORMAT)
+            try:
+                said = run_git(self.root, "log", *options, *commits, *paths, deadline_s=left)
+            except (GitTooLongError, GitTooMuchError):
+                if is_last:
+                    raise
+                continue
+            fewer = f"of the history the last {count} commits are read: more is too much at once"
+            return said, fewer if count < limit else ""
+        raise AssertionError(tries)
 
-    def say_shallow(self) -> str:
-        is_shallow = self.run("rev-parse", "--is-shallow-repository").strip() == b"true"
-        return "the history is shallow: older commits are not here" if is_shallow else ""
+    def is_shallow(self) -> bool:
+        return self.run("rev-parse", "--is-shallow-repository").strip() == b"true"
+
+    def say_headless(self) -> str:
+        """Return why there is no commit: there is none yet, or what should be one is missing."""
+        try:
+            sha = self.run("rev-parse", "--verify", "--quiet", "HEAD").decode().strip()
+        except MapError:
+            return "no history: there is no commit yet"
+        return f"no history: commit {sha} cannot be read; git fsck tells what else is missing"
 
     def diff(self, sha: str) -> bytes:
         off = switch_off_filters(self.root, deadline_s=max(self.until - time.monotonic(), 0.1))
@@ -169,7 +204,8 @@ def _parse(said: bytes) -> Iterator[Commit]:
         if 0 < len(names) <= FILES_MAX:
             names[0] = names[0].removeprefix(b"\n")  # git's, between the message and the names
             paths = tuple(path for name in names if (path := _decode(name)))
-            text = message[: MESSAGE_CHARS * 4].decode("utf-8", "replace")[:MESSAGE_CHARS]
+            chars = min(MESSAGE_CHARS, FILES_CHARS // len(names))
+            text = message[: chars * 4].decode("utf-8", "replace")[:chars]
             if paths:
                 yield Commit(sha.decode(), _read_time(seconds), text, paths)
 
@@ -191,7 +227,9 @@ def _no_commit(revision: str) -> MapInputError:
     )
 
 
-def _say_why(message: str) -> str:
+def _say_why(message: str, root: Path | None = None) -> str:
+    if root is not None and _REASONS[1][0] in message and os.path.lexists(root / ".git"):
+        return "no history: git finds no repository by the .git that is here"
     for part, why in _REASONS:
         if part in message:
             return why

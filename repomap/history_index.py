@@ -5,13 +5,17 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from repomap.history import DEADLINE_S, History, read_history
 from repomap.store import index_words, write_marks
 from repomap.words import split_names
 
-_HEAD = "head"
+HISTORY_CHARS = 256 * 1024
+"""Of the messages of one file's commits the latest count, so many characters of them."""
+
+_HEAD, _FEWER = "head", "fewer"
 
 
 def update_history(
@@ -41,14 +45,23 @@ def update_history(
     files = dict(db.execute("SELECT path, id FROM file"))
     for path in sorted(files.keys() if is_anew or written is None else touched & files.keys()):
         _index(db, path, files[path])
-    write_marks(db, [(_HEAD, found.head)])
-    return found
+    fewer = found.fewer if is_anew else found.fewer or marks.get(_FEWER, "")
+    write_marks(db, [(_HEAD, found.head), (_FEWER, fewer)])
+    return replace(found, note="; ".join(filter(None, (found.note, fewer))))
 
 
 def _index(db: sqlite3.Connection, path: str, file: int) -> None:
-    """Index the messages of a file's commits."""
+    """Index the messages of a file's commits, the latest of them."""
     rows = db.execute(
-        "SELECT words FROM commit_file JOIN git_commit USING (sha) WHERE path = ? ORDER BY at, sha",
+        "SELECT words FROM commit_file JOIN git_commit USING (sha) WHERE path = ?"
+        " ORDER BY at DESC, sha DESC",
         (path,),
     )
-    index_words(db, file, "history", "\n".join(words for (words,) in rows))
+    latest: list[str] = []
+    left = HISTORY_CHARS
+    for (words,) in rows:
+        if len(words) > left:
+            break
+        left -= len(words)
+        latest.append(words)
+    index_words(db, file, "history", "\n".join(reversed(latest)))

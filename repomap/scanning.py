@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from base.locks import hold_lock
 from kb.walking import WalkEntry
 from repomap import walking, workers
-from repomap.errors import MapError
+from repomap.errors import MapDamagedError, MapError
 from repomap.history_index import update_history
 from repomap.model import FileRow, LeftOut, ScanReport, Structure
 from repomap.reading import read_text
@@ -33,7 +32,6 @@ from repomap.words import split_names
 DEADLINE_S = 240.0
 """How long one scan may take; what it had no time for is read by the next."""
 
-LOCK_S = 300.0
 THREADS = 2
 BATCH = 64
 _COMPLETE = "complete"
@@ -54,7 +52,7 @@ class ScanRequest:
     files: int = walking.FILES
     deadline_s: float = DEADLINE_S
 
-    def refuse(self, path: str) -> walking.Refusal:
+    def refuse(self, path: str) -> Literal["", "secret_name", "denied"]:
         """Name the reason for which a file is not read; empty where it may be."""
         if self.is_secret_name(path):
             return "secret_name"
@@ -71,26 +69,22 @@ class _Read(NamedTuple):
     lines: int = 0
     structure: Structure = Structure()
     body: str = ""
+    is_same: bool = False  # as in the map, which needs to hear of its new time alone
 
 
 def scan(store: MapStore, asked: ScanRequest) -> ScanReport:
     """Bring the map up to date with the files and the history of its folder.
 
     Raises:
-        MapError: the folder cannot be listed in time, or the map not written.
+        MapError: the folder cannot be listed, or not in time, or the map not written.
     """
     began = time.monotonic()
-    try:
-        with hold_lock(store.path.with_suffix(".lock"), LOCK_S):
+    with store.hold():
+        try:
             return _scan(store, asked, began)
-    except BlockingIOError:
-        raise MapError(
-            f"another process has scanned {asked.root} for {LOCK_S:.0f} s", "Try again later."
-        ) from None
-    except OSError as error:
-        raise MapError(
-            f"{store.path}: {error}", "Make its folder one that can be written."
-        ) from error
+        except MapDamagedError:  # seen only where it is read
+            store.renew()
+            return _scan(store, asked, began)
 
 
 def _scan(store: MapStore, asked: ScanRequest, began: float) -> ScanReport:
@@ -100,11 +94,11 @@ def _scan(store: MapStore, asked: ScanRequest, began: float) -> ScanReport:
     with store.reading() as db:
         known, marks = read_files(db), read_marks(db)
         left_before = dict(db.execute("SELECT path, reason FROM left_out"))
-    sure_before = int(marks.get("started_ns", 0)) - UNSURE_NS
+    sure_before = _read_started(marks, started_ns) - UNSURE_NS
     changed = [
         one for one in found.entries if not _is_same(one, known.get(one.relative), sure_before)
     ]
-    written, unread = _write_changed(store, changed, known, asked, until)
+    written, same, unread = _write_changed(store, changed, known, asked, until)
     present = {one.relative for one in found.entries}
     gone = [row for path, row in known.items() if path not in present]
     left_out = sorted([*found.left_out, *unread], key=lambda one: one.path)
@@ -125,13 +119,20 @@ def _scan(store: MapStore, asked: ScanRequest, began: float) -> ScanReport:
         write_marks(db, [("started_ns", str(started_ns)), (_COMPLETE, str(int(is_complete)))])
     return ScanReport(
         files=len(found.entries) - len(unread),
-        read=len(written),
+        read=len(written) + same,
         removed=len(gone),
         left_out=tuple(left_out),
-        notes=(*([history.note] if history.note else ()), *_notes(left_out)),
+        notes=(*([history.note] if history.note else ()), *_notes(left_out, found.is_whole)),
         head=history.head,
         seconds=time.monotonic() - began,
     )
+
+
+def _read_started(marks: Mapping[str, str], now_ns: int) -> int:
+    """Return when the last scan began; 0 where that is unknown or, by this clock, yet to come."""
+    said = marks.get("started_ns", "")
+    began_ns = int(said) if said.isascii() and said.isdigit() else 0
+    return began_ns if began_ns <= now_ns else 0
 
 
 def _walk(asked: ScanRequest, until: float) -> walking.Found:
@@ -148,6 +149,11 @@ def _walk(asked: ScanRequest, until: float) -> walking.Found:
             f"listing {asked.root} took longer than {asked.deadline_s:.0f} s",
             "Name a smaller folder by --project.",
         ) from None
+    except OSError as error:
+        raise MapError(
+            f"{asked.root} cannot be listed: {error.strerror}",
+            "Name a folder that can be read, by --project.",
+        ) from error
 
 
 def _write_changed(
@@ -156,33 +162,40 @@ def _write_changed(
     known: Mapping[str, FileRow],
     asked: ScanRequest,
     until: float,
-) -> tuple[set[str], list[LeftOut]]:
-    """Read files and write them to the map; return those written, and those that have no text."""
+) -> tuple[set[str], int, list[LeftOut]]:
+    """Read files and write them to the map; return those written, how many were found to be as
+    before, and those that have no text."""
     written: set[str] = set()
+    same = 0
     unread: list[LeftOut] = []
-    for batch in _read_all(changed, asked, until):
+    for batch in _read_all(changed, known, asked, until):
         with store.writing() as db:
             # A scan that is killed leaves files without their imports and history.
             write_marks(db, [(_COMPLETE, "0")])
             for one in batch:
                 path = one.entry.relative
+                if one.is_same:
+                    same += 1
+                    _write_status(db, known[path].id, one.entry)
+                    continue
                 if not one.reason:
                     written.add(path)
-                    _write(db, one, known.get(path))
+                    _write(db, one)
                     continue
                 unread.append(LeftOut(path, one.reason))
                 if path in known and one.reason != "late":
                     remove_file(db, known[path].id)
-    return written, unread
+    return written, same, unread
 
 
-def _notes(left_out: Sequence[LeftOut]) -> Iterator[str]:
+def _notes(left_out: Sequence[LeftOut], is_whole: bool) -> Iterator[str]:
     late = sum(one.reason == "late" for one in left_out)
     if late:
         yield f"{late} files are not read yet: the time for one scan was over; the next goes on"
     many = sum(one.reason == "too_many" for one in left_out)
     if many:
-        yield f"{many} files are over map.files, the most that a map has"
+        more = "" if is_whole else "more than "
+        yield f"{more}{many} files are over map.files, the most that a map has"
 
 
 def _is_same(entry: WalkEntry, row: FileRow | None, sure_before_ns: int) -> bool:
@@ -195,14 +208,17 @@ def _is_same(entry: WalkEntry, row: FileRow | None, sure_before_ns: int) -> bool
 
 
 def _read_all(
-    entries: Sequence[WalkEntry], asked: ScanRequest, until: float
+    entries: Sequence[WalkEntry],
+    known: Mapping[str, FileRow],
+    asked: ScanRequest,
+    until: float,
 ) -> Iterator[Sequence[_Read]]:
     """Read files in threads, each of which has a parser's process to ask; in batches, in order."""
 
     def read(entry: WalkEntry) -> _Read:
         if time.monotonic() > until:
             return _Read(entry, "late")
-        return _read(entry, asked)
+        return _read(entry, known.get(entry.relative), asked)
 
     with ThreadPoolExecutor(THREADS) as threads:
         for at in range(0, len(entries), BATCH):
@@ -210,16 +226,19 @@ def _read_all(
             yield list(ahead)
 
 
-def _read(entry: WalkEntry, asked: ScanRequest) -> _Read:
+def _read(entry: WalkEntry, known: FileRow | None, asked: ScanRequest) -> _Read:
     found = read_text(asked.root, entry.relative, asked.file_bytes)
     if isinstance(found, str):
         return _Read(entry, found)
+    sha256 = hashlib.sha256(found.data).digest()
+    if known is not None and known.sha256 == sha256:
+        return _Read(entry, "", is_same=True)
     data = asked.hide_secrets(found.data)
     structure = workers.describe(data, found.language)
     return _Read(
         entry=entry,
         reason="",
-        sha256=hashlib.sha256(found.data).digest(),
+        sha256=sha256,
         language=found.language,
         lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)),
         structure=structure,
@@ -227,14 +246,16 @@ def _read(entry: WalkEntry, asked: ScanRequest) -> _Read:
     )
 
 
-def _write(db: sqlite3.Connection, one: _Read, known: FileRow | None) -> None:
+def _write_status(db: sqlite3.Connection, file: int, entry: WalkEntry) -> None:
+    status = entry.status
+    db.execute(
+        "UPDATE file SET mtime_ns = ?, size = ?, inode = ? WHERE id = ?",
+        (status.st_mtime_ns, status.st_size, status.st_ino, file),
+    )
+
+
+def _write(db: sqlite3.Connection, one: _Read) -> None:
     status = one.entry.status
-    if known is not None and known.sha256 == one.sha256:
-        db.execute(
-            "UPDATE file SET mtime_ns = ?, size = ?, inode = ? WHERE id = ?",
-            (status.st_mtime_ns, status.st_size, status.st_ino, known.id),
-        )
-        return
     row = FileRow(
         path=one.entry.relative,
         id=0,

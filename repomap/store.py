@@ -6,12 +6,13 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 
 from base import sqlite_files
 from base.locks import hold_lock
-from repomap.errors import MapError
+from repomap.errors import MapDamagedError, MapError
 from repomap.model import FileRow, Import, Structure, Symbol
 from repomap.schema import FIELDS, FORM, create_tables
 
@@ -24,6 +25,23 @@ _SETTINGS: Mapping[str, str | int] = {
     "foreign_keys": "OFF",
 }
 """A map that is lost with the machine's power is made anew."""
+
+LOCK_S = 300.0
+_WRITABLE = "Make its folder one that can be written, with room on it."
+_REMEDIES: Mapping[int, str] = MappingProxyType(
+    {
+        sqlite3.SQLITE_FULL: "Make room on its disk, and try again.",
+        sqlite3.SQLITE_IOERR: "See whether its disk is full or fails, and try again.",
+        sqlite3.SQLITE_BUSY: "Another process holds it: try again later.",
+        sqlite3.SQLITE_LOCKED: "Another process holds it: try again later.",
+        sqlite3.SQLITE_NOMEM: "Make memory free, and try again.",
+        sqlite3.SQLITE_READONLY: _WRITABLE,
+        sqlite3.SQLITE_CANTOPEN: _WRITABLE,
+        sqlite3.SQLITE_PERM: _WRITABLE,
+        sqlite3.SQLITE_AUTH: _WRITABLE,
+    }
+)
+"""What to do about what SQLite reports; all else means that the file is damaged."""
 
 
 class MapStore:
@@ -38,37 +56,71 @@ class MapStore:
         self.path = path
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            try:
-                self.db = self._open()
-            except sqlite3.DatabaseError as error:
-                code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-                if code not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-                    raise
-                self._remove()
-                self.db = self._open()
-        except (OSError, sqlite3.Error) as error:
-            raise MapError(
-                f"{path}: {error}", "Make its folder one that can be written, with room on it."
-            ) from error
+        except OSError as error:
+            raise MapError(f"{path}: {error}", _WRITABLE) from error
+        try:
+            self.db = self._open()
+        except MapDamagedError:
+            with self.hold():
+                try:
+                    self.db = self._open()  # another process may have been faster
+                except MapDamagedError:
+                    self._remove()
+                    self.db = self._open()
 
     def _open(self) -> sqlite3.Connection:
-        db = sqlite_files.connect(self.path, settings=_SETTINGS)
         try:
-            (form,) = db.execute("PRAGMA user_version").fetchone()
-            if form not in (0, FORM):
+            db = sqlite_files.connect(self.path, settings=_SETTINGS)
+            try:
+                (form,) = db.execute("PRAGMA user_version").fetchone()
+                if form not in (0, FORM):
+                    raise MapDamagedError(f"{self.path}: it has form {form}, not {FORM}")
+                sqlite_files.migrate(db, [lambda _: None] * (FORM - 1) + [create_tables])
+            except BaseException:
                 db.close()
-                self._remove()
-                db = sqlite_files.connect(self.path, settings=_SETTINGS)
-            sqlite_files.migrate(db, [lambda _: None] * (FORM - 1) + [create_tables])
-        except BaseException:
-            db.close()
-            raise
+                raise
+        except (sqlite_files.SchemaError, UnicodeDecodeError) as error:  # SQLite quotes the file
+            raise _damaged(self.path, error) from error
+        except sqlite3.Error as error:
+            raise _translate(self.path, error) from error
         with suppress(OSError):
             self.path.chmod(0o600)
         return db
 
     def _remove(self) -> None:
-        _unlink(self.path)
+        try:
+            _unlink(self.path)
+        except OSError as error:
+            raise MapError(f"{self.path}: {error}", _WRITABLE) from error
+
+    def renew(self) -> None:
+        """Make the file anew, empty; whoever asks for it holds the map.
+
+        Raises:
+            MapError: it cannot be.
+        """
+        self.close()
+        self._remove()
+        self.db = self._open()
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Keep other processes from bringing the map up to date.
+
+        Raises:
+            MapError: one of them does so all the while, or the folder cannot be written.
+        """
+        with ExitStack() as held:
+            try:
+                held.enter_context(hold_lock(self.path.with_suffix(".lock"), LOCK_S))
+            except BlockingIOError:
+                raise MapError(
+                    f"another process has scanned for {LOCK_S:.0f} s, and holds {self.path}",
+                    "Try again later.",
+                ) from None
+            except OSError as error:
+                raise MapError(f"{self.path}: {error}", _WRITABLE) from error
+            yield
 
     def close(self) -> None:
         """Close the file."""
@@ -79,7 +131,8 @@ class MapStore:
         """Give one transaction, done wholly or not at all.
 
         Raises:
-            MapError: the disk is full, or the file is damaged or cannot be written.
+            MapError: the disk is full, or the file cannot be written.
+            MapDamagedError: it is damaged.
         """
         with self._transaction("BEGIN IMMEDIATE", "COMMIT") as db:
             yield db
@@ -89,7 +142,8 @@ class MapStore:
         """Give one view of the map.
 
         Raises:
-            MapError: the file is damaged.
+            MapError: the file cannot be read.
+            MapDamagedError: it is damaged.
         """
         with self._transaction("BEGIN", "ROLLBACK") as db:
             yield db
@@ -106,9 +160,20 @@ class MapStore:
                     self.db.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            raise MapError(
-                f"{self.path}: {error}", "The map is derived: delete the file, and try again."
-            ) from error
+            raise _translate(self.path, error) from error
+        except (zlib.error, UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise _damaged(self.path, error) from error
+
+
+def _translate(path: Path, error: sqlite3.Error) -> MapError:
+    remedy = _REMEDIES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+    return MapError(f"{path}: {error}", remedy) if remedy else _damaged(path, error)
+
+
+def _damaged(path: Path, error: Exception) -> MapDamagedError:
+    return MapDamagedError(
+        f"{path}: {error}", "The map is derived: delete the file, and try again."
+    )
 
 
 def remove_map(path: Path) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from kb.walking import Selection, Walk, WalkEntry
+from kb.walking import Selection, Walk, WalkEntry, Why
 from repomap.model import LeftOut
 
 REASONS: Mapping[str, str] = MappingProxyType(
@@ -22,6 +22,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "encoding": "neither UTF-8 nor UTF-16, or a name that isn't UTF-8",
         "permission": "may not be read",
         "link": "a symbolic link",
+        "met": "the same folder, at another path",
         "special": "no regular file",
         "secret_name": "named like a file of secrets",
         "denied": "a rule denies reading it",
@@ -35,31 +36,32 @@ REASONS: Mapping[str, str] = MappingProxyType(
 
 FILE_BYTES = 512 * 1024
 FILES = 20_000
-Refusal = Literal["", "secret_name", "denied"]
-Refuse = Callable[[str], Refusal]
-_SENTENCES: Mapping[Refusal, str] = {
-    "secret_name": "named like secrets",
-    "denied": "denied by a rule",
-}
-_BY_TEXT = (
-    *((text, reason) for reason, text in _SENTENCES.items()),
-    ("ignored by .gitignore", "ignored"),
-    ("leads to what", "ignored"),
-    ("always left out", "excluded"),
-    ("a symbolic link", "link"),
-    ("a name that is not UTF-8", "encoding"),
-    ("not a regular file", "special"),
-    ("unreadable", "permission"),
+Refuse = Callable[[str], Literal["", "secret_name", "denied"]]
+LISTED_TIMES = 5
+"""So many times `files` are listed at most: where there are more, the rest are not counted."""
+
+_NAMES: Mapping[Why, str] = MappingProxyType(
+    {
+        Why.ALWAYS: "excluded",
+        Why.IGNORED: "ignored",
+        Why.LINK: "link",
+        Why.NAME: "encoding",
+        Why.SPECIAL: "special",
+        Why.TOO_LARGE: "too_large",
+        Why.MET: "met",
+        Why.UNREADABLE: "permission",
+    }
 )
-"""Beginnings of the walk's reasons, which are sentences for a person."""
+"""What the walk's reasons are called here; that of a line of an ignore file is about no file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a walk came upon, in order of the paths."""
+    """What a walk came upon, in order of the paths; `is_whole` tells that it came to its end."""
 
     entries: tuple[WalkEntry, ...]
     left_out: tuple[LeftOut, ...]
+    is_whole: bool = True
 
 
 def walk_files(
@@ -75,35 +77,33 @@ def walk_files(
     `refuse` names the reason for which a file must not be read, by its relative path.
 
     Raises:
+        OSError: `root` itself cannot be listed.
         TimeoutError: the folders took longer to list than that.
     """
+    with os.scandir(root):
+        begin = len(os.path.join(root, ""))
 
     def judge(path: Path) -> str | None:
-        reason = refuse(path.relative_to(root).as_posix())
-        return _SENTENCES[reason] if reason else None
+        return refuse(str(path)[begin:]) or None
 
-    walk = Walk(root, Selection(max_file_bytes=file_bytes, allowed=judge))
+    walk = Walk(root, Selection(max_file_bytes=file_bytes, allowed=judge), until=until)
     entries: list[WalkEntry] = []
     beyond: list[LeftOut] = []
-    for at, entry in enumerate(walk.files()):
-        if at % 256 == 0 and time.monotonic() > until:
-            raise TimeoutError
+    is_whole = True
+    for entry in walk.files():
         if len(entries) < files:
             entries.append(entry)
-        else:
+        elif len(beyond) < files * (LISTED_TIMES - 1):
             beyond.append(LeftOut(entry.relative, "too_many"))
+        else:
+            is_whole = False
+            break
     skipped = [
-        LeftOut(one.path, reason)
+        # What is refused is refused by the name of a reason.
+        LeftOut(one.path, one.reason if one.why is Why.NOT_ALLOWED else _NAMES[one.why])
         for one in walk.skipped
-        if (reason := _name_reason(one.reason)) is not None
+        if one.why is Why.NOT_ALLOWED or one.why in _NAMES
     ]
     entries.sort(key=lambda entry: entry.relative)
-    return Found(tuple(entries), tuple(sorted([*skipped, *beyond], key=lambda one: one.path)))
-
-
-def _name_reason(text: str) -> str | None:
-    """Name the walk's reason; None where it is about a line of .gitignore, not about a file."""
-    for begin, name in _BY_TEXT:
-        if text.startswith(begin):
-            return name
-    return "too_large" if " bytes, over " in text else None
+    left_out = sorted([*skipped, *beyond], key=lambda one: one.path)
+    return Found(tuple(entries), tuple(left_out), is_whole)
