@@ -18,7 +18,7 @@ from repomap.pack_model import PackRequest, Redaction
 from repomap.ranking import ASIDE, Ranked, rank_files
 from repomap.scanning import ScanRequest, scan
 from repomap.store import MapStore, read_files
-from repomap.words import find_terms, find_title
+from repomap.words import weigh_terms
 
 AT = (1, 3, 5, 10, 20)
 BUDGETS = (8_000, 32_000)
@@ -142,7 +142,7 @@ def order_halved(store: MapStore, task: str) -> Sequence[str]:
 
 
 def _order(store: MapStore, task: str, *, halved: bool) -> Sequence[str]:
-    found = match_field(store.db, "body", find_terms(task), find_terms(find_title(task)))
+    found = match_field(store.db, "body", weigh_terms(task))
     scores = {
         path: found[row.id] * (ASIDE if halved and (is_test(path) or is_prose(path)) else 1)
         for path, row in read_files(store.db).items()
