@@ -11,7 +11,7 @@ from repomap import evidence, kinds
 from repomap.mentions import find_mentions
 from repomap.model import FileRow
 from repomap.store import read_files
-from repomap.words import cut_task, find_terms, find_title
+from repomap.words import cut_task, find_title, weigh_terms
 
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
@@ -94,7 +94,7 @@ def rank_files(
     files = read_files(db)
     task = cut_task(task)
     title = find_title(task)
-    found = _find_evidence(db, task, title, files, mentioned)
+    found = _find_evidence(db, task, files, mentioned)
     if extra:
         found["changed"] = {files[p].id: v for p, v in extra.items() if p in files and v >= 1}
         found["depends"] = {files[p].id: v for p, v in extra.items() if p in files and v < 1}
@@ -129,11 +129,11 @@ def rank_by_centrality(db: sqlite3.Connection) -> tuple[Ranked, ...]:
 
 
 def _find_evidence(
-    db: sqlite3.Connection, task: str, title: str, files: Mapping[str, FileRow], mentioned: str
+    db: sqlite3.Connection, task: str, files: Mapping[str, FileRow], mentioned: str
 ) -> dict[str, evidence.Evidence]:
-    terms, titled = find_terms(task), find_terms(title)
+    terms = weigh_terms(task)
     found: dict[str, evidence.Evidence] = {
-        field: evidence.match_field(db, field, terms, titled)
+        field: evidence.match_field(db, field, terms)
         for field in ("body", "path", "symbols", "history")
     }
     found["names"] = evidence.match_names(db, task)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from repomap.ranking import rank_by_centrality, rank_files
-from repomap.words import find_terms, split_names
+from repomap.words import find_terms, split_names, weigh_terms
 from tests.repomap.repositories import APP, commit_all, scan_folder, write_files
 
 
@@ -97,3 +97,17 @@ def test_splitting_names_keeps_the_words_between():
         "b",
         "getHTTPValue",
     ]
+
+
+def test_a_word_weighs_more_the_more_often_the_task_says_it_and_most_in_the_title():
+    weights = weigh_terms("Carts\n\nprices of letters, letters, findLetters and findPrices.\nfee")
+    assert weights["carts"] > weights["letters"] > weights["prices"] > weights["fee"] == 1.0
+    assert weigh_terms("a\n" + "word " * 10_000)["word"] < 9
+
+
+def test_what_a_task_keeps_speaking_of_comes_before_what_it_says_once(store, root):
+    write_files(root, {"one.py": "fee = 1\n", "two.py": "tax = 1\n", "three.py": "pass\n"})
+    scan_folder(store, root)
+    task = "Wrong sum\n\nIt is the {0}. The {0} is {0} twice, not {1}."
+    assert rank_files(store.db, task.format("tax", "fee"))[0].row.path == "two.py"
+    assert rank_files(store.db, task.format("fee", "tax"))[0].row.path == "one.py"
