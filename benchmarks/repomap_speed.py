@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.repomap_cases import FILE_BYTES, clone, git
-from ctxmode.operations.packs import hide_secrets, redact
+from ctxmode.operations.project_maps import hide_secrets, redact
 from kb.tokens import DEAREST, estimate
 from policy import secrets
 from repomap import workers

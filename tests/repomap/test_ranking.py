@@ -18,7 +18,7 @@ from tests.repomap.repositories import APP, commit_all, scan_folder, write_files
         ("Crash in app.prices.find_price", "src/app/prices.py"),
     ],
 )
-def test_the_file_that_a_task_is_about_comes_first(store, root, task, first):
+def test_o6_the_file_that_a_task_is_about_comes_first(store, root, task, first):
     write_files(root, APP)
     scan_folder(store, root)
     assert rank_files(store.db, task)[0].row.path == first

@@ -93,7 +93,7 @@ def test_no_secret_is_in_what_is_written(call, place):
     assert not any(SECRET in text for text in texts)
 
 
-def test_a_task_is_kept_shown_used_and_cleared(call):
+def test_o13_a_task_is_kept_shown_used_and_cleared(call):
     assert "No task is kept" in call("task")[0]
     assert "Kept" in call("task", "send_letter fails for nobody")[0]
     assert call("task", "show")[0] == "send_letter fails for nobody\n"
