@@ -31,13 +31,13 @@ from ctxmode.commands.pack_options import add_common, read_task
 from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_answer, tell
+from ctxmode.operations.compression import COMPRESSORS
 from ctxmode.operations.exporters import EXPORTERS
 
 if TYPE_CHECKING:
     from ctxmode.operations.pack_output import Output
     from ctxmode.operations.packs import PackAnswer, PackAsked
 
-COMPRESSORS = ("none", "http")
 SENSITIVE = "Secrets that are found in files will stand in the pack. Go on?"
 
 
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"a file for {', '.join(EXPORTERS)}, in .context-mode/")  # fmt: skip
     out.add_argument("--output", "-o", default="", metavar="FILE",
         help="a new file, or one that was written so before")  # fmt: skip
-    out.add_argument("--compress", default="none", choices=COMPRESSORS, metavar="WAY",
+    out.add_argument("--compress", default="none", choices=tuple(COMPRESSORS), metavar="WAY",
         help="none, or http: a Headroom proxy on this machine")  # fmt: skip
     out.add_argument("--timestamp", action="store_true", help="say at its end when it was made")
     out.add_argument("--allow-sensitive", action="store_true",

@@ -6,10 +6,10 @@ import argparse
 import sys
 
 from ctxmode.errors import UsageError
+from kb.tokens import FAMILIES
+from repomap.pack_model import BUDGET
 
 TASK_BYTES = 1 << 20
-FAMILIES = ("o200k", "claude-3", "claude-5")
-BUDGET = 8000
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:

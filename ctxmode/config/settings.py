@@ -19,6 +19,7 @@ from ctxmode.errors import UsageError
 from ctxmode.suggestions import did_you_mean
 from executor.model import Limits
 from executor.settings import Settings
+from kb.tokens import DEAREST, FAMILIES
 
 Value = float | int | bool | str
 UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
@@ -171,9 +172,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "tokens.family",
         "choice",
-        "claude-5",
+        DEAREST,
         "whose tokens a pack is counted in; the default is the family that takes the most",
-        choices=("o200k", "claude-3", "claude-5"),
+        choices=tuple(FAMILIES),
     ),
     Setting(
         "sandbox.isolation",

@@ -5,17 +5,20 @@ What comes back is a stranger's text: the caller redacts and counts it again.
 
 from __future__ import annotations
 
-import http.client
 import ipaddress
 import json
 import os
 import time
 from collections.abc import Mapping
+from http import HTTPStatus
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from ctxmode.errors import ContextModeError, UsageError
+
+if TYPE_CHECKING:  # it takes 60 ms to load, and few packs are compressed
+    from http.client import HTTPConnection, HTTPResponse
 
 URL = "http://127.0.0.1:8787"
 URL_VARIABLE = "HEADROOM_BASE_URL"
@@ -86,10 +89,12 @@ def _find_proxy(environ: Mapping[str, str]) -> SplitResult:
 
 
 def _post(url: SplitResult, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever it answers
+    from http.client import HTTPConnection, HTTPException  # noqa: PLC0415 - as above
+
     until = time.monotonic() + DEADLINE_S
     # A name would be looked up, and may lead elsewhere.
     host = "127.0.0.1" if url.hostname == "localhost" else str(url.hostname)
-    connection = http.client.HTTPConnection(host, url.port or 80, timeout=CONNECT_S)
+    connection = HTTPConnection(host, url.port or 80, timeout=CONNECT_S)
     headers = {"Content-Type": "application/json"}
     if token := os.environ.get(TOKEN_VARIABLE):
         headers["X-Headroom-Proxy-Token"] = token
@@ -100,14 +105,14 @@ def _post(url: SplitResult, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - w
         connection.request("POST", path, json.dumps(body).encode(), headers)
         response = connection.getresponse()
         data = _read_until(connection, response, until)
-    except (OSError, ValueError, http.client.HTTPException) as error:
+    except (OSError, ValueError, HTTPException) as error:
         raise ContextModeError(
             f"the compressor at {url.netloc} failed: {error or type(error).__name__}",
             "Start it (headroom proxy), or leave --compress out.",
         ) from error
     finally:
         connection.close()
-    if response.status != http.HTTPStatus.OK:
+    if response.status != HTTPStatus.OK:
         raise ContextModeError(
             f"the compressor answered {response.status}: {data[:200].decode('utf-8', 'replace')}",
             "See its log, or leave --compress out.",
@@ -120,9 +125,7 @@ def _post(url: SplitResult, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - w
         ) from error
 
 
-def _read_until(
-    connection: http.client.HTTPConnection, response: http.client.HTTPResponse, until: float
-) -> bytes:
+def _read_until(connection: HTTPConnection, response: HTTPResponse, until: float) -> bytes:
     """Read an answer to its end, which a trickle of bytes may not put off beyond the deadline."""
     parts: list[bytes] = []
     size = 0
