@@ -21,6 +21,7 @@ from ctxmode import exit_codes
 from ctxmode.commands.pack_options import add_common, read_task
 from ctxmode.config.locations import load_config
 from ctxmode.launch import print_answer, tell
+from ctxmode.render.progress_line import waiting
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,10 +48,12 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.write:
         folder = Path.cwd() / Path(args.write).expanduser()
-        paths = [str(path) for path in write_map(config, folder, asked)]
+        with waiting("reading the project"):
+            paths = [str(path) for path in write_map(config, folder, asked)]
         print_answer(args, {"written": paths}, "\n".join(paths))
         return exit_codes.OK
-    pack = make_pack(config, asked).pack
+    with waiting("reading the project"):
+        pack = make_pack(config, asked).pack
     sys.stdout.write(pack.text)
     shown = f"{len(pack.items)} files shown, {pack.used} of {pack.budget} tokens"
     tell([*pack.notes, f"{shown} ({pack.estimator})"])

@@ -33,6 +33,7 @@ from ctxmode.errors import UsageError
 from ctxmode.launch import print_answer, tell
 from ctxmode.operations.compression import COMPRESSORS
 from ctxmode.operations.exporters import EXPORTERS
+from ctxmode.render.progress_line import waiting
 
 if TYPE_CHECKING:
     from ctxmode.operations.pack_output import Output
@@ -80,7 +81,9 @@ def run(args: argparse.Namespace) -> int:
     if args.allow_sensitive:
         _require_person()
     output = prepare_output(config, export=args.export, output=args.output, is_json=is_json)
-    answer = make_pack(config, _build_request(args, output, is_json=is_json and not is_explained))
+    request = _build_request(args, output, is_json=is_json and not is_explained)
+    with waiting("reading the project"):
+        answer = make_pack(config, request)
     if args.fits:
         return _show_placement(args, config.project, answer)
     if args.explain:
