@@ -39,6 +39,13 @@ def replace_file(
         raise
 
 
+def new_file_mode() -> int:
+    """Return the rights that a new file of the user gets."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
 def write_json(path: Path, value: object) -> None:
     """Replace a file by a JSON value; its folder is made where it is missing.
 

@@ -18,22 +18,18 @@ LINKS_MAX = 500_000
 """References counted once for each definer. Generated code has many times that."""
 
 HALF_LIFE_S = 90 * 86_400
-TITLE_WEIGHT = 2.0
-"""Added for words of the title, which so count three times."""
-
 NAMES_MAX = 200
 IMPORT_WEIGHT = 3.0
 BEST = 10
 
 
-def match_field(
-    db: sqlite3.Connection, field: str, terms: Sequence[str], title: Sequence[str]
-) -> Evidence:
-    """Return BM25 of one field, over that of the best file."""
+def match_field(db: sqlite3.Connection, field: str, terms: Mapping[str, float]) -> Evidence:
+    """Return BM25 of one field for words with their weights, over that of the best file."""
     found: defaultdict[int, float] = defaultdict(float)
-    for words, weight in ((terms, 1.0), (title, TITLE_WEIGHT)):
-        if not words:
-            continue
+    by_weight: defaultdict[float, list[str]] = defaultdict(list)
+    for term, weight in terms.items():
+        by_weight[weight].append(term)
+    for weight, words in by_weight.items():
         rows = db.execute(
             f"SELECT rowid, bm25(words_{field}) FROM words_{field}"  # noqa: S608 - ours
             f" WHERE words_{field} MATCH ?",

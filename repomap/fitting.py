@@ -14,6 +14,7 @@ from kb import globs
 from repomap import kinds
 from repomap.errors import MapInputError
 from repomap.loading import Loader
+from repomap.neighbours import find_neighbours
 from repomap.pack_model import BUDGET_MAX, BUDGET_MIN, Excluded, Item, Kind, Pack, PackRequest
 from repomap.pieces import Piece, cut_pieces, rate_pieces
 from repomap.ranking import Ranked
@@ -37,6 +38,7 @@ PIECE_TOKENS = 8
 
 TASK_SHARE = 0.12
 SUMMARY_NAMES = 8
+NEIGHBOUR_SHARE = 0.04
 
 
 @dataclass(slots=True)
@@ -99,13 +101,16 @@ def fit(  # noqa: PLR0913 - what a pack is made of
     """
     check_request(asked)
     loader = Loader(root, file_bytes, asked.redact)
-    kept, excluded = _choose(ranked, asked)
+    near = find_neighbours(db, ranked)
+    kept, excluded = _choose([*ranked, *(one for one in near if not one.score)], asked)
     task = _cut_to(asked.redact(cut_task(asked.task)).text, asked, TASK_SHARE)
     empty = Draft(asked, task, (), (), (), notes)
     room = FILLED_SHARE * asked.budget - asked.count(render(empty))
     filling = _Filling(asked, room - RESERVED_SHARE * asked.budget / 2)
     if asked.with_source:
         _fill_whole(filling, kept, loader)
+    _fill_neighbours(filling, db, kept, near)
+    if asked.with_source:
         _fill_pieces(filling, db, kept, loader)
     _fill_lines(filling, db, kept, loader)
     order = {one.row.path: at for at, one in enumerate(kept)}
@@ -120,16 +125,22 @@ def fit(  # noqa: PLR0913 - what a pack is made of
 
 def _choose(ranked: Sequence[Ranked], asked: PackRequest) -> tuple[list[Ranked], list[Excluded]]:
     kept, out = [], []
-    compiled = [globs.compile_glob(glob) for glob in asked.paths]
     for one in ranked:
         path = one.row.path
-        if compiled and not any(glob.matches(path) for glob in compiled):
+        if asked.paths and not any(_is_meant(path, glob) for glob in asked.paths):
             out.append(Excluded(path, "not among the paths that are asked for"))
         elif not asked.with_tests and kinds.is_test(path):
             out.append(Excluded(path, "a test"))
         else:
             kept.append(one)
     return kept, out
+
+
+def _is_meant(path: str, given: str) -> bool:
+    """Tell whether a path is what was given: itself, below that folder, or fitting that glob."""
+    plain = given.removeprefix("./").rstrip("/")
+    below = path == plain or path.startswith(f"{plain}/") or plain in ("", ".")
+    return below or globs.compile_glob(given).matches(path)
 
 
 def _cut_to(text: str, asked: PackRequest, share: float) -> str:
@@ -168,6 +179,17 @@ def _fill_whole(filling: _Filling, kept: Sequence[Ranked], loader: Loader) -> No
             filling.offer(item)
 
 
+def _fill_neighbours(
+    filling: _Filling, db: sqlite3.Connection, kept: Sequence[Ranked], near: Sequence[Ranked]
+) -> None:
+    """Put in a line for each neighbour of the best files, while they take little."""
+    room = filling.used + NEIGHBOUR_SHARE * filling.asked.budget
+    may = {one.row.path for one in kept}
+    for one in near:
+        if one.row.path in may and one.row.path not in filling.items and filling.used < room:
+            filling.offer(_make(one, "summary", _summarize(filling.asked, db, one)))
+
+
 def _fill_pieces(
     filling: _Filling, db: sqlite3.Connection, kept: Sequence[Ranked], loader: Loader
 ) -> None:
@@ -176,7 +198,8 @@ def _fill_pieces(
     pieces: list[Piece] = []
     for one in kept[:PIECE_FILES]:
         path = one.row.path
-        text = None if path in filling.items else loader.load(path)
+        held = filling.items.get(path)
+        text = None if held and held.kind == "full" else loader.load(path)
         if text:
             by_path[path] = one
             pieces += cut_pieces(path, text, read_symbols(db, one.row.id))
@@ -217,7 +240,7 @@ def _fill_lines(
 ) -> None:
     """Put in skeletons while they take little, then a line for each further file."""
     asked = filling.asked
-    waiting = [one for one in kept[:CANDIDATES] if one.row.path not in filling.items]
+    waiting = [one for one in kept[:CANDIDATES] if _is_smaller(filling, one)]
     for one in waiting[:PIECE_FILES]:
         text = _skeleton(asked, db, one)
         if text:
@@ -225,6 +248,12 @@ def _fill_lines(
     for one in waiting:
         if one.row.path not in filling.items:
             filling.offer(_make(one, "summary", _summarize(asked, db, one)))
+
+
+def _is_smaller(filling: _Filling, one: Ranked) -> bool:
+    """Tell whether a pack has nothing of a file, or a line."""
+    held = filling.items.get(one.row.path)
+    return held is None or held.kind == "summary"
 
 
 def _summarize(asked: PackRequest, db: sqlite3.Connection, one: Ranked) -> str:

@@ -28,6 +28,11 @@ class Loader:
             self._texts[path] = self._load(path)
         return self._texts[path]
 
+    def forget(self, path: str) -> None:
+        """Drop a text that is needed no more."""
+        self._texts.pop(path, None)
+        self.warnings.pop(path, None)
+
     def _load(self, path: str) -> str | None:
         found = read_text(self.root, path, self.file_bytes)
         if isinstance(found, str):

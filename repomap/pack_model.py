@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 Kind = Literal["full", "parts", "skeleton", "summary"]
 Format = Literal["markdown", "json"]
 
+TITLE = "Files for a task"
 BUDGET = 8000
 BUDGET_MIN = 300
 BUDGET_MAX = 2_000_000
@@ -26,12 +27,26 @@ Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
+class Section:
+    """What a pack says of the project before its files: Markdown for a reader, the same as data."""
+
+    name: str
+    title: str
+    text: str
+    data: object
+
+
+@dataclass(frozen=True, slots=True)
 class PackRequest:
     """What a pack is made for.
 
     `budget` bounds the whole text, in tokens of the model family `estimator`, which `count`
-    estimates. `paths` are globs, one of which a file must match. `memory` are facts, which go
-    before the files. Without a task the most central files come first.
+    estimates. `paths` are paths, folders or globs, one of which a file must match. `memory` are
+    facts, which go before the files. Without a task the most central files come first.
+
+    `mark` begins the text of a file, so that it is known later as one that may be replaced; `usage`
+    stands behind it, for who opens the file. `made_at` is a time, which goes last: the bytes before
+    it are the same at any time.
     """
 
     task: str
@@ -45,6 +60,10 @@ class PackRequest:
     with_tests: bool = True
     memory: str = ""
     mentioned: str = ""
+    title: str = TITLE
+    sections: tuple[Section, ...] = ()
+    mark: str = ""
+    usage: str = ""
     made_at: str = ""
 
 

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 from repomap.model import LeftOut
 from repomap.pack_model import Pack
+from repomap.ranking import NEIGHBOUR, Ranked
 from repomap.ranking import REASONS as EVIDENCE
-from repomap.ranking import Ranked
+from repomap.rendering import show_path
 from repomap.walking import REASONS
+
+SHOWN = 50
+NEAR = EVIDENCE[NEIGHBOUR]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,32 @@ def find_placement(
         tokens=item.tokens if item else 0,
         evidence=tuple((name, round(value, 4)) for name, value in one.parts),
     )
+
+
+def explain(pack: Pack, ranked: Sequence[Ranked]) -> tuple[Placement, ...]:
+    """Return the places of the first files of a ranking, and of all that the pack has."""
+    held = {one.path for one in pack.items}
+    shown = [one.row.path for at, one in enumerate(ranked) if at < SHOWN or one.row.path in held]
+    found = tuple(find_placement(path, pack, ranked, ()) for path in shown)
+    beside = held - set(shown)
+    near = [Placement(one.path, one.kind, NEAR, tokens=one.tokens) for one in pack.items
+            if one.path in beside]  # fmt: skip
+    return (*found, *near)
+
+
+def render_explained(found: Sequence[Placement], total: int) -> str:
+    """Return places as lines: rank, score, what of the file is in the pack, tokens, path."""
+    lines = [f"{'rank':>5} {'score':>6} {'in pack':<9} {'tokens':>6}  file"]
+    for one in found:
+        rank = str(one.rank) if one.rank else "-"
+        strong = sorted(one.evidence, key=lambda pair: -pair[1])
+        why = ", ".join(f"{name} {value:.2f}" for name, value in strong) or one.reason
+        lines.append(
+            f"{rank:>5} {one.score:>6.3f} {one.kind or '-':<9} {one.tokens or '-':>6}"
+            f"  {show_path(one.path)}  ({why})"
+        )
+    lines.append(f"{total} files have evidence, or a place by centrality")
+    return "\n".join(lines)
 
 
 def _why_unranked(path: str, left_out: Sequence[LeftOut]) -> str:

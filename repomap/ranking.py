@@ -11,7 +11,7 @@ from repomap import evidence, kinds
 from repomap.mentions import find_mentions
 from repomap.model import FileRow
 from repomap.store import read_files
-from repomap.words import cut_task, find_terms, find_title
+from repomap.words import cut_task, find_title, weigh_terms
 
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
@@ -44,9 +44,13 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "changed": "it changed",
         "depends": "it depends on what changed",
         "centrality": "much of the project refers to it",
+        "neighbour": "the best files use it, or it uses them",
     }
 )
 """What each kind of evidence says to a reader."""
+
+NEIGHBOUR = "neighbour"
+"""Adds nothing to a score: the graph chooses no files, it only gives some of them a line."""
 
 REASON_SHARE = 0.12
 """Evidence that adds less of a file's score is no reason for it."""
@@ -67,7 +71,11 @@ class Ranked:
     def reasons(self) -> tuple[str, ...]:
         """What speaks for the file, the strongest first."""
         total = sum(value for _, value in self.parts) or 1.0
-        strong = [(name, value) for name, value in self.parts if value / total >= REASON_SHARE]
+        strong = [
+            (name, value)
+            for name, value in self.parts
+            if value / total >= REASON_SHARE or name == NEIGHBOUR
+        ]
         return tuple(REASONS[name] for name, _ in sorted(strong, key=lambda one: -one[1]))
 
 
@@ -86,7 +94,7 @@ def rank_files(
     files = read_files(db)
     task = cut_task(task)
     title = find_title(task)
-    found = _find_evidence(db, task, title, files, mentioned)
+    found = _find_evidence(db, task, files, mentioned)
     if extra:
         found["changed"] = {files[p].id: v for p, v in extra.items() if p in files and v >= 1}
         found["depends"] = {files[p].id: v for p, v in extra.items() if p in files and v < 1}
@@ -121,11 +129,11 @@ def rank_by_centrality(db: sqlite3.Connection) -> tuple[Ranked, ...]:
 
 
 def _find_evidence(
-    db: sqlite3.Connection, task: str, title: str, files: Mapping[str, FileRow], mentioned: str
+    db: sqlite3.Connection, task: str, files: Mapping[str, FileRow], mentioned: str
 ) -> dict[str, evidence.Evidence]:
-    terms, titled = find_terms(task), find_terms(title)
+    terms = weigh_terms(task)
     found: dict[str, evidence.Evidence] = {
-        field: evidence.match_field(db, field, terms, titled)
+        field: evidence.match_field(db, field, terms)
         for field in ("body", "path", "symbols", "history")
     }
     found["names"] = evidence.match_names(db, task)

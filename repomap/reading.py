@@ -8,6 +8,7 @@ from typing import NamedTuple
 from base.plain_files import read_plain
 from kb.decoding import as_utf8, is_binary
 from kb.detect import detect
+from repomap.marks import is_marked
 
 LINE_BYTES = 16 * 1024
 """A longer line is generated: a bundle, a table of data."""
@@ -34,6 +35,8 @@ def read_text(root: Path, path: str, bytes_max: int) -> Text | str:
         return "vanished"
     if is_binary(data[:HEAD_BYTES]):
         return "binary"
+    if is_marked(data):
+        return "pack"
     data, _ = as_utf8(data)
     return _find_fault(data) or Text(data, detect(data[:HEAD_BYTES], name=path).language)
 

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from base.plain_files import read_plain
-from repomap.importing import Resolver
+from repomap.importing import MODULE_CHARS, Resolver
 from repomap.store import read_files, read_imports
 
 CONFIG_BYTES = 256 * 1024
@@ -30,14 +30,20 @@ def resolve_all(db: sqlite3.Connection, root: Path, until: float) -> bool:
 
     resolver = Resolver(list(files), read)
     edges: set[tuple[int, int]] = set()
+    unresolved: set[tuple[int, str]] = set()
     is_whole = True
     for at, (file, path, language, one) in enumerate(read_imports(db)):
         if at % 256 == 0 and time.monotonic() > until:
             is_whole = False
             break
-        for target in resolver.resolve(path, language, one)[:TARGETS_MAX]:
+        targets = resolver.resolve(path, language, one)
+        if not targets:
+            unresolved.add((file, one.module[:MODULE_CHARS]))
+        for target in targets[:TARGETS_MAX]:
             if target != path and target in files:
                 edges.add((file, files[target].id))
     db.execute("DELETE FROM edge")
     db.executemany("INSERT INTO edge VALUES(?,?)", sorted(edges))
+    db.execute("DELETE FROM unresolved")
+    db.executemany("INSERT INTO unresolved VALUES(?,?)", sorted(unresolved))
     return is_whole

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from kb.walking import WalkEntry
 from repomap import walking, workers
@@ -41,15 +41,22 @@ UNSURE_NS = 2 * 10**9
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """What is scanned. `is_secret_name` judges relative paths; `hide_secrets` overwrites the
-    secrets of a text by as many other bytes, before anything of it is kept."""
+    """What is scanned. `is_secret_name` and `is_denied` judge relative paths; `hide_secrets`
+    overwrites the secrets of a text by as many other bytes, before anything of it is kept."""
 
     root: Path
     is_secret_name: Callable[[str], bool]
     hide_secrets: Callable[[bytes], bytes]
+    is_denied: Callable[[str], bool] = lambda _: False
     file_bytes: int = walking.FILE_BYTES
     files: int = walking.FILES
     deadline_s: float = DEADLINE_S
+
+    def refuse(self, path: str) -> Literal["", "secret_name", "denied"]:
+        """Name the reason for which a file is not read; empty where it may be."""
+        if self.is_secret_name(path):
+            return "secret_name"
+        return "denied" if self.is_denied(path) else ""
 
 
 class _Read(NamedTuple):
@@ -132,7 +139,7 @@ def _walk(asked: ScanRequest, until: float) -> walking.Found:
     try:
         return walking.walk_files(
             asked.root,
-            is_secret_name=asked.is_secret_name,
+            refuse=asked.refuse,
             file_bytes=asked.file_bytes,
             files=asked.files,
             until=until,

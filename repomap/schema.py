@@ -32,6 +32,8 @@ CREATE TABLE import(
 CREATE TABLE edge(file INTEGER NOT NULL, target INTEGER NOT NULL, PRIMARY KEY(file, target))
     STRICT, WITHOUT ROWID;
 CREATE INDEX edge_by_target ON edge(target, file);
+CREATE TABLE unresolved(file INTEGER NOT NULL, module TEXT NOT NULL, PRIMARY KEY(file, module))
+    STRICT, WITHOUT ROWID;
 CREATE TABLE git_commit(sha TEXT PRIMARY KEY, at INTEGER NOT NULL, words TEXT NOT NULL)
     STRICT, WITHOUT ROWID;
 CREATE TABLE commit_file(path TEXT NOT NULL, sha TEXT NOT NULL, PRIMARY KEY(path, sha))

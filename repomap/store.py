@@ -16,7 +16,9 @@ from repomap.errors import MapDamagedError, MapError
 from repomap.model import FileRow, Import, Structure, Symbol
 from repomap.schema import FIELDS, FORM, create_tables
 
+_COLUMNS = "path, id, mtime_ns, size, inode, sha256, language, lines, purpose, note"
 _SIDE_FILES = ("", "-wal", "-shm")
+REMOVE_WAIT_S = 5.0
 _SETTINGS: Mapping[str, str | int] = {
     "synchronous": "OFF",
     "cache_size": -65536,
@@ -87,8 +89,7 @@ class MapStore:
 
     def _remove(self) -> None:
         try:
-            for suffix in _SIDE_FILES:
-                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+            _unlink(self.path)
         except OSError as error:
             raise MapError(f"{self.path}: {error}", _WRITABLE) from error
 
@@ -175,13 +176,37 @@ def _damaged(path: Path, error: Exception) -> MapDamagedError:
     )
 
 
+def remove_map(path: Path) -> bool:
+    """Remove the file of a map, unless a scan holds it; return whether there was one.
+
+    Raises:
+        MapError: a scan holds it, or it cannot be removed.
+    """
+    if not path.exists():
+        return False
+    try:
+        with hold_lock(path.with_suffix(".lock"), REMOVE_WAIT_S):
+            _unlink(path)
+    except (OSError, BlockingIOError) as error:
+        raise MapError(f"{path} cannot be removed: {error}", "Try again later.") from error
+    return True
+
+
+def _unlink(path: Path) -> None:
+    for suffix in _SIDE_FILES:
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
 def read_files(db: sqlite3.Connection) -> dict[str, FileRow]:
     """Return the files of the map by path, in order."""
-    rows = db.execute(
-        "SELECT path, id, mtime_ns, size, inode, sha256, language, lines, purpose, note"
-        " FROM file ORDER BY path"
-    )
+    rows = db.execute(f"SELECT {_COLUMNS} FROM file ORDER BY path")  # noqa: S608 - ours
     return {row[0]: FileRow(*row) for row in rows}
+
+
+def read_row(db: sqlite3.Connection, file: int) -> FileRow:
+    """Return a file of the map by its id."""
+    found = db.execute(f"SELECT {_COLUMNS} FROM file WHERE id = ?", (file,)).fetchone()  # noqa: S608
+    return FileRow(*found)
 
 
 def read_skeleton(db: sqlite3.Connection, file: int) -> str:
@@ -248,7 +273,7 @@ def remove_file(db: sqlite3.Connection, file: int) -> None:
     """Remove a file and its words."""
     for field in FIELDS:
         index_words(db, file, field, "")
-    for table in ("symbol", "reference", "import", "edge"):
+    for table in ("symbol", "reference", "import", "edge", "unresolved"):
         db.execute(f"DELETE FROM {table} WHERE file = ?", (file,))  # noqa: S608 - ours
     db.execute("DELETE FROM edge WHERE target = ?", (file,))
     db.execute("DELETE FROM file WHERE id = ?", (file,))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 
 from kb.walking import Selection, Walk, WalkEntry, Why
 from repomap.model import LeftOut
@@ -24,6 +25,8 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "met": "the same folder, at another path",
         "special": "no regular file",
         "secret_name": "named like a file of secrets",
+        "denied": "a rule denies reading it",
+        "pack": "a pack or a map that was written into the project",
         "generated": "a line of it is longer than 16 KiB",
         "vanished": "it was removed or changed while it was read",
         "late": "the time for one scan was over: the next goes on with it",
@@ -33,6 +36,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
 
 FILE_BYTES = 512 * 1024
 FILES = 20_000
+Refuse = Callable[[str], Literal["", "secret_name", "denied"]]
 LISTED_TIMES = 5
 """So many times `files` are listed at most: where there are more, the rest are not counted."""
 
@@ -40,7 +44,6 @@ _NAMES: Mapping[Why, str] = MappingProxyType(
     {
         Why.ALWAYS: "excluded",
         Why.IGNORED: "ignored",
-        Why.NOT_ALLOWED: "secret_name",
         Why.LINK: "link",
         Why.NAME: "encoding",
         Why.SPECIAL: "special",
@@ -64,12 +67,14 @@ class Found:
 def walk_files(
     root: Path,
     *,
-    is_secret_name: Callable[[str], bool],
+    refuse: Refuse,
     file_bytes: int = FILE_BYTES,
     files: int = FILES,
     until: float = float("inf"),
 ) -> Found:
     """Find the files below `root` that a map may have; `until` is a time of the monotonic clock.
+
+    `refuse` names the reason for which a file must not be read, by its relative path.
 
     Raises:
         OSError: `root` itself cannot be listed.
@@ -79,7 +84,7 @@ def walk_files(
         begin = len(os.path.join(root, ""))
 
     def judge(path: Path) -> str | None:
-        return "named like secrets" if is_secret_name(str(path)[begin:]) else None
+        return refuse(str(path)[begin:]) or None
 
     walk = Walk(root, Selection(max_file_bytes=file_bytes, allowed=judge), until=until)
     entries: list[WalkEntry] = []
@@ -93,7 +98,12 @@ def walk_files(
         else:
             is_whole = False
             break
-    skipped = [LeftOut(one.path, _NAMES[one.why]) for one in walk.skipped if one.why in _NAMES]
+    skipped = [
+        # What is refused is refused by the name of a reason.
+        LeftOut(one.path, one.reason if one.why is Why.NOT_ALLOWED else _NAMES[one.why])
+        for one in walk.skipped
+        if one.why is Why.NOT_ALLOWED or one.why in _NAMES
+    ]
     entries.sort(key=lambda entry: entry.relative)
     left_out = sorted([*skipped, *beyond], key=lambda one: one.path)
     return Found(tuple(entries), tuple(left_out), is_whole)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from kb.query import STOP_WORDS
 
@@ -11,6 +12,12 @@ TERMS_MAX = 160
 """Different words of a task that are looked for; an issue with a long traceback has some 300."""
 
 TITLE_CHARS = 300
+TITLE_WEIGHT = 2.0
+"""What a word weighs more for being in the title."""
+
+SAID_AGAIN = 8.0
+"""BM25's k3, with its usual value: a word said n times weighs (k3 + 1) n / (k3 + n)."""
+
 TASK_BYTES = 64 * 1024
 
 _CHANGE = re.compile(r"([a-z0-9])([A-Z])|([A-Z])(?=[A-Z][a-z])")
@@ -49,6 +56,18 @@ def find_terms(text: str) -> tuple[str, ...]:
             if len(found) == TERMS_MAX:
                 break
     return tuple(found)
+
+
+def weigh_terms(task: str) -> Mapping[str, float]:
+    """Return what each word by which files are found weighs: more if the task says it again, and
+    if its title does."""
+    said = Counter(word.lower() for word in _WORD.findall(split_names(task)))
+    titled = frozenset(find_terms(find_title(task)))
+    return {
+        term: (SAID_AGAIN + 1) * said[term] / (SAID_AGAIN + said[term])
+        + (TITLE_WEIGHT if term in titled else 0.0)
+        for term in find_terms(task)
+    }
 
 
 def find_names(text: str) -> tuple[str, ...]:

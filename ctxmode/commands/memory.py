@@ -142,12 +142,16 @@ def _add_branches(add: Add) -> None:
 
 
 def _add_transfer(add: Add) -> None:
-    export = add("export", "write all that stands, as JSON, Markdown or a CLAUDE.md's section")
+    export = add(
+        "export", "write what stands, as JSON, Markdown, or a section of CLAUDE.md or DECISIONS.md"
+    )
     export.add_argument("--format", default="json", choices=exchanging.FORMATS,
         help="default json")  # fmt: skip
     export.add_argument("-o", "--output", default="", metavar="FILE",
-        help="a new file; of a CLAUDE.md only the section is replaced")  # fmt: skip
-    importing = add("import", "read facts from our JSON, CTXone's export or a CLAUDE.md")
+        help="a new file; of CLAUDE.md and DECISIONS.md only the section is replaced")  # fmt: skip
+    importing = add(
+        "import", "read facts from our JSON, CTXone's export, a CLAUDE.md or DECISIONS.md"
+    )
     importing.add_argument("file", metavar="FILE", help="- is stdin")
     importing.add_argument("--format", default="", choices=("", *FORMS), metavar="FORM",
         help=f"{', '.join(FORMS)}; default: as its content looks")  # fmt: skip

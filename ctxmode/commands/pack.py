@@ -2,14 +2,16 @@
 
 Files are ranked by their text, paths, definitions and the commits that changed them. The best are
 whole, others in parts, as a skeleton of signatures, or as a line. The budget bounds the whole text,
-as the model family counts it that takes the most tokens. Without a task it is that of
-.contextos/CURRENT_TASK.md; else the files come first to which most of the project refers.
+as the model family counts it that takes the most tokens. Without a task it is the one that `task`
+keeps, or that of .contextos/CURRENT_TASK.md; else the files come first to which most of the project
+refers.
 
 Secrets are replaced, and files that are named like secrets are left out.
 
 examples:
   context-mode pack --task "the sum of the cart is wrong" --budget 4000
   context-mode pack --task "slow start" --paths 'src/**' --no-tests
+  context-mode pack --task "slow start" --export claude
   context-mode pack --no-source --json
   context-mode pack --task "slow start" --fits README.md
 """
@@ -20,62 +22,132 @@ import argparse
 import os
 import sys
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ctxmode import exit_codes
-from ctxmode.config.locations import load_config
+from ctxmode.commands.pack_options import add_common, read_task
+from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_answer, tell
-from kb.tokens import DEAREST, FAMILIES
+from ctxmode.operations.compression import COMPRESSORS
+from ctxmode.operations.exporters import EXPORTERS
 
 if TYPE_CHECKING:
-    from ctxmode.operations.packs import PackAnswer
+    from ctxmode.operations.pack_output import Output
+    from ctxmode.operations.packs import PackAnswer, PackAsked
 
-TASK_BYTES = 1 << 20
+SENSITIVE = "Secrets that are found in files will stand in the pack. Go on?"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--task", "-t", default="", metavar="TEXT", help="- is stdin")
-    parser.add_argument("--budget", "-b", type=int, default=8000, metavar="TOKENS",
-        help="the most that the pack takes (default 8000)")  # fmt: skip
-    parser.add_argument("--family", default=DEAREST, choices=FAMILIES, metavar="NAME",
-        help=f"who counts tokens: {', '.join(FAMILIES)} (default {DEAREST})")  # fmt: skip
+    add_common(parser)
     parser.add_argument("--format", default="markdown", choices=("markdown", "json"),
         metavar="FORMAT", help="markdown or json (default markdown)")  # fmt: skip
-    parser.add_argument("--paths", action="append", default=[], metavar="GLOB",
-        help="only files that match; may be said again")  # fmt: skip
     parser.add_argument("--no-source", action="store_true", help="skeletons and lines alone")
-    parser.add_argument("--no-tests", action="store_true", help="leave tests out")
     parser.add_argument("--since", default="", metavar="REV",
         help="first what changed since this commit, and what depends on it")  # fmt: skip
-    parser.add_argument("--fits", default="", metavar="FILE",
-        help="instead of the pack, why a file is in it or out of it")  # fmt: skip
+    out = parser.add_argument_group("where it goes")
+    out.add_argument("--export", default="", choices=("", *EXPORTERS), metavar="HOST",
+        help=f"a file for {', '.join(EXPORTERS)}, in .context-mode/")  # fmt: skip
+    out.add_argument("--output", "-o", default="", metavar="FILE",
+        help="a new file, or one that was written so before")  # fmt: skip
+    out.add_argument("--compress", default="none", choices=tuple(COMPRESSORS), metavar="WAY",
+        help="none, or http: a Headroom proxy on this machine")  # fmt: skip
+    out.add_argument("--timestamp", action="store_true", help="say at its end when it was made")
+    out.add_argument("--allow-sensitive", action="store_true",
+        help="leave secrets in, if you agree at the terminal")  # fmt: skip
+    why = parser.add_argument_group("instead of the pack")
+    why.add_argument("--explain", action="store_true",
+        help="each file's rank, and what speaks for it")  # fmt: skip
+    why.add_argument("--fits", default="", metavar="FILE",
+        help="why a file is in it or out of it")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:
-    from ctxmode.operations.packs import PackAsked, make_pack  # noqa: PLC0415 - it loads more
+    from ctxmode.operations.pack_output import prepare_output, write_pack  # noqa: PLC0415
+    from ctxmode.operations.packs import make_pack  # noqa: PLC0415 - it loads more
 
-    asked = PackAsked(
-        task=_read_task(args.task),
+    config = load_config(args.project)
+    is_explained = bool(args.fits or args.explain)
+    if is_explained and (args.export or args.output or args.compress != "none"):
+        raise UsageError("--fits and --explain write no pack", "Leave the other option out.")
+    is_json = args.json or args.format == "json"
+    if is_json and (args.export or args.compress != "none") and not is_explained:
+        raise UsageError("exports and compressed packs are Markdown", "Leave out JSON.")
+    if args.allow_sensitive:
+        _require_person()
+    output = prepare_output(config, export=args.export, output=args.output, is_json=is_json)
+    answer = make_pack(config, _build_request(args, output, is_json=is_json and not is_explained))
+    if args.fits:
+        return _show_placement(args, config.project, answer)
+    if args.explain:
+        return _explain(args, answer)
+    written = write_pack(output, answer, compress=args.compress, keeps=args.allow_sensitive)
+    _report(args, config, answer, output, written)
+    return exit_codes.OK
+
+
+def _build_request(args: argparse.Namespace, output: Output, *, is_json: bool) -> PackAsked:
+    from ctxmode.operations.packs import PackAsked  # noqa: PLC0415
+
+    return PackAsked(
+        task=read_task(args.task),
         budget=args.budget,
         family=args.family,
-        format="json" if args.json else args.format,
+        format="json" if is_json else "markdown",
         paths=tuple(args.paths),
         with_source=not args.no_source,
         with_tests=not args.no_tests,
         since=args.since,
+        has_secrets=args.allow_sensitive,
+        mark=output.head,
+        usage=output.usage,
+        made_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if args.timestamp else "",
     )
-    config = load_config(args.project)
-    answer = make_pack(config, asked)
-    if args.fits:
-        return _show_placement(args, config.project, answer)
+
+
+def _require_person() -> None:
+    """Ask the person at the terminal whether secrets may stay.
+
+    Raises:
+        UsageError: nobody is there, or they do not agree.
+    """
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            "--allow-sensitive needs a person at a terminal", "Run it there, or leave it out."
+        )
+    sys.stderr.write(f"{SENSITIVE} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise UsageError("nothing was packed", "Leave --allow-sensitive out.")
+
+
+def _report(
+    args: argparse.Namespace, config: Config, answer: PackAnswer, output: Output, used: int
+) -> None:
     pack = answer.pack
-    sys.stdout.write(pack.text)
-    whole = f"{len(pack.items)} files, {pack.used} of {pack.budget} tokens ({pack.estimator})"
-    tell([*(f"secret replaced: {one}" for one in pack.warnings), *pack.notes, whole])
-    return exit_codes.OK
+    source = _TASKS.get(answer.task.source)
+    lines = [f"the task is {source}"] if source else []
+    verb = "kept" if args.allow_sensitive else "replaced"
+    lines += [f"secret {verb}: {one}" for one in pack.warnings]
+    lines += pack.notes
+    lines.append(f"{len(pack.items)} files, {used} of {pack.budget} tokens ({pack.estimator})")
+    if output.path:
+        below = output.path.is_relative_to(config.project)
+        shown = output.path.relative_to(config.project) if below else output.path
+        lines.append(f"written: {shown}")
+        if output.exporter:
+            lines.append(output.exporter.usage.format(path=shown))
+    tell(lines)
+
+
+_TASKS = {
+    "kept": "the one that `context-mode task` keeps",
+    "file": "that of .contextos/CURRENT_TASK.md",
+}
 
 
 def _show_placement(args: argparse.Namespace, project: Path, answer: PackAnswer) -> int:
@@ -88,10 +160,10 @@ def _show_placement(args: argparse.Namespace, project: Path, answer: PackAnswer)
     return exit_codes.OK
 
 
-def _read_task(given: str) -> str:
-    if given != "-":
-        return given
-    data = sys.stdin.buffer.read(TASK_BYTES + 1)
-    if len(data) > TASK_BYTES:
-        raise UsageError("the task has more than 1 MiB", "Give its first part.")
-    return data.decode("utf-8", "replace")
+def _explain(args: argparse.Namespace, answer: PackAnswer) -> int:
+    from repomap.placement import explain, render_explained  # noqa: PLC0415
+
+    found = explain(answer.pack, answer.ranked)
+    data = {"files": [asdict(one) for one in found], "total": len(answer.ranked)}
+    print_answer(args, data, render_explained(found, len(answer.ranked)))
+    return exit_codes.OK

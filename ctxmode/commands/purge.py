@@ -89,7 +89,8 @@ def _purge(library: Library, args: argparse.Namespace, request: PurgeRequest) ->
     with nullcontext() if args.json else waiting("forgetting"):
         purged = library.purge(request)
         sessions = library.purge_sessions(request)
+        has_map = library.purge_map(request)
     counts = {"sources": purged.sources, "chunks": purged.chunks, "bytes": purged.text_bytes}
     if request.everything:
-        counts["sessions"] = sessions
-    print_answer(args, counts, purge_text(purged, sessions))
+        counts |= {"sessions": sessions, "maps": int(has_map)}
+    print_answer(args, counts, purge_text(purged, sessions, has_map=has_map))

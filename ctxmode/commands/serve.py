@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--names",
         metavar="SYSTEM",
         action="append",
-        help="list our tools by the names of contexo or ctxone; may be said again",
+        help="list our tools by the names of contexo, ctxone or contextos; may be said again",
     )
     parser.add_argument("--http", action="store_true", help="serve Streamable HTTP, not stdio")
     http = parser.add_argument_group("with --http")

@@ -42,6 +42,8 @@ VERBS: dict[str, Verb] = {
         Verb("sessions", "see, resume, summarise or forget what agents did in their sessions"),
         Verb("memory", "remember facts, recall those that fit a budget, branch and merge them"),
         Verb("pack", "pack the files that a task is about, within a budget of tokens"),
+        Verb("map", "show what a project is made of, within a budget of tokens"),
+        Verb("task", "keep the task that pack and map are for"),
         Verb("pages", "keep knowledge as versioned pages: write, push, compare, distil sessions"),
         Verb("show", "show a kept source, exactly"),
         Verb("purge", "forget what is kept, for good"),

@@ -19,6 +19,7 @@ from ctxmode.errors import UsageError
 from ctxmode.suggestions import did_you_mean
 from executor.model import Limits
 from executor.settings import Settings
+from kb.tokens import DEAREST, FAMILIES
 
 Value = float | int | bool | str
 UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
@@ -165,6 +166,15 @@ SETTINGS: tuple[Setting, ...] = (
         "text",
         "",
         "where pages are pushed to, outside of projects; {project} is a project's name",
+    ),
+    Setting("map.file_bytes", "bytes", 512 * UNITS["k"], "larger files are not in a map", "lower"),
+    Setting("map.files", "count", 20_000, "the most files that a map has", "lower"),
+    Setting(
+        "tokens.family",
+        "choice",
+        DEAREST,
+        "whose tokens a pack is counted in; the default is the family that takes the most",
+        choices=tuple(FAMILIES),
     ),
     Setting(
         "sandbox.isolation",

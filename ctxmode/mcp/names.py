@@ -1,4 +1,4 @@
-"""Names of tools that people know from Contexo and CTXone, and what they are here, a row each.
+"""Names of tools that people know from Contexo, CTXone and ContextOS, and what they are here.
 
 `serve --names` lists these in the place of our own; a call of one becomes a call of ours.
 """
@@ -91,6 +91,14 @@ def _pages(tool: str, action: str, about: str, takes: str = "", **more: Any) -> 
     return row._replace(**more)
 
 
+def _pack(tool: str, about: str, takes: str = "", **more: Any) -> KnownName:  # noqa: ANN401
+    row = KnownName(tool, "contextos", "ctx_pack", about=about, takes=tuple(takes.split()))
+    return row._replace(**more)
+
+
+FILE_BUDGET = 40_000
+"""For one file, of which 40 % of a budget may be whole."""
+
 _SUMMARY = {"action": "remember", "scope": "session", "category": "checkpoint"}
 _SECTION = {"type": "object", "properties": {"title": _TEXT, "body": _TEXT}}
 _SECTIONS = Joined({"type": "array", "items": _SECTION}, _write_sections)
@@ -138,8 +146,16 @@ NAMES: tuple[KnownName, ...] = (
            dropped=frozenset(["blame"])),
     _pages("ctx_capture_session", "write", "A template to distil the session.",
            given={"type": "source"}),
+    _pack("scan_repo", "What the project is made of.", "budget", given={"view": "map"}),
+    _pack("pack_context", "The files that a task is about.", "task budget paths tests view"),
+    _pack("list_files", "Files by how central they are, with signatures.", "paths budget tests",
+          given={"view": "map"}),
+    _pack("get_file", "One file, whole where the budget allows.",
+          renamed={"path": "paths", "rel_path": "paths"}, given={"budget": FILE_BUDGET}),
+    _pack("get_summary", "One file's signatures.", "budget",
+          renamed={"path": "paths", "rel_path": "paths"}, given={"view": "signatures"}),
 )  # fmt: skip
-SYSTEMS = ("contexo", "ctxone")
+SYSTEMS = ("contexo", "ctxone", "contextos")
 BY_NAME = {one.name: one for one in NAMES}
 
 
@@ -165,9 +181,10 @@ def describe(known: KnownName, row: Mapping[str, Any]) -> dict[str, Any]:
     properties |= {name: one.kind for name, one in known.joined.items()}
     properties |= dict.fromkeys(known.placed, _TEXT)
     schema = {"type": "object", "properties": properties}
+    action = known.given.get("action") or known.given.get("view") or ""
     described = {key: value for key, value in row.items() if key != "outputSchema"}
     return described | {
         "name": known.name,
-        "description": f"{known.about} It is {known.tool}, {known.given.get('action', '')}.",
+        "description": f"{known.about} It is {known.tool}{f', {action}' if action else ''}.",
         "inputSchema": schema,
     }

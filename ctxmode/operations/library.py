@@ -165,6 +165,14 @@ class Library:
 
         return len(forget_all(self.config, pinned=request.pinned))
 
+    def purge_map(self, request: PurgeRequest) -> bool:
+        """Remove the map of the project where everything is meant; return whether it was there."""
+        if not request.everything or not self.config.map_file.exists():
+            return False
+        from ctxmode.operations.project_maps import forget_map  # noqa: PLC0415 - few ask
+
+        return forget_map(self.config)
+
     def check(self, *, repair: bool = False) -> kb.Check:
         """Check whether the store is sound; `repair` rebuilds its indexes where it is not."""
         with translate_errors():

@@ -1,56 +1,59 @@
-"""Packs of a project: its map is brought up to date, its files ranked for a task, and fitted."""
+"""Packs of a project: its files ranked for a task, and fitted into a budget of tokens."""
 
 from __future__ import annotations
 
-import re
-import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from base.plain_files import read_plain
-from ctxmode.config.locations import Config, prepare_storage
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.config.locations import Config
+from ctxmode.config.settings import load_settings
+from ctxmode.errors import UsageError
 from ctxmode.operations.facts import open_memory
-from kb.tokens import DEAREST, FAMILIES, estimate
+from ctxmode.operations.project_maps import (
+    OpenMap,
+    keep_secrets,
+    open_map,
+    redact,
+    translate_map_errors,
+)
+from ctxmode.operations.tasks import Task, find_task, read_contextos
+from kb.tokens import FAMILIES, estimate
 from memory.facts.recalling import RecallRequest
-from policy import secrets
-from repomap.errors import MapError, MapInputError
 from repomap.fitting import check_request, fit
 from repomap.model import LeftOut
-from repomap.pack_model import Format, Pack, PackRequest, Redaction
+from repomap.overview import make_overview
+from repomap.pack_model import BUDGET, TITLE, Format, Pack, PackRequest
 from repomap.ranking import Ranked, rank_by_centrality, rank_files
-from repomap.scanning import ScanRequest, scan
 from repomap.since import find_changed
-from repomap.store import MapStore
-from repomap.walking import FILE_BYTES
 
-CONTEXTOS_FOLDER = ".contextos"
-CONTEXTOS_FILES = ("CURRENT_TASK.md", "MEMORY.md", "DECISIONS.md")
-"""ContextOS's own files: the first is the task where none is given; files that they name are
-mentioned, as if the task named them."""
-
-CONTEXTOS_BYTES = 256 * 1024
+MAP_TITLE = "Map of a project"
 MEMORY_SHARE = 0.15
 MEMORY_MIN = 200
 """Tokens below which no facts are put in."""
 
-_NOT_NEWLINE = re.compile(rb"[^\n]")
-
 
 @dataclass(frozen=True, slots=True)
 class PackAsked:
-    """What a person or an agent asks of a pack; an empty task is the project's current one."""
+    """What a person or an agent asks of a pack; an empty task is the project's current one, an
+    empty family that of the settings. With `is_map` an overview of the project stands first, and
+    files are skeletons and lines. `has_secrets` leaves secrets in the text. `mark`, `usage` and
+    `made_at` are as `PackRequest` has them."""
 
     task: str = ""
-    budget: int = 8000
-    family: str = DEAREST
+    budget: int = BUDGET
+    family: str = ""
     format: Format = "markdown"
     paths: tuple[str, ...] = ()
     with_source: bool = True
     with_tests: bool = True
     since: str = ""  # a revision: what changed, and what depends on it, comes first
+    is_map: bool = False
+    has_secrets: bool = False
+    mark: str = ""
+    usage: str = ""
+    made_at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class PackAnswer:
     """A pack, and what it was chosen from."""
 
     pack: Pack
+    task: Task
     ranked: tuple[Ranked, ...]
     left_out: tuple[LeftOut, ...]
 
@@ -69,52 +73,70 @@ def make_pack(config: Config, asked: PackAsked) -> PackAnswer:
         UsageError: the budget, the family, a glob or the revision is none that can be.
         ContextModeError: the project cannot be scanned, or its map not be kept.
     """
-    if asked.family not in FAMILIES:
-        raise UsageError(f"unknown family {asked.family!r}", f"One of {', '.join(FAMILIES)}.")
+    family = find_family(config, asked.family)
     texts = read_contextos(config.project)
-    task = asked.task.strip() or texts.get(CONTEXTOS_FILES[0], "").strip()
+    task = find_task(config, asked.task, texts)
     request = PackRequest(
-        task=task,
-        count=lambda text: estimate(text, asked.family),
-        redact=redact,
+        task=task.text,
+        count=partial(estimate, family=family),
+        redact=keep_secrets if asked.has_secrets else redact,
         budget=asked.budget,
-        estimator=asked.family,
+        estimator=family,
         format=asked.format,
         paths=asked.paths,
-        with_source=asked.with_source,
+        with_source=asked.with_source and not asked.is_map,
         with_tests=asked.with_tests,
-        memory=_recall(config, task, asked),
         mentioned="\n".join(texts.values()),
+        title=MAP_TITLE if asked.is_map else TITLE,
+        mark=asked.mark,
+        usage=asked.usage,
+        made_at=asked.made_at,
     )
-    with _translate_errors():
+    with translate_map_errors():
         check_request(request)
-        prepare_storage(config)
-        store = MapStore(config.map_file)
-        try:
-            report = scan(store, ScanRequest(config.project, secrets.is_secret_path, hide_secrets))
-            with store.reading() as db:
-                ranked, notes = _rank(db, config.project, request, asked.since)
-                pack = fit(
-                    db,
-                    config.project,
-                    request,
-                    ranked,
-                    file_bytes=FILE_BYTES,
-                    notes=(*report.notes, *notes),
-                )
-            return PackAnswer(pack, ranked, report.left_out)
-        finally:
-            store.close()
+    request = replace(request, memory="" if asked.is_map else _recall(config, request))
+    with open_map(config) as found:
+        return _fit(config.project, found, request, asked, task)
+
+
+def find_family(config: Config, given: str) -> str:
+    """Return the family of models whose tokens are counted: the given one, else the setting's.
+
+    Raises:
+        UsageError: there is no such family.
+    """
+    if given and given not in FAMILIES:
+        raise UsageError(f"unknown family {given!r}", f"One of {', '.join(FAMILIES)}.")
+    return given or str(load_settings(config.project, config.config_home).values["tokens.family"])
+
+
+def _fit(
+    project: Path, found: OpenMap, request: PackRequest, asked: PackAsked, task: Task
+) -> PackAnswer:
+    ranked, notes = _rank(found, project, request, asked.since)
+    left_out = found.report.left_out
+    if asked.is_map:
+        overview = make_overview(found.db, left_out, budget=request.budget, count=request.count)
+        request = replace(request, sections=overview)
+    pack = fit(
+        found.db,
+        project,
+        request,
+        ranked,
+        file_bytes=found.file_bytes,
+        notes=(*found.report.notes, *notes),
+    )
+    return PackAnswer(pack, task, ranked, left_out)
 
 
 def _rank(
-    db: sqlite3.Connection, project: Path, request: PackRequest, since: str
+    found: OpenMap, project: Path, request: PackRequest, since: str
 ) -> tuple[tuple[Ranked, ...], tuple[str, ...]]:
     """Order the files for the task and what changed; without either by how central they are."""
-    extra: dict[str, float] = {}
+    extra: Mapping[str, float] = {}
     notes: tuple[str, ...] = ()
     if since:
-        changed = find_changed(db, project, since)
+        changed = find_changed(found.db, project, since)
         extra = changed.evidence
         count = sum(value >= 1 for value in extra.values())
         notes = (f"{count} files changed since {since}, {len(extra) - count} depend on them",)
@@ -122,53 +144,20 @@ def _rank(
             notes += (f"{len(changed.gone)} more are gone, or not in the map",)
     ranked: tuple[Ranked, ...] = ()
     if request.task or extra:
-        ranked = rank_files(db, request.task, mentioned=request.mentioned, extra=extra)
-    return ranked or rank_by_centrality(db), notes
+        ranked = rank_files(found.db, request.task, mentioned=request.mentioned, extra=extra)
+    return ranked or rank_by_centrality(found.db), notes
 
 
-@contextmanager
-def _translate_errors() -> Iterator[None]:
-    try:
-        yield
-    except MapInputError as error:
-        raise UsageError(error.message, error.remedy) from error
-    except MapError as error:
-        raise ContextModeError(error.message, error.remedy) from error
+def _recall(config: Config, request: PackRequest) -> str:
+    """Return the pinned facts and those that fit the task; empty where there are none.
 
-
-def read_contextos(project: Path) -> dict[str, str]:
-    """Return the texts of ContextOS's files that are there, by name."""
-    found = {}
-    for name in CONTEXTOS_FILES:
-        try:
-            data = read_plain(project / CONTEXTOS_FOLDER / name, CONTEXTOS_BYTES, project)
-        except OSError:
-            continue
-        found[name] = data.decode("utf-8", "replace")
-    return found
-
-
-def _recall(config: Config, task: str, asked: PackAsked) -> str:
-    """Return the pinned facts and those that fit the task; empty where there are none."""
+    Facts of sessions stay with their sessions.
+    """
     # Recall counts a token as four bytes, and some families as little as two and a half.
-    room = int(MEMORY_SHARE * asked.budget / 2)
+    room = int(MEMORY_SHARE * request.budget / 2)
     if room < MEMORY_MIN:
         return ""
+    asked = RecallRequest(query=request.task[:2000], budget=room, scopes=("project", "user"))
     with open_memory(config) as memory:
-        found = memory.recall(RecallRequest(query=task[:2000], budget=room))
+        found = memory.recall(asked)
     return found.text.strip() if found.facts else ""
-
-
-def redact(text: str) -> Redaction:
-    """Return a text with each secret replaced by its kind, and their lines."""
-    found = secrets.redact(text)
-    lines = ((text.count("\n", 0, one.start) + 1, one.kind) for one in found.secrets)
-    return Redaction(found.text, tuple(lines))
-
-
-def hide_secrets(data: bytes) -> bytes:
-    """Overwrite the secrets in a text, so that its lines and offsets stay."""
-    hidden = bytearray(data)
-    for one in secrets.find_secrets(data):
-        hidden[one.start : one.end] = _NOT_NEWLINE.sub(b"x", data[one.start : one.end])
-    return bytes(hidden)

@@ -203,9 +203,10 @@ def index_text(answer: IndexAnswer) -> str:
     return "\n".join(lines)
 
 
-def purge_text(purged: Purged, sessions: int = 0) -> str:
+def purge_text(purged: Purged, sessions: int = 0, *, has_map: bool = False) -> str:
     """Say what was forgotten."""
     of_agents = f"Forgot {inflect(sessions, 'session')} of agents." if sessions else ""
+    of_agents += f"{' ' if of_agents else ''}Forgot the map of the files." if has_map else ""
     if not purged.sources:
         return of_agents or "Nothing fits; nothing was forgotten."
     text = (

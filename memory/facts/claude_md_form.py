@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 
 from memory.facts.claude_md import drop_section
 from memory.facts.incoming import Incoming, Reading
-from memory.facts.model import TITLE_BYTES_MAX, Draft, Scope
+from memory.facts.model import TITLE_BYTES_MAX, Category, Draft, Scope
 from memory.facts.paths import make_slug
 from memory.facts.priming import make_source, split_sections
 from memory.texts import cut_bytes
@@ -19,7 +19,9 @@ _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _LISTS = ("bullet_list", "ordered_list")
 
 
-def read_claude_md(text: str, source: str, scope: Scope) -> Reading:
+def read_claude_md(
+    text: str, source: str, scope: Scope, *, category: Category = "import"
+) -> Reading:
     """Read a file of this name. What an export wrote into it is no part of it.
 
     Raises:
@@ -36,7 +38,7 @@ def read_claude_md(text: str, source: str, scope: Scope) -> Reading:
         items = list_items(section.text)
         for item in items or [section.text]:
             path = _find_free(f"{folder}/{_slug(item)}", used) if items else folder
-            draft = Draft(item, title, path, category="import", source=name, scope=scope)
+            draft = Draft(item, title, path, category=category, source=name, scope=scope)
             reading.found.append(Incoming(draft))
     return reading
 

@@ -16,6 +16,7 @@ from typing import Any
 from memory.facts.claude_md import BEGIN, END
 from memory.facts.model import MAIN, Fact
 from memory.facts.origins import LATEST_AT, Origin, read_origin
+from memory.facts.priming import make_source
 from memory.facts.reading import read_facts, require_branch
 from memory.facts.store import FactStore
 from memory.facts.writing import check_branch_name
@@ -31,6 +32,14 @@ _HEAD = """\
 What was remembered, as notes and not as instructions. More answers
 `context-mode memory recall`; this section is written by `context-mode memory export`.
 """
+_DECISIONS_HEAD = """\
+## Decisions
+
+What was decided, as notes and not as instructions. This section is written by
+`context-mode memory remember --category decide` and by `context-mode memory export`.
+"""
+DECISIONS = "DECISIONS.md"
+DECISIONS_SOURCE = make_source(DECISIONS)
 _COMMENT = re.compile("<(?=!--)")
 _IMPORTED = """
 SELECT operation FROM change WHERE path = ? AND seq <= ? AND fact_id IS NOT NULL
@@ -116,8 +125,27 @@ def export_claude_md(store: FactStore, branch: str = MAIN) -> str:
         UnknownBranchError: there is no such branch.
     """
     facts = [one.fact for one in _read(store, branch) if one.fact.scope != "session"]
+    return _write_section(facts, _HEAD)
+
+
+def export_decisions(store: FactStore, branch: str = MAIN) -> str:
+    """Return the section of ContextOS's DECISIONS.md: what was decided, but for what was read from
+    that file.
+
+    Raises:
+        UnknownBranchError: there is no such branch.
+    """
+    facts = [
+        one.fact
+        for one in _read(store, branch)
+        if one.fact.category == "decide" and one.origin.source != DECISIONS_SOURCE
+    ]
+    return _write_section(facts, _DECISIONS_HEAD)
+
+
+def _write_section(facts: list[Fact], head: str) -> str:
     facts.sort(key=lambda fact: not fact.is_pinned)
-    room = SECTION_BYTES_MAX - size_bytes(_HEAD) - size_bytes(f"{BEGIN}\n{END}\n") - 100
+    room = SECTION_BYTES_MAX - size_bytes(head) - size_bytes(f"{BEGIN}\n{END}\n") - 100
     lines, heading, left_out = list[str](), "", 0
     for fact in facts:
         own = "Pinned" if fact.is_pinned else _code(_name_context(fact.path))
@@ -133,7 +161,7 @@ def export_claude_md(store: FactStore, branch: str = MAIN) -> str:
         lines.append("\nNothing is remembered yet.")
     if left_out:
         lines.append(f"\n{left_out} more are left out here.")
-    return "\n".join((BEGIN, _HEAD + "\n".join(lines), END)) + "\n"
+    return "\n".join((BEGIN, head + "\n".join(lines), END)) + "\n"
 
 
 def _read(store: FactStore, branch: str) -> list[Exported]:

@@ -1,4 +1,4 @@
-"""Importing facts: of our JSON, of CTXone's export, of a CLAUDE.md.
+"""Importing facts: of our JSON, of CTXone's export, of a CLAUDE.md, of ContextOS's DECISIONS.md.
 
 Each fact passes all that a written one does. What cannot be taken is told, and the rest is taken in
 one transaction: after a kill all of it stands, or nothing. What a file pins is written without its
@@ -18,7 +18,7 @@ from memory.errors import BadInputError
 from memory.facts.claude_md_form import read_claude_md
 from memory.facts.ctxone_form import read_ctxone
 from memory.facts.drafts import Prepared, clean_author, prepare
-from memory.facts.exporting import SCHEMA
+from memory.facts.exporting import DECISIONS, SCHEMA
 from memory.facts.incoming import FACTS_MAX, Incoming, Reading, cut_list
 from memory.facts.ledger import digest_text
 from memory.facts.model import MAIN, Author, Fact, Scope
@@ -30,8 +30,9 @@ from memory.facts.store import FactStore
 from memory.facts.writing import check_branch_name, is_expired, write_prepared
 from memory.texts import size_bytes
 
-Form = Literal["json", "ctxone", "claude-md"]
+Form = Literal["json", "ctxone", "claude-md", "decisions"]
 FORMS: tuple[Form, ...] = get_args(Form)
+_MARKDOWN_FORMS = ("claude-md", "decisions")
 TEXT_BYTES_MAX = 16 << 20
 _DIFFERENT_PIN = "a pinned fact with another text stands there, and pins are not taken"
 
@@ -134,13 +135,16 @@ def _read(
     plain = text.lstrip("\ufeff \t\r\n")
     if not plain:
         raise BadInputError("the text is empty", "Give a file in which something stands.")
-    if form == "claude-md" or (not form and plain[0] not in "{["):
+    if form in _MARKDOWN_FORMS or (not form and plain[0] not in "{["):
         if size_bytes(plain) > MARKDOWN_BYTES_MAX:
             raise BadInputError(
                 f"a Markdown text has at most {MARKDOWN_BYTES_MAX} bytes", "Import smaller files."
             )
         # As a whole, since what is private or secret may reach over a heading.
-        return "claude-md", read_claude_md(store.gate.clean(plain), source, scope)
+        clean = store.gate.clean(plain)
+        if form == "decisions" or (not form and source == DECISIONS):
+            return "decisions", read_claude_md(clean, source, scope, category="decide")
+        return "claude-md", read_claude_md(clean, source, scope)
     document = _parse(plain)
     if form == "ctxone" or (not form and _is_ctxone(document)):
         return "ctxone", read_ctxone(document, scope)

@@ -11,6 +11,7 @@ CALLS = {
     # Of this machine, which may not be fetched from: an answer all the same.
     "ctx_fetch_and_index": {"url": "http://127.0.0.1:1/"},
     "ctx_search": {"queries": ["retry"]},
+    "ctx_pack": {"task": "retry"},
     "ctx_session": {"about": "queue"},
     "ctx_memory": {"action": "list"},
     "ctx_stats": {},
@@ -26,4 +27,5 @@ def judge(names, answers):
     assert failed == {"ctx_fetch_and_index"}
     assert answers["ctx_execute"]["structuredContent"]["stdout"] == "hello\n"
     assert "the needle" in answers["ctx_batch_execute"]["content"][0]["text"]
+    assert "guide.md" in answers["ctx_pack"]["content"][0]["text"]
     assert "A retry waits" in answers["ctx_search"]["content"][0]["text"]

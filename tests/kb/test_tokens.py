@@ -39,7 +39,9 @@ def test_an_empty_text_costs_nothing_and_any_other_something(family: str) -> Non
         (PROSE, "claude-5", 259),
     ],
 )
-def test_an_estimate_is_near_what_the_tokenizer_counts(text: str, family: str, truth: int) -> None:
+def test_o12_an_estimate_is_near_what_the_tokenizer_counts(
+    text: str, family: str, truth: int
+) -> None:
     assert estimate(text * 10, family) == pytest.approx(truth, rel=0.15)
 
 

@@ -51,7 +51,7 @@ def test_a_thousand_packs_are_within_their_budgets(store, large):
         assert found.items or budget < 1000
 
 
-def test_the_same_input_gives_the_same_bytes_in_three_processes(store, large):
+def test_o11_the_same_input_gives_the_same_bytes_in_three_processes(store, large):
     program = (
         "import sys\nfrom pathlib import Path\n"
         "from tests.repomap.repositories import ask\n"
@@ -74,7 +74,7 @@ def test_the_same_input_gives_the_same_bytes_in_three_processes(store, large):
     assert b"cart" in texts.pop()
 
 
-def test_the_best_file_is_whole_and_others_are_smaller(store, large):
+def test_o7_the_best_file_is_whole_and_others_are_smaller(store, large):
     found = pack(store, large, ask("apply_discount of the ShoppingCart", budget=4000))
     assert found.items[0].path == "src/app/cart.py"
     assert found.items[0].kind == "full"
@@ -94,7 +94,7 @@ def test_parts_are_lines_of_the_file(store, large):
             assert text.split("\n\n\n")[0] in one.content
 
 
-def test_json_has_the_names_of_contextos(store, large):
+def test_o5_json_has_the_names_of_contextos(store, large):
     found = pack(store, large, ask("discount", budget=3000, format="json"))
     whole = json.loads(found.text)
     assert set(whole) >= {

@@ -4,7 +4,7 @@ import pytest
 
 from repomap import evidence
 from repomap.ranking import rank_by_centrality, rank_files
-from repomap.words import find_terms, split_names
+from repomap.words import find_terms, split_names, weigh_terms
 from tests.repomap.repositories import APP, commit_all, scan_folder, write_files
 
 
@@ -19,7 +19,7 @@ from tests.repomap.repositories import APP, commit_all, scan_folder, write_files
         ("Crash in app.prices.find_price", "src/app/prices.py"),
     ],
 )
-def test_the_file_that_a_task_is_about_comes_first(store, root, task, first):
+def test_o6_the_file_that_a_task_is_about_comes_first(store, root, task, first):
     write_files(root, APP)
     scan_folder(store, root)
     assert rank_files(store.db, task)[0].row.path == first
@@ -112,3 +112,17 @@ def test_links_over_the_most_cost_the_names_of_the_most_definers(store, root, mo
     monkeypatch.setattr(evidence, "LINKS_MAX", 20)
     assert set(evidence._find_definers(store.db)) == {"ownName"}
     assert rank_by_centrality(store.db)[0].row.path == "own.py"
+
+
+def test_a_word_weighs_more_the_more_often_the_task_says_it_and_most_in_the_title():
+    weights = weigh_terms("Carts\n\nprices of letters, letters, findLetters and findPrices.\nfee")
+    assert weights["carts"] > weights["letters"] > weights["prices"] > weights["fee"] == 1.0
+    assert weigh_terms("a\n" + "word " * 10_000)["word"] < 9
+
+
+def test_what_a_task_keeps_speaking_of_comes_before_what_it_says_once(store, root):
+    write_files(root, {"one.py": "fee = 1\n", "two.py": "tax = 1\n", "three.py": "pass\n"})
+    scan_folder(store, root)
+    task = "Wrong sum\n\nIt is the {0}. The {0} is {0} twice, not {1}."
+    assert rank_files(store.db, task.format("tax", "fee"))[0].row.path == "two.py"
+    assert rank_files(store.db, task.format("fee", "tax"))[0].row.path == "one.py"

@@ -65,7 +65,7 @@ def test_a_scan_knows_symbols_imports_and_purposes(store, root):
         ("bundle.min.js", b"var a=1;" * 4000, "generated"),
     ],
 )
-def test_what_is_left_out_has_its_reason(store, root, path, content, reason):
+def test_o1_what_is_left_out_has_its_reason(store, root, path, content, reason):
     write_files(root, {".gitignore": "*.tmp\n!keep.tmp\n", "keep.tmp": "kept", path: content})
     report = scan_folder(store, root)
     left = {one.path: one.reason for one in report.left_out}

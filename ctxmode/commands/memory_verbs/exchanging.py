@@ -9,23 +9,24 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from base.plain_files import read_plain
-from base.whole_files import replace_file
+from base.whole_files import new_file_mode, replace_file
 from ctxmode import exit_codes
 from ctxmode.commands.memory_verbs import opening
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.launch import print_answer, print_json
-from ctxmode.operations.facts import translate_fact_errors
+from ctxmode.operations.section_files import write_section
 from ctxmode.render.amounts import inflect
 from ctxmode.render.highlight import harmless
-from memory.facts.claude_md import put_section
-from memory.facts.exporting import export_claude_md, export_json, export_markdown
+from memory.facts.exporting import (
+    export_claude_md,
+    export_decisions,
+    export_json,
+    export_markdown,
+)
 from memory.facts.importing import Imported, import_facts
 from memory.facts.memory import Memory
 from memory.facts.store import FactStore
 
-DOCUMENT_BYTES_MAX = 4 << 20
-_ANY_MODE = 0o666
 _COUNTED = ("added", "changed", "same", "left_out", "not_pinned")
 
 
@@ -37,7 +38,11 @@ EXPORTS: Mapping[str, Callable[[FactStore, str], str]] = {
     "json": _write_json,
     "md": export_markdown,
     "claude-md": export_claude_md,
+    "decisions": export_decisions,
 }
+SECTIONS = ("claude-md", "decisions")
+"""The formats that are a part of a file that a person keeps."""
+
 FORMATS = tuple(EXPORTS)
 
 
@@ -49,7 +54,7 @@ def export(args: argparse.Namespace) -> int:
         text = EXPORTS[args.format](store, opening.find_branch(args))
     if args.output:
         target = Path.cwd() / Path(args.output).expanduser()
-        size = _write(target, text, is_section=args.format == "claude-md")
+        size = _write(target, text, is_section=args.format in SECTIONS)
         data = {"path": str(target), "bytes": size}
         print_answer(args, data, f"{harmless(str(target))}: {inflect(size, 'byte')}")
     elif args.json and args.format != "json":
@@ -104,26 +109,11 @@ def _write(target: Path, text: str, *, is_section: bool) -> int:
             if os.path.lexists(target):
                 raise UsageError(f"{target} exists", "Give the name of a new file.")
             data = text.encode(errors="surrogateescape")
-            replace_file(target, data, mode=_new_mode())
+            replace_file(target, data, mode=new_file_mode())
             return len(data)
-        # A CLAUDE.md is often a link to an AGENTS.md, which stays one.
-        real = target.resolve()
-        old = read_plain(real, DOCUMENT_BYTES_MAX) if os.path.lexists(real) else b""
-        with translate_fact_errors():
-            document = put_section(old.decode(errors="surrogateescape"), text)
-        data = document.encode(errors="surrogateescape")
-        mode = real.stat().st_mode & 0o7777 if real.exists() else _new_mode()
-        replace_file(real, data, mode=mode)
+        return write_section(target, text)
     except (OSError, ValueError, RuntimeError) as error:
         raise ContextModeError(
             f"{target} cannot be written: {why(error) if isinstance(error, OSError) else error}",
             "Give another place.",
         ) from error
-    return len(data)
-
-
-def _new_mode() -> int:
-    """Return the rights that a new file of the user gets."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return _ANY_MODE & ~mask

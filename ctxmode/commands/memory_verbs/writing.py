@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ctxmode import exit_codes
 from ctxmode.commands.memory_verbs import opening
-from ctxmode.operations.fact_answers import FactRequest
+from ctxmode.config.locations import load_config
+from ctxmode.launch import print_answer, tell
+from ctxmode.operations import section_files
+from ctxmode.operations.fact_answers import FactRequest, answer
 
 
 def remember(args: argparse.Namespace) -> int:
@@ -25,7 +29,23 @@ def remember(args: argparse.Namespace) -> int:
         supersedes=args.supersedes,
         source=args.source,
     )
-    return opening.show(args, asked)
+    if args.category != "decide" or args.scope != "project":
+        return opening.show(args, asked)
+    return _decide(args, asked)
+
+
+def _decide(args: argparse.Namespace, asked: FactRequest) -> int:
+    """Remember a decision, and keep ContextOS's DECISIONS.md in step where a project has it."""
+    path = section_files.find_decisions_file(load_config(args.project).project)
+    if path is None:
+        return opening.show(args, asked)
+    with opening.open_memory(args, "project") as memory:
+        taken = section_files.read_decisions(memory, path, asked.branch)
+        found = answer(memory, "remember", asked)
+        section_files.write_decisions(memory, path, asked.branch)
+    tell([f"{taken} decisions were taken over from {path.name}"] * bool(taken))
+    print_answer(args, found.data, found.text)
+    return exit_codes.OK
 
 
 def prime(args: argparse.Namespace) -> int:

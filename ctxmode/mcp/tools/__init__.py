@@ -23,6 +23,7 @@ NAMES = (
     "ctx_index",
     "ctx_fetch_and_index",
     "ctx_search",
+    "ctx_pack",
     "ctx_session",
     "ctx_memory",
     "ctx_pages",

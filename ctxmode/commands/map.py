@@ -1,0 +1,57 @@
+"""Show what a project is made of: languages, folders, cycles of imports, its central files.
+
+Without a task the files come first to which most of the project refers; with one, those that it is
+about. --write makes file_summaries.json, dependency_graph.json and PROJECT_INDEX.md in a folder,
+such as .contextos.
+
+examples:
+  context-mode map
+  context-mode map --budget 2000 --paths src
+  context-mode map --json
+  context-mode map --write docs-map
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from ctxmode import exit_codes
+from ctxmode.commands.pack_options import add_common, read_task
+from ctxmode.config.locations import load_config
+from ctxmode.launch import print_answer, tell
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_common(parser)
+    parser.add_argument("--write", default="", metavar="DIR", help="write three files there")
+    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
+
+
+def run(args: argparse.Namespace) -> int:
+    from ctxmode.operations.map_files import write_map  # noqa: PLC0415 - they load more
+    from ctxmode.operations.packs import PackAsked, make_pack  # noqa: PLC0415
+    from repomap.marks import MARK  # noqa: PLC0415
+
+    config = load_config(args.project)
+    asked = PackAsked(
+        task=read_task(args.task),
+        budget=args.budget,
+        family=args.family,
+        format="json" if args.json and not args.write else "markdown",
+        paths=tuple(args.paths),
+        with_tests=not args.no_tests,
+        is_map=True,
+        mark=MARK if args.write else "",
+    )
+    if args.write:
+        folder = Path.cwd() / Path(args.write).expanduser()
+        paths = [str(path) for path in write_map(config, folder, asked)]
+        print_answer(args, {"written": paths}, "\n".join(paths))
+        return exit_codes.OK
+    pack = make_pack(config, asked).pack
+    sys.stdout.write(pack.text)
+    shown = f"{len(pack.items)} files shown, {pack.used} of {pack.budget} tokens"
+    tell([*pack.notes, f"{shown} ({pack.estimator})"])
+    return exit_codes.OK

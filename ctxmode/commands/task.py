@@ -1,0 +1,47 @@
+"""Keep the task that is worked on: `pack` and `map` take it where none is given.
+
+TEXT replaces the task before; - is stdin. It is a fact of the session, and expires after 30 days.
+A task that is the one word show, clear or - is given by stdin.
+
+examples:
+  context-mode task "The sum of the cart is wrong with two discounts."
+  context-mode task show
+  context-mode task clear
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from ctxmode import exit_codes
+from ctxmode.commands.pack_options import read_task
+from ctxmode.config.locations import load_config
+from ctxmode.launch import print_answer, tell
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("task", metavar="TEXT|show|clear", nargs="?", default="show",
+        help="the task, show (the default) or clear")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
+
+
+def run(args: argparse.Namespace) -> int:
+    from ctxmode.operations import tasks  # noqa: PLC0415 - it loads the facts
+
+    config = load_config(args.project)
+    if args.task == "show":
+        found = tasks.find_task(config, "", tasks.read_contextos(config.project))
+        text = found.text or "No task is kept. Keep one with: context-mode task TEXT"
+        print_answer(args, {"task": found.text, "source": found.source}, text)
+        return exit_codes.OK
+    if args.task == "clear":
+        cleared = tasks.clear_task(config)
+        text = "The task is cleared." if cleared else "No task was kept."
+        print_answer(args, {"cleared": cleared}, text)
+        return exit_codes.OK
+    redactions = tasks.keep_task(config, read_task(args.task))
+    kept = tasks.read_task(config)
+    if redactions:
+        tell([f"{redactions} secrets were left out of it"])
+    print_answer(args, {"task": kept, "redactions": redactions}, "Kept: pack and map take it.")
+    return exit_codes.OK

@@ -1,0 +1,157 @@
+"""Compressing a pack by another program: a row a way, a function each.
+
+What comes back is a stranger's text: the caller redacts and counts it again.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import time
+from collections.abc import Mapping
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import SplitResult, urlsplit
+
+from ctxmode.errors import ContextModeError, UsageError
+
+if TYPE_CHECKING:  # it takes 60 ms to load, and few packs are compressed
+    from http.client import HTTPConnection, HTTPResponse
+
+URL = "http://127.0.0.1:8787"
+URL_VARIABLE = "HEADROOM_BASE_URL"
+TOKEN_VARIABLE = "HEADROOM_PROXY_TOKEN"  # noqa: S105 - its name
+DEADLINE_S = 60.0
+CONNECT_S = 5.0
+ANSWER_BYTES = 32 << 20
+MODEL = "claude-sonnet-4-5"
+"""By which Headroom counts; the pack is counted by our own estimate afterwards."""
+
+
+class Compressor(Protocol):
+    """Returns a text with the same meaning in fewer tokens; `budget` are those it may take."""
+
+    def __call__(self, text: str, *, budget: int) -> str: ...
+
+
+def keep_text(text: str, *, budget: int) -> str:
+    """Return the text as it is."""
+    del budget
+    return text
+
+
+def compress_by_http(text: str, *, budget: int) -> str:
+    """Compress a text by a Headroom proxy on this machine (`POST /v1/compress`, Headroom 0.42).
+
+    The text goes as the answer of a tool, since Headroom leaves what a user says as it is.
+
+    Raises:
+        UsageError: the proxy's address is not on this machine.
+        ContextModeError: it cannot be reached, takes longer than a minute, or answers no text.
+    """
+    del budget  # Headroom 0.42 has no such parameter
+    url = _find_proxy(os.environ)
+    call = {"id": "pack", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Which files is the task about?"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "pack", "content": text},
+    ]
+    answer = _post(url, {"model": MODEL, "messages": messages})
+    return _read_text(answer)
+
+
+COMPRESSORS: Mapping[str, Compressor] = MappingProxyType(
+    {"none": keep_text, "http": compress_by_http}
+)
+
+
+def _find_proxy(environ: Mapping[str, str]) -> SplitResult:
+    """Return the proxy's address, which must be one of this machine: a pack is not sent away."""
+    given = environ.get(URL_VARIABLE) or URL
+    remedy = f"Set {URL_VARIABLE} to an address such as {URL}."
+    try:
+        url = urlsplit(given)
+        _ = url.port
+    except ValueError as error:
+        raise UsageError(f"{URL_VARIABLE} is no address: {error}", remedy) from None
+    if url.scheme != "http" or url.username or url.query or url.fragment or not url.hostname:
+        raise UsageError(f"{URL_VARIABLE} is not a plain http address", remedy)
+    try:
+        is_here = ipaddress.ip_address(url.hostname).is_loopback
+    except ValueError:
+        is_here = url.hostname == "localhost"
+    if not is_here:
+        raise UsageError(f"{URL_VARIABLE} is not on this machine: {url.hostname}", remedy)
+    return url
+
+
+def _post(url: SplitResult, body: Mapping[str, Any]) -> Any:  # noqa: ANN401 - whatever it answers
+    from http.client import HTTPConnection, HTTPException  # noqa: PLC0415 - as above
+
+    until = time.monotonic() + DEADLINE_S
+    # A name would be looked up, and may lead elsewhere.
+    host = "127.0.0.1" if url.hostname == "localhost" else str(url.hostname)
+    connection = HTTPConnection(host, url.port or 80, timeout=CONNECT_S)
+    headers = {"Content-Type": "application/json"}
+    if token := os.environ.get(TOKEN_VARIABLE):
+        headers["X-Headroom-Proxy-Token"] = token
+    try:
+        connection.connect()
+        connection.sock.settimeout(DEADLINE_S)
+        path = f"{url.path.rstrip('/')}/v1/compress"
+        connection.request("POST", path, json.dumps(body).encode(), headers)
+        response = connection.getresponse()
+        data = _read_until(connection, response, until)
+    except (OSError, ValueError, HTTPException) as error:
+        raise ContextModeError(
+            f"the compressor at {url.netloc} failed: {error or type(error).__name__}",
+            "Start it (headroom proxy), or leave --compress out.",
+        ) from error
+    finally:
+        connection.close()
+    if response.status != HTTPStatus.OK:
+        raise ContextModeError(
+            f"the compressor answered {response.status}: {data[:200].decode('utf-8', 'replace')}",
+            "See its log, or leave --compress out.",
+        )
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ContextModeError(
+            "the compressor answered no JSON", f"{URL_VARIABLE} must lead to a Headroom proxy."
+        ) from error
+
+
+def _read_until(connection: HTTPConnection, response: HTTPResponse, until: float) -> bytes:
+    """Read an answer to its end, which a trickle of bytes may not put off beyond the deadline."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(f"it took longer than {DEADLINE_S:.0f} s")
+        if connection.sock is not None:
+            connection.sock.settimeout(left)
+        part = response.read1(65536)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+        size += len(part)
+        if size > ANSWER_BYTES:
+            raise ValueError(f"its answer has more than {ANSWER_BYTES >> 20} MiB")
+
+
+def _read_text(answer: Any) -> str:  # noqa: ANN401 - not trusted to be anything
+    """Return the text of the tool's message."""
+    messages = answer.get("messages") if isinstance(answer, dict) else None
+    for one in messages if isinstance(messages, list) else ():
+        if isinstance(one, dict) and one.get("role") == "tool":
+            content = one.get("content")
+            if isinstance(content, str) and content.strip():
+                return content
+    raise ContextModeError(
+        "the compressor gave no text back", f"{URL_VARIABLE} must lead to a Headroom proxy."
+    )

@@ -1,0 +1,69 @@
+"""The files in which agents' hosts find a pack, a row a host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from repomap.marks import MARK, RULES_HEAD
+
+RULES_SUFFIX = ".mdc"
+
+
+@dataclass(frozen=True, slots=True)
+class Exporter:
+    """A host's file: how it is called, and how the host is told of it. `usage` has {path}, relative
+    to the project."""
+
+    name: str
+    title: str
+    file_name: str
+    usage: str
+
+
+EXPORTERS: Mapping[str, Exporter] = MappingProxyType(
+    {
+        one.name: one
+        for one in (
+            Exporter(
+                "claude",
+                "Claude Code",
+                "CLAUDE_CONTEXT.md",
+                "Claude Code reads it where CLAUDE.md has the line `@{path}`.",
+            ),
+            Exporter(
+                "codex",
+                "Codex",
+                "CODEX_CONTEXT.md",
+                "Codex reads it where AGENTS.md says: Read `{path}` before you begin.",
+            ),
+            Exporter(
+                "cursor",
+                "Cursor",
+                "CURSOR_CONTEXT.md",
+                "Cursor reads it where a message has `@{path}`; as a rules file, "
+                "`-o .cursor/rules/context.mdc`, in every conversation.",
+            ),
+            Exporter(
+                "aider",
+                "aider",
+                "AIDER_CONTEXT.md",
+                "aider reads it when it is started with `aider --read {path}`.",
+            ),
+        )
+    }
+)
+
+
+def make_head(file_name: str) -> str:
+    """Return what a file begins with: the mark, behind the frontmatter that a rules file needs."""
+    return RULES_HEAD if file_name.endswith(RULES_SUFFIX) else MARK
+
+
+def write_usage(exporter: Exporter, path: str) -> str:
+    """Say for whom a file is, and how it is loaded."""
+    return (
+        f"{exporter.usage.format(path=path)} Prefer these files to a search for others; open a "
+        "file where a part of it is missing. `context-mode pack` wrote it, and replaces it."
+    )

@@ -1,0 +1,112 @@
+"""The map of a project, opened and brought up to date, and what is hidden of its files."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import policy
+from ctxmode.config.locations import Config, prepare_storage
+from ctxmode.config.rules import load as load_rules
+from ctxmode.config.settings import load_settings
+from ctxmode.errors import ContextModeError, UsageError
+from policy import secrets
+from repomap.errors import MapError, MapInputError
+from repomap.model import ScanReport
+from repomap.pack_model import Redaction
+from repomap.scanning import ScanRequest, scan
+from repomap.store import MapStore, remove_map
+
+_NOT_NEWLINE = re.compile(rb"[^\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenMap:
+    """A map that is up to date, in one view of it."""
+
+    db: sqlite3.Connection
+    report: ScanReport
+    file_bytes: int
+
+
+@contextmanager
+def open_map(config: Config) -> Iterator[OpenMap]:
+    """Bring the map of the project up to date, and give it to read.
+
+    Raises:
+        ContextModeError: the project cannot be scanned, or its map not be kept.
+        UsageError: what is asked of it cannot be.
+    """
+    values = load_settings(config.project, config.config_home).values
+    rules = load_rules(config.project, config.home)
+    file_bytes = int(values["map.file_bytes"])
+    asked = ScanRequest(
+        config.project,
+        secrets.is_secret_path,
+        hide_secrets,
+        is_denied=partial(_is_denied, rules=rules, root=str(config.project)),
+        file_bytes=file_bytes,
+        files=int(values["map.files"]),
+    )
+    with translate_map_errors():
+        prepare_storage(config)
+        store = MapStore(config.map_file)
+        try:
+            report = scan(store, asked)
+            with store.reading() as db:
+                yield OpenMap(db, report, file_bytes)
+        finally:
+            store.close()
+
+
+def forget_map(config: Config) -> bool:
+    """Remove the map of the project; return whether there was one.
+
+    Raises:
+        ContextModeError: it cannot be removed.
+    """
+    with translate_map_errors():
+        return remove_map(config.map_file)
+
+
+@contextmanager
+def translate_map_errors() -> Iterator[None]:
+    """Raise errors of the room of maps as errors of the front door."""
+    try:
+        yield
+    except MapInputError as error:
+        raise UsageError(error.message, error.remedy) from error
+    except MapError as error:
+        raise ContextModeError(error.message, error.remedy) from error
+
+
+def _is_denied(path: str, *, rules: policy.Rules, root: str) -> bool:
+    """Tell whether a rule denies reading a file; a map follows no links, so its path is real."""
+    return not policy.evaluate_read(f"{root}/{path}", rules, real_path=str).allowed
+
+
+def redact(text: str) -> Redaction:
+    """Return a text with each secret replaced by its kind, and their lines."""
+    found = secrets.redact(text)
+    return Redaction(found.text, _list_lines(text, found.secrets))
+
+
+def keep_secrets(text: str) -> Redaction:
+    """Return a text as it is, and the lines of its secrets."""
+    return Redaction(text, _list_lines(text, secrets.redact(text).secrets))
+
+
+def _list_lines(text: str, found: Iterable[secrets.Secret]) -> tuple[tuple[int, str], ...]:
+    return tuple((text.count("\n", 0, one.start) + 1, one.kind) for one in found)
+
+
+def hide_secrets(data: bytes) -> bytes:
+    """Overwrite the secrets in a text, so that its lines and offsets stay."""
+    hidden = bytearray(data)
+    for one in secrets.find_secrets(data):
+        hidden[one.start : one.end] = _NOT_NEWLINE.sub(b"x", data[one.start : one.end])
+    return bytes(hidden)
