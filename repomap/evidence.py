@@ -14,6 +14,9 @@ Evidence = Mapping[int, float]
 DEFINERS_MAX = 20
 """A name that more files define says nothing."""
 
+LINKS_MAX = 500_000
+"""References counted once for each definer. Generated code has many times that."""
+
 HALF_LIFE_S = 90 * 86_400
 NAMES_MAX = 200
 IMPORT_WEIGHT = 3.0
@@ -85,26 +88,42 @@ def rate_centrality(db: sqlite3.Connection, damping: float = 0.85, rounds: int =
     """Return PageRank over imports and references, over that of the most central file.
 
     A reference leads to the files that define its name: √count shared by the definers. Names of
-    more than `DEFINERS_MAX` files are left out, and those that may be plain words.
+    more than `DEFINERS_MAX` files are left out, and those that may be plain words; where there are
+    more links than `LINKS_MAX`, also the names of the most definers.
     """
     files = [row[0] for row in db.execute("SELECT id FROM file ORDER BY path")]
     weights: defaultdict[int, defaultdict[int, float]] = defaultdict(lambda: defaultdict(float))
     for file, target in db.execute("SELECT file, target FROM edge"):
         weights[file][target] += IMPORT_WEIGHT
-    rows = db.execute(
-        "WITH definer AS (SELECT DISTINCT name, file FROM symbol WHERE kind != 'heading'),"
-        " common AS (SELECT name, count(*) AS n FROM definer GROUP BY name HAVING n <= ?)"
-        " SELECT reference.file, definer.file, reference.count, common.n, name FROM reference"
-        " JOIN common USING (name) JOIN definer USING (name)"
-        " WHERE reference.file != definer.file",
-        (DEFINERS_MAX,),
-    )
-    for file, target, count, definers, name in rows:
-        if not is_code_like(name):
-            continue
-        weights[file][target] += math.sqrt(count) / definers
+    definers = _find_definers(db)
+    for file, name, count in db.execute("SELECT file, name, count FROM reference"):
+        targets = definers.get(name, ())
+        for target in targets:
+            if target != file:
+                weights[file][target] += math.sqrt(count) / len(targets)
     rank = _power(files, weights, damping, rounds)
     return over_best(rank)
+
+
+def _find_definers(db: sqlite3.Connection) -> dict[str, list[int]]:
+    """Return the files that define each name which counts."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    rows = db.execute("SELECT DISTINCT name, file FROM symbol WHERE kind != 'heading'")
+    for name, file in rows:
+        found[name].append(file)
+    definers = {
+        name: files
+        for name, files in found.items()
+        if len(files) <= DEFINERS_MAX and is_code_like(name)
+    }
+    links = [0] * (DEFINERS_MAX + 1)  # by the number of definers
+    for (name,) in db.execute("SELECT name FROM reference"):
+        if name in definers:
+            links[len(definers[name])] += len(definers[name])
+    most = DEFINERS_MAX
+    while most > 1 and sum(links[: most + 1]) > LINKS_MAX:
+        most -= 1
+    return {name: files for name, files in definers.items() if len(files) <= most}
 
 
 def _power(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import time
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from base.plain_files import read_plain
 from kb.walking import is_utf8
 from repomap.errors import MapError, MapInputError
 from repomap.git import (
@@ -30,6 +32,7 @@ MESSAGE_CHARS = 4096
 FILES_CHARS = 32 * 1024
 """Of a message so many characters over the commit's files, as it is indexed with each of them."""
 
+SHALLOW_BYTES = 1 << 20
 DEADLINE_S = 20.0
 _REASONS = (
     ("dubious ownership", "no history: the repository belongs to another user"),
@@ -54,19 +57,27 @@ class Commit:
 @dataclass(frozen=True, slots=True)
 class History:
     """Commits, the newest first. `is_anew` tells that the one asked from is no ancestor any more;
-    `note` says why there are none, or fewer, and `fewer` that they were too many to be read."""
+    `note` says why there are none, or fewer, and `fewer` that they were too many to be read.
+    `shallow` tells where a shallow history ends, empty where it is whole."""
 
     head: str
     commits: tuple[Commit, ...] = ()
     is_anew: bool = False
     note: str = ""
     fewer: str = ""
+    shallow: str = ""
 
 
 def read_history(
-    root: Path, *, since: str = "", limit: int = COMMITS, deadline_s: float = DEADLINE_S
+    root: Path,
+    *,
+    since: str = "",
+    shallow: str = "",
+    limit: int = COMMITS,
+    deadline_s: float = DEADLINE_S,
 ) -> History:
-    """Read the commits that touch the folder, or those behind the commit `since`."""
+    """Read the commits that touch the folder, or those behind the commit `since`, unless the
+    history ends elsewhere by now than `shallow` tells."""
     asking = _Asking(root, time.monotonic() + deadline_s)
     try:
         asking.run("rev-parse", "--git-dir")
@@ -79,18 +90,18 @@ def read_history(
     except MapError as error:
         return History("", note=_say_why(error.message))
     try:
-        is_shallow = asking.is_shallow()
-        note = "the history is shallow: older commits are not here" if is_shallow else ""
-        if since == head:
-            return History(head, note=note)
-        is_anew = not asking.is_ancestor(since, head)
+        ends = asking.find_shallow()
+        note = "the history is shallow: older commits are not here" if ends else ""
+        if since == head and ends == shallow:
+            return History(head, note=note, shallow=ends)
+        is_anew = ends != shallow or not asking.is_ancestor(since, head)
         # The last commits of a shallow history seem to have made all the files that they have.
-        options = ("--min-parents=1",) if is_shallow else ()
+        options = ("--min-parents=1",) if ends else ()
         commits = head if is_anew else f"{since}..{head}"
         said, fewer = asking.log((*options, commits), limit)
     except MapError as error:
         return History("", note=_say_why(error.message))
-    return History(head, tuple(_parse(said)), is_anew, note, fewer)
+    return History(head, tuple(_parse(said)), is_anew, note, fewer, ends)
 
 
 def resolve_revision(root: Path, revision: str, *, deadline_s: float = DEADLINE_S) -> str:
@@ -170,8 +181,16 @@ class _Asking:
             return said, fewer if count < limit else ""
         raise AssertionError(tries)
 
-    def is_shallow(self) -> bool:
-        return self.run("rev-parse", "--is-shallow-repository").strip() == b"true"
+    def find_shallow(self) -> str:
+        """Return the digest of where a shallow history ends; empty where it is whole."""
+        if self.run("rev-parse", "--is-shallow-repository").strip() != b"true":
+            return ""
+        said = self.run("rev-parse", "--git-path", "shallow").removesuffix(b"\n")
+        try:
+            ends = read_plain(self.root / os.fsdecode(said), SHALLOW_BYTES)
+        except OSError:
+            return "unknown"
+        return hashlib.sha256(ends).hexdigest()
 
     def say_headless(self) -> str:
         """Return why there is no commit: there is none yet, or what should be one is missing."""

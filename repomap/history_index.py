@@ -15,7 +15,7 @@ from repomap.words import split_names
 HISTORY_CHARS = 256 * 1024
 """Of the messages of one file's commits the latest count, so many characters of them."""
 
-_HEAD, _FEWER = "head", "fewer"
+_HEAD, _FEWER, _SHALLOW = "head", "fewer", "shallow"
 
 
 def update_history(
@@ -30,7 +30,7 @@ def update_history(
     they touch, and of each that was `written` to the map; None is all of the map."""
     known = marks.get(_HEAD, "")
     deadline_s = max(1.0, min(DEADLINE_S, until - time.monotonic()))
-    found = read_history(root, since=known, deadline_s=deadline_s)
+    found = read_history(root, since=known, shallow=marks.get(_SHALLOW, ""), deadline_s=deadline_s)
     is_anew = found.is_anew or (not found.head and known != "")
     if is_anew:
         db.execute("DELETE FROM git_commit")
@@ -46,7 +46,7 @@ def update_history(
     for path in sorted(files.keys() if is_anew or written is None else touched & files.keys()):
         _index(db, path, files[path])
     fewer = found.fewer if is_anew else found.fewer or marks.get(_FEWER, "")
-    write_marks(db, [(_HEAD, found.head), (_FEWER, fewer)])
+    write_marks(db, [(_HEAD, found.head), (_FEWER, fewer), (_SHALLOW, found.shallow)])
     return replace(found, note="; ".join(filter(None, (found.note, fewer))))
 
 

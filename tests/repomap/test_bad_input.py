@@ -133,6 +133,10 @@ def test_a_shallow_clone_says_so_and_its_last_commit_made_nothing(store, root, t
     assert report.notes == ("the history is shallow: older commits are not here",)
     rows = store.db.execute("SELECT path, words FROM commit_file JOIN git_commit USING (sha)")
     assert [(path, words.strip()) for path, words in rows] == [("c.py", "Add c")]
+    assert scan_folder(store, tmp_path / "clone").notes == report.notes
+    run_git(tmp_path / "clone", "fetch", "-q", "--unshallow")
+    assert scan_folder(store, tmp_path / "clone").notes == ()
+    assert count_commits(store) == 3
 
 
 def test_submodules_and_further_repositories_are_folders_without_their_git(store, root, tmp_path):

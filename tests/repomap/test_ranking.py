@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from repomap import evidence
 from repomap.ranking import rank_by_centrality, rank_files
 from repomap.words import find_terms, split_names, weigh_terms
 from tests.repomap.repositories import APP, commit_all, scan_folder, write_files
@@ -97,6 +98,20 @@ def test_splitting_names_keeps_the_words_between():
         "b",
         "getHTTPValue",
     ]
+
+
+def test_links_over_the_most_cost_the_names_of_the_most_definers(store, root, monkeypatch):
+    shared = "def sharedName():\n    return 1\n\n\n"
+    write_files(root, {
+        **{f"s{n}.py": shared for n in range(4)},
+        "own.py": "def ownName():\n    return 1\n",
+        **{f"user{n}.py": "x = [sharedName(), ownName()]\n" for n in range(10)},
+    })  # fmt: skip
+    scan_folder(store, root)
+    assert set(evidence._find_definers(store.db)) == {"sharedName", "ownName"}
+    monkeypatch.setattr(evidence, "LINKS_MAX", 20)
+    assert set(evidence._find_definers(store.db)) == {"ownName"}
+    assert rank_by_centrality(store.db)[0].row.path == "own.py"
 
 
 def test_a_word_weighs_more_the_more_often_the_task_says_it_and_most_in_the_title():
