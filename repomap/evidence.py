@@ -55,13 +55,20 @@ def match_names(db: sqlite3.Connection, task: str) -> Evidence:
 
 
 def rate_recency(db: sqlite3.Connection) -> Evidence:
-    """Return how lately each file was changed, counted from the newest commit."""
+    """Return how lately each file was changed, counted from HEAD's date.
+
+    Another commit may say a later one, by a clock that was wrong.
+    """
     rows = db.execute(
         "SELECT file.id, max(git_commit.at) FROM file JOIN commit_file USING (path)"
         " JOIN git_commit USING (sha) GROUP BY file.id"
     ).fetchall()
-    newest = max((at for _, at in rows), default=0)
-    return {file: 0.5 ** ((newest - at) / HALF_LIFE_S) for file, at in rows}
+    head = db.execute(
+        "SELECT at FROM git_commit JOIN mark ON mark.value = sha WHERE mark.name = 'head'"
+    ).fetchone()
+    # HEAD may be a merge, or have touched too many files to be kept.
+    now = head[0] if head else max((at for _, at in rows), default=0)
+    return {file: 0.5 ** (max(now - at, 0) / HALF_LIFE_S) for file, at in rows}
 
 
 def rate_co_change(db: sqlite3.Connection, best: Iterable[tuple[int, float]]) -> Evidence:

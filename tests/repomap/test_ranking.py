@@ -4,6 +4,7 @@ import pytest
 
 from repomap import evidence
 from repomap.ranking import rank_by_centrality, rank_files
+from repomap.store import read_files
 from repomap.words import find_terms, split_names, weigh_terms
 from tests.repomap.repositories import APP, commit_all, scan_folder, write_files
 
@@ -126,3 +127,17 @@ def test_what_a_task_keeps_speaking_of_comes_before_what_it_says_once(store, roo
     task = "Wrong sum\n\nIt is the {0}. The {0} is {0} twice, not {1}."
     assert rank_files(store.db, task.format("tax", "fee"))[0].row.path == "two.py"
     assert rank_files(store.db, task.format("fee", "tax"))[0].row.path == "one.py"
+
+
+def test_recency_counts_from_head_whatever_another_commit_says(store, root):
+    write_files(root, {"future.py": "x = 1\n"})
+    commit_all(root, "By a clock that was wrong", at=4_000_000_000)
+    write_files(root, {"old.py": "x = 1\n"})
+    commit_all(root, "Long ago", at=1_600_000_000)
+    write_files(root, {"new.py": "x = 1\n"})
+    commit_all(root, "Now", at=1_700_000_000)
+    scan_folder(store, root)
+    ids = {path: row.id for path, row in read_files(store.db).items()}
+    rated = evidence.rate_recency(store.db)
+    assert rated[ids["new.py"]] == rated[ids["future.py"]] == 1
+    assert 0 < rated[ids["old.py"]] < 0.01
