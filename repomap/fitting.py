@@ -39,6 +39,8 @@ PIECE_TOKENS = 8
 TASK_SHARE = 0.12
 SUMMARY_NAMES = 8
 NEIGHBOUR_SHARE = 0.04
+LINES_SHARE = 0.15
+"""So much stays for lines where skeletons would take all."""
 
 
 @dataclass(slots=True)
@@ -215,8 +217,20 @@ def _fill_pieces(
 
 
 def _skeleton(asked: PackRequest, db: sqlite3.Connection, one: Ranked) -> str:
+    """Return the signatures of a file; of a long one the outermost, as many as fit."""
     text = asked.redact(read_skeleton(db, one.row.id)).text
-    return text if asked.count(text) <= SKELETON_SHARE * asked.budget else ""
+    room = SKELETON_SHARE * asked.budget
+    if asked.count(text) <= room:
+        return text
+    lines = [line for line in text.split("\n") if line[:1].strip()]
+    low, high = 0, len(lines)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if asked.count("\n".join([*lines[:middle], "…"])) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return "\n".join([*lines[:low], "…"]) if low else ""
 
 
 def _join(one: Ranked, pieces: Sequence[Piece], skeleton: str) -> Item:
@@ -242,6 +256,8 @@ def _fill_lines(
     asked = filling.asked
     waiting = [one for one in kept[:CANDIDATES] if _is_smaller(filling, one)]
     for one in waiting[:PIECE_FILES]:
+        if filling.used > filling.room - LINES_SHARE * asked.budget:
+            break
         text = _skeleton(asked, db, one)
         if text:
             filling.offer(_make(one, "skeleton", text))

@@ -118,6 +118,20 @@ def test_without_source_there_are_only_skeletons_and_lines(store, large):
     assert "self.total -=" not in found.text
 
 
+def test_of_a_long_skeleton_the_outermost_signatures_are_shown_that_fit(store, root):
+    methods = "".join(f"    def method_{at}(self):\n        pass\n\n" for at in range(60))
+    functions = "".join(f"def function_{at}():\n    pass\n\n\n" for at in range(60))
+    write_files(root, {"long.py": f"class Long:\n{methods}\n\n{functions}"})
+    scan_folder(store, root)
+    found = pack(store, root, ask("", budget=2000, with_source=False))
+    (item,) = found.items
+    assert item.kind == "skeleton"
+    assert item.content.startswith("class Long\ndef function_0()\n")
+    assert item.content.endswith("\n…")
+    assert "method_" not in item.content
+    assert item.tokens <= 2000 * 0.1
+
+
 def test_without_tests_none_is_in(store, large):
     whole = pack(store, large, ask("discount", budget=64_000))
     assert any(one.path.startswith("tests/") for one in whole.items)
