@@ -20,8 +20,10 @@ ENDINGS = (".py", ".js", ".ts", ".go", ".rs", ".java", ".c", ".rb", ".php", ".cs
 
 RESEARCHED = ("gin-gonic/gin", "expressjs/express")
 """Of these the trial before this was built took 60 commits each, and its bars are from there. It
-says no more of how it chose them than "message → changed source files"; seed and filters aren't
-known. So these are others of the same two repositories, by the recipe above."""
+says no more of how it chose them than "message → changed source files"; filters and seed aren't
+known. So these are others of the same two repositories, by the recipe above. Compare what the
+formula adds to plain BM25 with tests and prose halved; that had R@1 39.9, R@5 78.3 and R@10 84.6
+in the trial."""
 
 
 def find_commits(work: Path, count: int) -> list[Case]:

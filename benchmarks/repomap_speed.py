@@ -26,7 +26,7 @@ from repomap.scanning import ScanRequest, scan
 from repomap.store import MapStore, read_files
 
 BAR_BYTES, BAR_FILES, BAR_SCAN_S = 20_000_000, 2_000, 40.0
-"""So long may a first scan of so much take on one core; more or less of it in proportion."""
+"""So long may a first scan of so much take on one core; where there is more, in proportion."""
 
 BAR_S = 0.5
 """So long may a scan of what did not change, and a pack, take."""
@@ -59,7 +59,7 @@ def measure(repository: Path) -> None:
         unchanged = _median([_spend(lambda: scan(store, asked)) for _ in range(SAMPLES)])
         rows = read_files(store.db).values()
         size = sum(row.size for row in rows)
-        share = max(size / BAR_BYTES, len(rows) / BAR_FILES)
+        share = max(1.0, size / BAR_BYTES, len(rows) / BAR_FILES)
         tasks = git(work, "log", "--no-merges", f"-n{TASKS}", "--format=%B%x00").split("\0")
         packs = [_spend(partial(_pack, store, work, task)) for task in tasks if task.strip()]
         pack = _median(packs)
