@@ -27,7 +27,10 @@ FILLED_SHARE = 0.88
 
 RESERVED_SHARE = 0.08
 WHOLE_SHARE, WHOLE_ALL_SHARE, WHOLE_FILES = 0.4, 0.6, 3
-PIECE_FILES = 25
+PIECE_FILES_MIN, PIECE_FILES = 12, 25
+PIECE_CHARS = 40
+"""So many characters a token of the budget are looked through for pieces, of at least 12 files."""
+
 PIECES_MAX = 400
 CANDIDATES = 300
 SKELETON_SHARE = 0.06
@@ -38,6 +41,9 @@ PIECE_TOKENS = 8
 
 TASK_SHARE = 0.12
 SUMMARY_NAMES = 8
+FAILED_MAX = 10
+"""So many lines that do not fit, one after the other, are tried."""
+
 NEIGHBOUR_SHARE = 0.04
 LINES_SHARE = 0.15
 """So much stays for lines where skeletons would take all."""
@@ -198,11 +204,15 @@ def _fill_pieces(
     """Put in the pieces that fit the task best, each file's skeleton with its first."""
     by_path: dict[str, Ranked] = {}
     pieces: list[Piece] = []
+    chars = 0
     for one in kept[:PIECE_FILES]:
+        if len(by_path) >= PIECE_FILES_MIN and chars > PIECE_CHARS * filling.asked.budget:
+            break
         path = one.row.path
         held = filling.items.get(path)
         text = None if held and held.kind == "full" else loader.load(path)
         if text:
+            chars += len(text)
             by_path[path] = one
             pieces += cut_pieces(path, text, read_symbols(db, one.row.id))
     terms = find_terms(cut_task(filling.asked.task))
@@ -261,9 +271,14 @@ def _fill_lines(
         text = _skeleton(asked, db, one)
         if text:
             filling.offer(_make(one, "skeleton", text))
+    failed = 0
     for one in waiting:
-        if one.row.path not in filling.items:
-            filling.offer(_make(one, "summary", _summarize(asked, db, one)))
+        if one.row.path in filling.items:
+            continue
+        taken = filling.offer(_make(one, "summary", _summarize(asked, db, one)))
+        failed = 0 if taken else failed + 1
+        if failed == FAILED_MAX:
+            break
 
 
 def _is_smaller(filling: _Filling, one: Ranked) -> bool:
