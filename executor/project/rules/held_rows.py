@@ -20,7 +20,8 @@ _INSTRUCTIONS: tuple[NameRow, ...] = (
           CRUSH.md OPENCODE.md CODEX.md WARP.md GROK.md IFLOW.md KIMI.md JULES.md CODEBUDDY.md
           DEVIN.md .cursorrules .windsurfrules .clinerules* .roorules* .kilocoderules* .goosehints*
           .continuerules .augment-guidelines .openhands_instructions .antigravityrules
-          .voidrules replit.md .bolt/prompt copilot-instructions.md .github/instructions
+          .voidrules .context-mode CLAUDE_CONTEXT.md CODEX_CONTEXT.md CURSOR_CONTEXT.md
+          AIDER_CONTEXT.md replit.md .bolt/prompt copilot-instructions.md .github/instructions
           .github/prompts .github/chatmodes
           .github/skills .claude-plugin .ruler .rulesync""",
     ),

@@ -66,6 +66,7 @@ appveyor.yml .forgejo/workflows/a.yml .gitea/workflows/a.yml CODEOWNERS .npmrc .
 Directory.Build.rsp before.a.sln.targets a.csproj.user dotnet-tools.json pnpm-workspace.yaml
 .clinerules-code .goosehints.local .mcp.yaml docker-compose.override.yml .svn/wc.db .merlin
 aqua.yaml .pkgx.yaml .latexmkrc .sbtrc tools/bazel.bat .coderabbit.yaml netlify.toml
+.context-mode/CLAUDE_CONTEXT.md .context-mode/.gitignore CODEX_CONTEXT.md sub/AIDER_CONTEXT.md
 """
 COMMITTED = """
 src/main.py README.md package.json package-lock.json Makefile pyproject.toml Cargo.toml Gemfile
