@@ -15,6 +15,7 @@ from ctxmode.config.rules import load as load_rules
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import ContextModeError, UsageError
 from policy import secrets
+from repomap import workers
 from repomap.errors import MapError, MapInputError
 from repomap.model import ScanReport
 from repomap.pack_model import Redaction
@@ -56,7 +57,10 @@ def open_map(config: Config) -> Iterator[OpenMap]:
         prepare_storage(config)
         store = MapStore(config.map_file)
         try:
-            report = scan(store, asked)
+            try:
+                report = scan(store, asked)
+            finally:
+                workers.restart()  # a server need not keep them until the next pack
             with store.reading() as db:
                 yield OpenMap(db, report, file_bytes)
         finally:
