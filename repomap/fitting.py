@@ -28,7 +28,7 @@ FILLED_SHARE = 0.88
 RESERVED_SHARE = 0.08
 WHOLE_SHARE, WHOLE_ALL_SHARE, WHOLE_FILES = 0.4, 0.6, 3
 PIECE_FILES_MIN, PIECE_FILES = 12, 25
-PIECE_CHARS = 40
+PIECE_CHARS = 100
 """So many characters a token of the budget are looked through for pieces, of at least 12 files."""
 
 PIECES_MAX = 400
@@ -227,7 +227,13 @@ def _fill_pieces(
 
 
 def _skeleton(asked: PackRequest, db: sqlite3.Connection, one: Ranked) -> str:
-    """Return the signatures of a file; of a long one the outermost, as many as fit."""
+    """Return the signatures of a file, for beside its pieces; nothing where they take too much."""
+    text = asked.redact(read_skeleton(db, one.row.id)).text
+    return text if asked.count(text) <= SKELETON_SHARE * asked.budget else ""
+
+
+def _outline(asked: PackRequest, db: sqlite3.Connection, one: Ranked) -> str:
+    """Return the signatures of a file, for in place of it; of a long one the outermost that fit."""
     text = asked.redact(read_skeleton(db, one.row.id)).text
     room = SKELETON_SHARE * asked.budget
     if asked.count(text) <= room:
@@ -268,7 +274,7 @@ def _fill_lines(
     for one in waiting[:PIECE_FILES]:
         if filling.used > filling.room - LINES_SHARE * asked.budget:
             break
-        text = _skeleton(asked, db, one)
+        text = _outline(asked, db, one)
         if text:
             filling.offer(_make(one, "skeleton", text))
     failed = 0

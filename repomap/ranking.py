@@ -20,7 +20,7 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
         "symbols": 0.5,
         "history": 0.7,
         "names": 0.2,
-        "mention": 0.5,
+        "mention": 0.4,
         "recency": 0.1,
         "co_change": 0.2,
     }
