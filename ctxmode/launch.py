@@ -63,6 +63,15 @@ def tell(notices: Iterable[str]) -> None:
         sys.stderr.write(f"context-mode: {harmless(notice)}\n")
 
 
+def ask_person(question: str) -> bool:
+    """Ask whoever sits at the terminal, and return whether they agree; nobody there does not."""
+    if not sys.stdin.isatty():
+        return False
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def run(action: Callable[[], Awaitable[T]]) -> T:
     """Run it under trio. SIGTERM and SIGHUP close everything in good order and raise SystemExit
     with 128 plus their number."""

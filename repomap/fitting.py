@@ -6,6 +6,7 @@ The finished text is counted as a whole, and while it is over the budget, its la
 from __future__ import annotations
 
 import sqlite3
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -156,14 +157,9 @@ def _cut_to(text: str, asked: PackRequest, share: float) -> str:
     most = int(share * asked.budget)
     if asked.count(text) <= most:
         return text
-    low, high = 0, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if asked.count(text[:middle]) < most:
-            low = middle
-        else:
-            high = middle - 1
-    return text[:low].rstrip() + " […]"
+    sizes = range(1, len(text) + 1)
+    fits = bisect_left(sizes, most, key=lambda size: asked.count(text[:size]))
+    return text[:fits].rstrip() + " […]"
 
 
 def _make(one: Ranked, kind: Kind, content: str, lines: Sequence[tuple[int, int]] = ()) -> Item:
@@ -239,14 +235,12 @@ def _outline(asked: PackRequest, db: sqlite3.Connection, one: Ranked) -> str:
     if asked.count(text) <= room:
         return text
     lines = [line for line in text.split("\n") if line[:1].strip()]
-    low, high = 0, len(lines)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if asked.count("\n".join([*lines[:middle], "…"])) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    return "\n".join([*lines[:low], "…"]) if low else ""
+
+    def cut(count: int) -> str:
+        return "\n".join([*lines[:count], "…"])
+
+    fits = bisect_right(range(1, len(lines) + 1), room, key=lambda count: asked.count(cut(count)))
+    return cut(fits) if fits else ""
 
 
 def _join(one: Ranked, pieces: Sequence[Piece], skeleton: str) -> Item:

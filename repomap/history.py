@@ -26,7 +26,7 @@ FILES_MAX = 30
 """A commit of more files says little of each: a rename, a new licence, a formatter's run."""
 
 FEWER = (10, 100)
-"""Where the latest commits are too many to be told, so much fewer of them are asked for."""
+"""Where the last commits are too many to read, a tenth of them is asked for, then a hundredth."""
 
 MESSAGE_CHARS = 4096
 FILES_CHARS = 32 * 1024

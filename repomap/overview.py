@@ -70,7 +70,8 @@ def _write_rows(rows: Sequence[Mapping[str, str | int]], *, is_path: bool) -> st
 
 def _describe_size(files: Mapping[str, FileRow]) -> Section:
     rows = _add_up((row.language or OTHERS, row) for row in files.values())
-    lines, size = (sum(getattr(row, name) for row in files.values()) for name in ("lines", "size"))
+    lines = sum(row.lines for row in files.values())
+    size = sum(row.size for row in files.values())
     text = f"{len(files)} files, {lines:,} lines, {size:,} bytes.\n\n"
     data = {"files": len(files), "lines": lines, "bytes": size, "languages": rows}
     return Section("size", "Languages", text + _write_rows(rows, is_path=False), data)

@@ -65,7 +65,7 @@ class MapStore:
                 try:
                     self.db = self._open()  # another process may have been faster
                 except MapDamagedError:
-                    self._remove()
+                    _remove_files(self.path)
                     self.db = self._open()
 
     def _open(self) -> sqlite3.Connection:
@@ -80,18 +80,12 @@ class MapStore:
                 db.close()
                 raise
         except (sqlite_files.SchemaError, UnicodeDecodeError) as error:  # SQLite quotes the file
-            raise _damaged(self.path, error) from error
+            raise _build_damaged(self.path, error) from error
         except sqlite3.Error as error:
-            raise _translate(self.path, error) from error
+            raise _translate_error(self.path, error) from error
         with suppress(OSError):
             self.path.chmod(0o600)
         return db
-
-    def _remove(self) -> None:
-        try:
-            _unlink(self.path)
-        except OSError as error:
-            raise MapError(f"{self.path}: {error}", _WRITABLE) from error
 
     def renew(self) -> None:
         """Make the file anew, empty; whoever asks for it holds the map.
@@ -100,7 +94,7 @@ class MapStore:
             MapError: it cannot be.
         """
         self.close()
-        self._remove()
+        _remove_files(self.path)
         self.db = self._open()
 
     @contextmanager
@@ -110,16 +104,7 @@ class MapStore:
         Raises:
             MapError: one of them does so all the while, or the folder cannot be written.
         """
-        with ExitStack() as held:
-            try:
-                held.enter_context(hold_lock(self.path.with_suffix(".lock"), LOCK_S))
-            except BlockingIOError:
-                raise MapError(
-                    f"another process has scanned for {LOCK_S:.0f} s, and holds {self.path}",
-                    "Try again later.",
-                ) from None
-            except OSError as error:
-                raise MapError(f"{self.path}: {error}", _WRITABLE) from error
+        with _hold(self.path, LOCK_S):
             yield
 
     def close(self) -> None:
@@ -160,17 +145,17 @@ class MapStore:
                     self.db.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            raise _translate(self.path, error) from error
+            raise _translate_error(self.path, error) from error
         except (zlib.error, UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise _damaged(self.path, error) from error
+            raise _build_damaged(self.path, error) from error
 
 
-def _translate(path: Path, error: sqlite3.Error) -> MapError:
+def _translate_error(path: Path, error: sqlite3.Error) -> MapError:
     remedy = _REMEDIES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
-    return MapError(f"{path}: {error}", remedy) if remedy else _damaged(path, error)
+    return MapError(f"{path}: {error}", remedy) if remedy else _build_damaged(path, error)
 
 
-def _damaged(path: Path, error: Exception) -> MapDamagedError:
+def _build_damaged(path: Path, error: Exception) -> MapDamagedError:
     return MapDamagedError(
         f"{path}: {error}", "The map is derived: delete the file, and try again."
     )
@@ -184,17 +169,32 @@ def remove_map(path: Path) -> bool:
     """
     if not path.exists():
         return False
-    try:
-        with hold_lock(path.with_suffix(".lock"), REMOVE_WAIT_S):
-            _unlink(path)
-    except (OSError, BlockingIOError) as error:
-        raise MapError(f"{path} cannot be removed: {error}", "Try again later.") from error
+    with _hold(path, REMOVE_WAIT_S):
+        _remove_files(path)
     return True
 
 
-def _unlink(path: Path) -> None:
-    for suffix in _SIDE_FILES:
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+@contextmanager
+def _hold(path: Path, wait_s: float) -> Iterator[None]:
+    with ExitStack() as held:
+        try:
+            held.enter_context(hold_lock(path.with_suffix(".lock"), wait_s))
+        except BlockingIOError:
+            raise MapError(
+                f"another process has scanned for {wait_s:.0f} s, and holds {path}",
+                "Try again later.",
+            ) from None
+        except OSError as error:
+            raise MapError(f"{path}: {error}", _WRITABLE) from error
+        yield
+
+
+def _remove_files(path: Path) -> None:
+    try:
+        for suffix in _SIDE_FILES:
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+    except OSError as error:
+        raise MapError(f"{path}: {error}", _WRITABLE) from error
 
 
 def read_files(db: sqlite3.Connection) -> dict[str, FileRow]:

@@ -30,7 +30,7 @@ from ctxmode import exit_codes
 from ctxmode.commands.pack_options import add_common, read_task
 from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import UsageError
-from ctxmode.launch import print_answer, tell
+from ctxmode.launch import ask_person, print_answer, tell
 from ctxmode.operations.compression import COMPRESSORS
 from ctxmode.operations.exporters import EXPORTERS
 from ctxmode.render.progress_line import waiting
@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from ctxmode.operations.pack_output import Output
     from ctxmode.operations.packs import PackAnswer, PackAsked
 
+_TASKS = {
+    "kept": "the one that `context-mode task` keeps",
+    "file": "that of .contextos/CURRENT_TASK.md",
+}
 SENSITIVE = "Secrets that are found in files will stand in the pack. Go on?"
 
 
@@ -122,9 +126,7 @@ def _require_person() -> None:
         raise UsageError(
             "--allow-sensitive needs a person at a terminal", "Run it there, or leave it out."
         )
-    sys.stderr.write(f"{SENSITIVE} [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    if not ask_person(SENSITIVE):
         raise UsageError("nothing was packed", "Leave --allow-sensitive out.")
 
 
@@ -145,12 +147,6 @@ def _report(
         if output.exporter:
             lines.append(output.exporter.usage.format(path=shown))
     tell(lines)
-
-
-_TASKS = {
-    "kept": "the one that `context-mode task` keeps",
-    "file": "that of .contextos/CURRENT_TASK.md",
-}
 
 
 def _show_placement(args: argparse.Namespace, project: Path, answer: PackAnswer) -> int:

@@ -13,11 +13,10 @@ RULES_SUFFIX = ".mdc"
 
 @dataclass(frozen=True, slots=True)
 class Exporter:
-    """A host's file: how it is called, and how the host is told of it. `usage` has {path}, relative
-    to the project."""
+    """A file for one agent's host: its name, and how the host loads it. `usage` has {path}, as it
+    is seen from the project."""
 
     name: str
-    title: str
     file_name: str
     usage: str
 
@@ -28,25 +27,21 @@ EXPORTERS: Mapping[str, Exporter] = MappingProxyType(
         for one in (
             Exporter(
                 "claude",
-                "Claude Code",
                 "CLAUDE_CONTEXT.md",
                 "Claude Code reads it where CLAUDE.md has the line `@{path}`.",
             ),
             Exporter(
                 "codex",
-                "Codex",
                 "CODEX_CONTEXT.md",
                 "Codex reads it where AGENTS.md says: Read `{path}` before you begin.",
             ),
             Exporter(
                 "cursor",
-                "Cursor",
                 "CURSOR_CONTEXT.md",
                 "Cursor reads it where a message has `@{path}`; as a rules file, "
                 "`-o .cursor/rules/context.mdc`, in every conversation.",
             ),
             Exporter(
-                "aider",
                 "aider",
                 "AIDER_CONTEXT.md",
                 "aider reads it when it is started with `aider --read {path}`.",

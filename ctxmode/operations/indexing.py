@@ -28,7 +28,7 @@ from kb import (
 )
 from kb import watch as watch_folder
 from kb.globs import GlobError
-from kb.walking import is_utf8
+from kb.walking import Why, is_utf8
 from policy.secrets import is_secret_path
 
 TERMS_SHOWN = 12
@@ -209,7 +209,7 @@ def _answer_folder(report: DirectoryReport, config: Config, request: IndexReques
 
 def _generalize(skipped: Skipped) -> str:
     """Return the reason without this file's own size."""
-    return "too large" if " bytes, over " in skipped.reason else skipped.reason
+    return "too large" if skipped.why is Why.TOO_LARGE else skipped.reason
 
 
 def _answer_one(store: Store, indexed: Indexed) -> IndexAnswer:

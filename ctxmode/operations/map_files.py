@@ -10,7 +10,7 @@ from typing import Any
 from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError, why
 from ctxmode.operations.pack_files import check_replaceable, write_text
-from ctxmode.operations.packs import PackAsked, find_family, make_pack
+from ctxmode.operations.packs import PackAsked, fit_pack, prepare_pack
 from ctxmode.operations.project_maps import OpenMap, open_map, redact
 from kb.tokens import estimate
 from repomap.graph import find_cycles, read_edges, read_unresolved
@@ -20,7 +20,6 @@ from repomap.store import read_files, read_symbols
 
 SUMMARIES, GRAPH, INDEX = "file_summaries.json", "dependency_graph.json", "PROJECT_INDEX.md"
 SYMBOLS_MAX = 40
-INDEX_BUDGET = 8000
 
 
 def write_map(config: Config, folder: Path, asked: PackAsked) -> tuple[Path, ...]:
@@ -37,11 +36,12 @@ def write_map(config: Config, folder: Path, asked: PackAsked) -> tuple[Path, ...
         raise UsageError(f"{folder}: {why(error)}", "Give a folder that can be made.") from error
     for path in targets.values():
         check_replaceable(path, (JSON_HEAD if path.suffix == ".json" else MARK,))
-    family = find_family(config, asked.family)
+    prepared = prepare_pack(config, asked)
+    family = prepared.request.estimator
     with open_map(config) as found:
         summaries = list(_summarize(found, config.project, family))
         graph = _describe_graph(found)
-    index = make_pack(config, asked).pack.text
+        index = fit_pack(config.project, found, prepared).pack.text
     write_text(targets[SUMMARIES], _write_json({"family": family, "files": summaries}))
     write_text(targets[GRAPH], _write_json(graph))
     write_text(targets[INDEX], index)

@@ -66,12 +66,33 @@ class PackAnswer:
     left_out: tuple[LeftOut, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedPack:
+    """A pack that may be made: `request` was checked, and has the task and the facts in it."""
+
+    asked: PackAsked
+    request: PackRequest
+    task: Task
+
+
 def make_pack(config: Config, asked: PackAsked) -> PackAnswer:
     """Make a pack of the project's files.
 
     Raises:
         UsageError: the budget, the family, a glob or the revision is none that can be.
         ContextModeError: the project cannot be scanned, or its map not be kept.
+    """
+    prepared = prepare_pack(config, asked)
+    with open_map(config) as found:
+        return fit_pack(config.project, found, prepared)
+
+
+def prepare_pack(config: Config, asked: PackAsked) -> PreparedPack:
+    """Check what is asked, before anything is scanned.
+
+    Raises:
+        UsageError: the budget, the family or a glob is none that can be.
+        ContextModeError: what is remembered cannot be read.
     """
     family = find_family(config, asked.family)
     texts = read_contextos(config.project)
@@ -95,8 +116,7 @@ def make_pack(config: Config, asked: PackAsked) -> PackAnswer:
     with translate_map_errors():
         check_request(request)
     request = replace(request, memory="" if asked.is_map else _recall(config, request))
-    with open_map(config) as found:
-        return _fit(config.project, found, request, asked, task)
+    return PreparedPack(asked, request, task)
 
 
 def find_family(config: Config, given: str) -> str:
@@ -110,9 +130,14 @@ def find_family(config: Config, given: str) -> str:
     return given or str(load_settings(config.project, config.config_home).values["tokens.family"])
 
 
-def _fit(
-    project: Path, found: OpenMap, request: PackRequest, asked: PackAsked, task: Task
-) -> PackAnswer:
+def fit_pack(project: Path, found: OpenMap, prepared: PreparedPack) -> PackAnswer:
+    """Rank the files of an open map, and fit them.
+
+    Raises:
+        MapInputError: the revision is none, or the budget too small for the head alone.
+        MapError: git cannot be asked.
+    """
+    asked, request = prepared.asked, prepared.request
     ranked, notes = _rank(found, project, request, asked.since)
     left_out = found.report.left_out
     if asked.is_map:
@@ -126,7 +151,7 @@ def _fit(
         file_bytes=found.file_bytes,
         notes=(*found.report.notes, *notes),
     )
-    return PackAnswer(pack, task, ranked, left_out)
+    return PackAnswer(pack, prepared.task, ranked, left_out)
 
 
 def _rank(

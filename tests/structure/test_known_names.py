@@ -79,5 +79,5 @@ def test_every_tool_with_its_action_is_there(span):
 def test_every_name_that_serve_lists_is_told_with_its_tool():
     for one in NAMES:
         rows = [here for there, here in ROWS if f"`{one.name}`" in there]
-        told = f"`{' '.join(filter(None, (one.tool, one.given.get('action'))))}`"
-        assert any(told in here for here in rows), one.name
+        ours = f"`{' '.join(filter(None, (one.tool, one.given.get('action'))))}`"
+        assert any(ours in here for here in rows), one.name

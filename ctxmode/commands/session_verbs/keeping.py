@@ -8,7 +8,7 @@ import sys
 from ctxmode import exit_codes
 from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import UsageError
-from ctxmode.launch import print_answer, tell
+from ctxmode.launch import ask_person, print_answer, tell
 from ctxmode.operations import sessions as operations
 from ctxmode.operations.session_facts import erase_facts, list_facts
 from memory.sessions import keeping
@@ -44,7 +44,7 @@ def pin(args: argparse.Namespace) -> int:
 def forget(args: argparse.Namespace) -> int:
     config = load_config(args.project)
     wanted = [operations.find_holding_store(config, name)[1].id for name in args.ids]
-    if not args.yes and not _agrees(f"Forget {', '.join(wanted)} for good?"):
+    if not args.yes and not ask_person(f"Forget {', '.join(wanted)} for good?"):
         raise UsageError("nothing was forgotten", "Say --yes to forget without being asked.")
     # The facts first: where they cannot be erased, all can be asked for again.
     erased = erase_facts(config, wanted) if _erases_facts(args, config, wanted) else []
@@ -73,15 +73,7 @@ def _erases_facts(args: argparse.Namespace, config: Config, wanted: list[str]) -
             f"nothing was forgotten: {len(paths)} facts in memory are of these sessions",
             "Say --facts to erase them, too, or --keep-facts.",
         )
-    return _agrees(f"Erase the {len(paths)} facts that their summaries made, too?")
-
-
-def _agrees(question: str) -> bool:
-    if not sys.stdin.isatty():
-        return False
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return ask_person(f"Erase the {len(paths)} facts that their summaries made, too?")
 
 
 def check(args: argparse.Namespace) -> int:
