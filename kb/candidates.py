@@ -5,15 +5,14 @@ rarest words together choose about as many chunks as are worth it; the others co
 in full. A chunk that has none of the rarer words could hardly have come first.
 """
 
-# ruff: noqa: S608 - the name of a table fixed in this package is put into a statement
-
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kb.bm25 import rarity
 from kb.query import Corrections, Query
+from kb.selection import Chunks
 
 CANDIDATES = 800
 CANDIDATES_SHARE = 25
@@ -26,26 +25,53 @@ ENOUGH = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Expressions:
-    """A query in full-text syntax: for the score of its words, and for that of neighbouring ones
-    near each other, where there are any. `choosing` are the words that choose the chunks; in
-    `words` every one of them is counted `times` over."""
+class Pair:
+    """Two neighbouring words of a query near each other, and how rare the two are."""
 
-    words: str
-    together: str | None
-    choosing: tuple[str, ...]
-    times: int = 1
+    expression: str
+    rarity: float
 
 
-def expressions(
-    db: sqlite3.Connection, table: str, query: Query, corrections: Corrections, limit: int
-) -> Expressions | None:
-    """What to ask the full-text table for the best `limit` chunks; None where it has none of the
-    words."""
-    most = max(CANDIDATES, _chunks(db) // CANDIDATES_SHARE)
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What chooses the chunks for a query. `choosing` and `others` are numbers of its words, from
+    0 in their order; words that nothing has are in neither."""
+
+    query: Query
+    corrections: Corrections
+    choosing: tuple[int, ...]
+    others: tuple[int, ...]
+    pairs: tuple[Pair, ...]
+
+    @property
+    def choosing_words(self) -> tuple[str, ...]:
+        return tuple(self.query.terms[at] for at in self.choosing)
+
+    @property
+    def expression(self) -> str:
+        """Any of the choosing words, scored by all, in full-text syntax: the index looks for the
+        others in chunks that the first part found alone. Where there are others, all count
+        `times` over: the former because they stand in both parts, the latter because they stand
+        in the second part twice."""
+        groups = self.query.groups(self.corrections)
+        choosing = [groups[at] for at in self.choosing]
+        if not self.others:
+            return " OR ".join(choosing)
+        others = [groups[at] for at in self.others]
+        return f"({' OR '.join(choosing)}) AND ({' OR '.join((*choosing, *others, *others))})"
+
+    @property
+    def times(self) -> int:
+        return 2 if self.others else 1
+
+
+def choose(chunks: Chunks, query: Query, corrections: Corrections, limit: int) -> Choice | None:
+    """What is to choose the best `limit` of `chunks`; None where they have none of the words."""
+    size = chunks.size
+    most = max(CANDIDATES, size // CANDIDATES_SHARE)
     groups = query.groups(corrections)
-    counted = sorted((_matches(db, table, group, most + 1), at) for at, group in enumerate(groups))
-    counted = [(count, at) for count, at in counted if count]
+    counts = [chunks.count(group, most + 1) for group in groups]
+    counted = sorted((count, at) for at, count in enumerate(counts) if count)
     if not counted:
         return None
     total = 0
@@ -55,33 +81,20 @@ def expressions(
             break
         total += count
         choosing.append(at)
-    others = [groups[at] for _, at in counted[len(choosing) :]]
-    chosen = [groups[at] for at in sorted(choosing)]
-    together = query.together(corrections)
-    terms = tuple(query.terms[at] for at in sorted(choosing))
-    if not others:
-        return Expressions(" OR ".join(chosen), together, terms)
-    return Expressions(_choose_by(chosen, others), together, terms, times=2)
+    return Choice(
+        query,
+        corrections,
+        tuple(sorted(choosing)),
+        tuple(at for _, at in counted[len(choosing) :]),
+        _pair(query, corrections, [rarity(count, size) if count else 0.0 for count in counts]),
+    )
 
 
-def _choose_by(choosing: Sequence[str], others: Sequence[str]) -> str:
-    """Any of the choosing words, scored by all: the index looks for the others in chunks that the
-    first part found alone. All count double, the former because they stand in both parts, the
-    latter because they stand in the second part twice."""
-    first = " OR ".join(choosing)
-    second = " OR ".join((*choosing, *others, *others))
-    return f"({first}) AND ({second})"
-
-
-def _chunks(db: sqlite3.Connection) -> int:
-    """About how many there are."""
-    return int(db.execute("SELECT coalesce(max(id), 0) FROM chunk").fetchone()[0])
-
-
-def _matches(db: sqlite3.Connection, table: str, expression: str, limit: int) -> int:
-    """In how many chunks an expression is found, as far as `limit`."""
-    row = db.execute(
-        f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)",
-        (expression, limit),
-    ).fetchone()
-    return int(row[0])
+def _pair(query: Query, corrections: Corrections, rarities: Sequence[float]) -> tuple[Pair, ...]:
+    """The neighbouring words that both occur; the same two once, however often they stand so."""
+    pairs = {
+        expression: rarities[first] + rarities[second]
+        for expression, first, second in query.pairs(corrections)
+        if rarities[first] and rarities[second]
+    }
+    return tuple(Pair(expression, rare) for expression, rare in pairs.items())

@@ -12,7 +12,7 @@ from pathlib import Path
 from base import sqlite_files
 from base.locks import hold_lock
 from base.sqlite_files import BUSY_TIMEOUT_S, SchemaError, migrate, require_current, set_aside
-from kb import compression
+from kb import compression, words
 from kb.errors import (
     StoreBusyError,
     StoreCorruptError,
@@ -47,10 +47,10 @@ def connect(
     """
     if read_only:
         db = sqlite_files.connect_read_only(path, wait_s=wait_s)
-        compression.register(db)
-        return db
-    db = sqlite_files.connect(path, wait_s=wait_s, settings=SETTINGS)
+    else:
+        db = sqlite_files.connect(path, wait_s=wait_s, settings=SETTINGS)
     compression.register(db)
+    words.register(db)
     return db
 
 

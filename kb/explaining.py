@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
-from kb.candidates import expressions
 from kb.filters import Filters
 from kb.model import ExplainedHit, QueryExpression, RankExplanation
-from kb.search import Ask, hits_and_pool, read_query
+from kb.ranking import Ranking
+from kb.search import hits_and_pool, rank, read_query
 from kb.store import Store
 
 
@@ -26,8 +25,8 @@ def explain(
         raise ValueError(f"limit must be at least 1, not {limit}")
     with store._access.reading() as db:
         ask = read_query(db, query, filters or Filters(), limit)
-        hits, pool = hits_and_pool(db, ask)
-        found = tuple(_expressions(db, ask))
+        rankings = rank(db, ask)
+        hits, pool = hits_and_pool(db, ask, rankings)
     by_words = _ranks({chunk.chunk_id: chunk.words for chunk in pool})
     by_nearness = _ranks({chunk.chunk_id: chunk.together for chunk in pool if chunk.together})
     scores = {chunk.chunk_id: chunk for chunk in pool}
@@ -49,17 +48,18 @@ def explain(
         words=ask.query.terms,
         corrections=ask.corrections,
         filters=_in_force(ask.filters),
-        expressions=found,
+        expressions=tuple(_expressions(rankings)),
         ranked=len(pool),
         hits=tuple(explained),
     )
 
 
-def _expressions(db: sqlite3.Connection, ask: Ask) -> Iterator[QueryExpression]:
-    for table in ask.tables:
-        found = expressions(db, table, ask.query, ask.corrected, ask.limit)
-        if found is not None:
-            yield QueryExpression(table, found.words, found.choosing, found.together)
+def _expressions(rankings: Sequence[Ranking]) -> Iterator[QueryExpression]:
+    for ranking in rankings:
+        choice = ranking.choice
+        together = " OR ".join(pair.expression for pair in choice.pairs)
+        for table in ranking.tables:
+            yield QueryExpression(table, choice.expression, choice.choosing_words, together or None)
 
 
 def _ranks(scores: dict[int, float]) -> dict[int, int]:

@@ -34,6 +34,11 @@ class Filters:
     path: str | None = None
     agent: str | None = None
 
+    @property
+    def narrows(self) -> bool:
+        """Whether some of what is kept may not fit."""
+        return self != Filters(include_superseded=self.include_superseded)
+
 
 def inline(text: str, given: Filters) -> tuple[str, Filters]:
     """`text` without the filters in it, and those joined to `given`, which go before.

@@ -17,13 +17,13 @@ from dataclasses import replace
 from math import log
 from typing import NamedTuple
 
+from kb.bm25 import WEIGHTS
 from kb.filters import Filters, inline
 from kb.model import Correction, Hit, QueryResult, SearchState
 from kb.query import Query, expression, parse
-from kb.ranking import WEIGHTS
 from kb.schema import TOKENIZER
 from kb.snippets import within_budget
-from kb.words import index_terms
+from kb.words import index_terms, with_name_parts
 
 COLUMNS = "leaf, crumb, body, ident, label"
 
@@ -127,4 +127,5 @@ def _match(db: sqlite3.Connection, expressed: str) -> dict[int, float]:
 
 def _columns(hit: Hit) -> tuple[str, str, str, str, str]:
     crumb, _, leaf = hit.title.rpartition(" > ")
-    return leaf, crumb, hit.text, index_terms(hit.text), hit.source
+    leaf, crumb, label = map(with_name_parts, (leaf, crumb, hit.source))
+    return leaf, crumb, hit.text, index_terms(hit.text), label

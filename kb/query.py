@@ -20,8 +20,8 @@ NEAR_TOKENS = 24
 """How far apart the words of a query may stand and still count as together."""
 
 _STOP_WORDS = """
-a an and are as at be by can do does for from has have how i if in is it its my of on or so that
-the their then there these this to was were what when where which who why will with you
+a an and are as at be by can do does for from has have how i if in is it its many much my of on or
+so that the their then there these this to was were what when where which who why will with you
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 """Words of questions rather than of answers: left out as long as another word remains."""
@@ -45,17 +45,23 @@ class Query:
             for term in self.terms
         ]
 
-    def together(self, corrections: Corrections) -> str | None:
-        """Neighbouring words near each other; None where there are not two."""
+    def phrases(self, corrections: Corrections) -> list[tuple[str, ...]]:
+        """The phrases of each of `groups`, each scored for itself."""
+        return [
+            (*_own_phrases(term), *map(quote, _others(term, corrections))) for term in self.terms
+        ]
+
+    def pairs(self, corrections: Corrections) -> list[tuple[str, int, int]]:
+        """Each two neighbouring words near each other as an expression, with their numbers."""
         used = [
-            corrections.get(term, (term,))[0]
-            for term in self.terms
+            (at, corrections.get(term, (term,))[0])
+            for at, term in enumerate(self.terms)
             if not words.is_unspaced(term) and not words.is_emoji(term)
         ]
-        if len(used) < 2:
-            return None
-        pairs = pairwise(used)
-        return " OR ".join(f"NEAR({quote(a)} {quote(b)}, {NEAR_TOKENS})" for a, b in pairs)
+        return [
+            (f"NEAR({quote(a)} {quote(b)}, {NEAR_TOKENS})", first, second)
+            for (first, a), (second, b) in pairwise(used)
+        ]
 
 
 def _others(term: str, corrections: Corrections) -> list[str]:
@@ -64,25 +70,29 @@ def _others(term: str, corrections: Corrections) -> list[str]:
 
 
 def parse(text: str) -> Query:
-    """The words that `text` asks for; none where it holds nothing but punctuation. An accent that
-    stands beside its letter becomes one with it."""
+    """The words that `text` asks for, behind them the parts of those that are names; none where it
+    holds nothing but punctuation. An accent that stands beside its letter becomes one with it."""
     asked = _TERM.findall(unicodedata.normalize("NFC", text))
     found = dict.fromkeys(term.lower() if term.isupper() else term for term in asked)
     terms = [term for term in found if term.lower() not in STOP_WORDS] or list(found)
-    return Query(tuple(terms[:MAX_TERMS]))
+    terms += [part.lower() for term in terms for part in words.name_parts(term) if len(part) > 1]
+    return Query(tuple(dict.fromkeys(terms))[:MAX_TERMS])
 
 
 def expression(term: str) -> str:
     """One word as full-text syntax; in scripts without spaces the pairs of characters, and of an
     emoji the word, under which such text is indexed."""
+    phrases = _own_phrases(term)
+    return phrases[0] if len(phrases) == 1 else f"({' AND '.join(phrases)})"
+
+
+def _own_phrases(term: str) -> list[str]:
+    """What must all be in a chunk that has the word."""
     if words.is_emoji(term):
-        return quote(words.emoji_word(term))
+        return [quote(words.emoji_word(term))]
     if words.is_unspaced(term):
-        pairs = list(words.pairs(term))
-        if not pairs:
-            return f"{quote(term)} *"
-        return "(" + " AND ".join(quote(pair) for pair in pairs) + ")"
-    return quote(term)
+        return [quote(pair) for pair in words.pairs(term)] or [f"{quote(term)} *"]
+    return [quote(term)]
 
 
 def quote(text: str) -> str:

@@ -14,25 +14,27 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 
-from kb.candidates import Expressions
+from kb.bm25 import WEIGHTS, SelectedScores
+from kb.candidates import Choice
 from kb.filters import Condition
+from kb.selection import Selection, match
 
 POOL = 50
 """How many chunks are ranked; more never changed the first ten for the better."""
 
-WEIGHTS = "3.0, 2.0, 1.0, 0.3, 2.0"
-"""BM25 weights of leaf title, enclosing titles, text, identifier parts, and label."""
-
-TOGETHER_SHARE = 0.2
+TOGETHER_SHARE = 0.24
 SOURCE_SHARE = 0.15
 SOURCE_DECAY = 0.7
 SOURCE_CHUNKS = 5
 
 _BATCH = 64
+
+Scored = tuple[int, float, int]
+"""Id, BM25 (higher is better) and source of a chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +52,26 @@ class Ranked:
 
 
 class Ranking:
-    """A query's chunks in one of the two full-text tables, ranked as far as is asked for: what is
-    found is scored once, however often more of it is wanted."""
+    """A query's chunks, ranked as far as is asked for: what is found is scored once, however often
+    more of it is wanted."""
 
     def __init__(
-        self,
-        db: sqlite3.Connection,
-        table: str,
-        expressions: Expressions,
-        where: Condition,
-        size: int = POOL,
+        self, db: sqlite3.Connection, tables: Sequence[str], choice: Choice, best: Iterator[Scored]
     ) -> None:
-        """`size` is how many chunks will be wanted at first."""
-        together = expressions.together
-        self._near = _near(db, table, together, 4 * size) if together else {}
-        self._best = _best(db, table, expressions.words, where)
-        self._times = expressions.times
+        """`best` has the chunks by their words alone, best first; `tables` index them."""
+        self.tables = tables
+        self.choice = choice
+        self._db = db
+        self._best = best
         self._own: dict[int, tuple[float, float]] = {}
         self._by_source: defaultdict[int, list[int]] = defaultdict(list)
 
     def first(self, size: int) -> list[Ranked]:
         """The best `size` chunks, best first; no smaller than what was asked for before."""
-        for chunk_id, score, source_id in islice(self._best, size - len(self._own)):
-            near = TOGETHER_SHARE * self._near.get(chunk_id, 0.0)
-            self._own[chunk_id] = (score / self._times, near)
+        new = list(islice(self._best, max(0, size - len(self._own))))
+        near = self._near({chunk_id for chunk_id, _, _ in new})
+        for chunk_id, score, source_id in new:
+            self._own[chunk_id] = (score, TOGETHER_SHARE * near.get(chunk_id, 0.0))
             self._by_source[source_id].append(chunk_id)
         chunks = []
         for chunk_ids in self._by_source.values():
@@ -81,24 +79,39 @@ class Ranking:
             chunks += [Ranked(chunk_id, *self._own[chunk_id], share) for chunk_id in chunk_ids]
         return sorted(chunks, key=lambda chunk: (-chunk.score, -chunk.chunk_id))
 
+    def _near(self, ids: Set[int]) -> dict[int, float]:
+        """How rare the pairs of words are that stand near each other in each of these chunks."""
+        near: defaultdict[int, float] = defaultdict(float)
+        for pair in self.choice.pairs:
+            for table in self.tables:
+                for (chunk_id,) in match(self._db, table, pair.expression, ids):
+                    near[chunk_id] += pair.rarity
+        return near
+
+
+def rank_all(db: sqlite3.Connection, table: str, choice: Choice, where: Condition) -> Ranking:
+    """Rank the chunks of a full-text table; what does not fit the filters is passed over."""
+    return Ranking(db, (table,), choice, _best(db, table, choice, where))
+
+
+def rank_selected(selection: Selection, choice: Choice) -> Ranking:
+    """Rank the chunks of a selection."""
+    best = iter(_best_selected(selection, choice))
+    return Ranking(selection.db, selection.tables, choice, best)
+
 
 def _source_share(scores: list[float]) -> float:
     best = sorted(scores, reverse=True)[:SOURCE_CHUNKS]
     return SOURCE_SHARE * sum(score * SOURCE_DECAY**at for at, score in enumerate(best))
 
 
-def _best(
-    db: sqlite3.Connection, table: str, expression: str, where: Condition
-) -> Iterator[tuple[int, float, int]]:
-    """Id, BM25 (higher is better) and source of the chunks that fit the filters, best first.
-
-    The filters are looked at in the order of rank and only as far as chunks are asked for. The
-    function itself is asked for the score, as the table's column of ranks computes it twice.
-    """
+def _best(db: sqlite3.Connection, table: str, choice: Choice, where: Condition) -> Iterator[Scored]:
+    """The filters are looked at in the order of rank and only as far as chunks are asked for. The
+    function itself is asked for the score, as the table's column of ranks computes it twice."""
     rows = db.execute(
         f"SELECT rowid, -bm25({table}, {WEIGHTS}) AS score FROM {table} WHERE {table} MATCH ?"
         " ORDER BY score DESC",
-        (expression,),
+        (choice.expression,),
     )
     while batch := rows.fetchmany(_BATCH):
         scores: dict[int, float] = dict(batch)
@@ -112,14 +125,18 @@ def _best(
         )
         for chunk_id, score in scores.items():
             if chunk_id in sources:
-                yield chunk_id, score, sources[chunk_id]
+                yield chunk_id, score / choice.times, sources[chunk_id]
 
 
-def _near(db: sqlite3.Connection, table: str, expression: str, limit: int) -> dict[int, float]:
-    """BM25 by id of the chunks in which neighbouring words stand near each other best."""
-    rows = db.execute(
-        f"SELECT rowid, -bm25({table}, {WEIGHTS}) AS score FROM {table} WHERE {table} MATCH ?"
-        " ORDER BY score DESC LIMIT ?",
-        (expression, limit),
-    )
-    return dict(rows.fetchall())
+def _best_selected(selection: Selection, choice: Choice) -> list[Scored]:
+    groups = choice.query.groups(choice.corrections)
+    phrases = choice.query.phrases(choice.corrections)
+    ids = frozenset().union(*(selection.find(groups[at]) for at in choice.choosing))
+    scores: defaultdict[int, float] = defaultdict(float)
+    scored = SelectedScores(selection)
+    for at in (*choice.choosing, *choice.others):
+        fitting = ids & selection.find(groups[at])
+        for chunk_id, score in scored.score(phrases[at], fitting).items():
+            scores[chunk_id] += score
+    ordered = sorted(scores.items(), key=lambda one: -one[1])
+    return [(chunk_id, score, selection.sources[chunk_id]) for chunk_id, score in ordered]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import sqlite3
 
 from base.sqlite_files import Step
+from kb import words
 from kb.compression import SQL_NAME
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
@@ -77,6 +78,10 @@ CREATE TABLE pending (
 );
 """
 
+_CURRENT = "s.superseded_by IS NULL OR c.id >= s.unmoved_from"
+_SUPERSEDED = "s.superseded_by IS NOT NULL AND (s.unmoved_from IS NULL OR c.id < s.unmoved_from)"
+_VIEWS = (("current_chunk", _CURRENT), ("superseded_chunk", _SUPERSEDED))
+
 # Of older versions there is an index of their own, so that they never slow or skew a search.
 _INDEXES = "".join(
     f"""
@@ -89,14 +94,7 @@ CREATE VIRTUAL TABLE {table} USING fts5(
     content='{view}', content_rowid='id', tokenize='{TOKENIZER}'
 );
 """
-    for table, view, condition in (
-        ("chunk_fts", "current_chunk", "s.superseded_by IS NULL OR c.id >= s.unmoved_from"),
-        (
-            "history_fts",
-            "superseded_chunk",
-            "s.superseded_by IS NOT NULL AND (s.unmoved_from IS NULL OR c.id < s.unmoved_from)",
-        ),
-    )
+    for table, (view, condition) in zip(("chunk_fts", "history_fts"), _VIEWS, strict=True)
 )
 
 # The words as written, with a trigram index, to find what a mistyped one meant.
@@ -144,4 +142,21 @@ def create_tables(db: sqlite3.Connection) -> None:
             db.execute(statement)
 
 
-STEPS: tuple[Step, ...] = (create_tables,)
+def split_names_in_titles(db: sqlite3.Connection) -> None:
+    """Index titles and labels with the parts of the names in them from here on. What was indexed
+    before stays as it is until it is indexed again, as the index of a large store takes minutes to
+    be made anew."""
+    db.execute("ALTER TABLE source ADD COLUMN split_names INTEGER NOT NULL DEFAULT 0")
+    columns = ", ".join(
+        f"CASE WHEN s.split_names THEN {words.SQL_NAME}({column}) ELSE {column} END AS {name}"
+        for column, name in (("c.leaf", "leaf"), ("c.crumb", "crumb"), ("s.label", "label"))
+    )
+    for view, condition in _VIEWS:
+        db.execute(f"DROP VIEW {view}")
+        db.execute(
+            f"CREATE VIEW {view} AS SELECT c.id, c.source_id, {SQL_NAME}(c.body) AS body, c.ident,"
+            f" {columns} FROM chunk c JOIN source s ON s.id = c.source_id WHERE {condition}"
+        )
+
+
+STEPS: tuple[Step, ...] = (create_tables, split_names_in_titles)

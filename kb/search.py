@@ -13,12 +13,13 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 
 from kb import vocabulary
-from kb.candidates import expressions
+from kb.candidates import choose
 from kb.compression import decompress
 from kb.filters import Condition, Filters, condition, inline
 from kb.model import Correction, Hit, QueryResult, SearchState
 from kb.query import Corrections, Query, parse
-from kb.ranking import POOL, Ranked, Ranking
+from kb.ranking import POOL, Ranked, Ranking, rank_all, rank_selected
+from kb.selection import Everything, Selection, select
 from kb.snippets import within_budget
 
 MOST_COPIES = 20
@@ -35,6 +36,8 @@ class Ask:
     tables: tuple[str, ...]
     limit: int
     filters: Filters
+    selection: Selection | None
+    """The chunks that fit the filters; None where all do, or so many that all are searched."""
 
     @property
     def corrections(self) -> tuple[Correction, ...]:
@@ -71,8 +74,11 @@ def read_query(db: sqlite3.Connection, text: str, filters: Filters, limit: int) 
     words, filters = inline(text, filters)
     query = parse(words)
     tables = ("chunk_fts", "history_fts") if filters.include_superseded else ("chunk_fts",)
-    corrected = vocabulary.corrections(db, query.terms)
-    return Ask(query, corrected, condition(filters), tables, limit, filters)
+    where = condition(filters)
+    selection = select(db, tables, where) if filters.narrows else None
+    chunks = selection or Everything(db, tables[0])
+    corrected = vocabulary.corrections(db, chunks, query.terms)
+    return Ask(query, corrected, where, tables, limit, filters, selection)
 
 
 def _is_anything_indexed(db: sqlite3.Connection, where: Condition) -> bool:
@@ -96,17 +102,30 @@ def _incomplete_sources(db: sqlite3.Connection, where: Condition) -> int:
 
 def _hits(db: sqlite3.Connection, ask: Ask) -> list[Hit]:
     """The first chunks in order of rank, identical texts once, later versions before earlier."""
-    return _latest_first(hits_and_pool(db, ask)[0])
+    return _latest_first(hits_and_pool(db, ask, rank(db, ask))[0])
 
 
-def hits_and_pool(db: sqlite3.Connection, ask: Ask) -> tuple[list[Hit], list[Ranked]]:
+def rank(db: sqlite3.Connection, ask: Ask) -> list[Ranking]:
+    """The chunks that have words of the query, each in one of the rankings."""
+    if ask.selection is not None:
+        choice = choose(ask.selection, ask.query, ask.corrected, ask.limit)
+        return [] if choice is None else [rank_selected(ask.selection, choice)]
+    choices = {
+        table: choose(Everything(db, table), ask.query, ask.corrected, ask.limit)
+        for table in ask.tables
+    }
+    return [
+        rank_all(db, table, choice, ask.where)
+        for table, choice in choices.items()
+        if choice is not None
+    ]
+
+
+def hits_and_pool(
+    db: sqlite3.Connection, ask: Ask, rankings: list[Ranking]
+) -> tuple[list[Hit], list[Ranked]]:
     """The first chunks in order of rank, and all that were ranked."""
     size = max(POOL, 2 * ask.limit)
-    rankings = [
-        Ranking(db, table, asked, ask.where, size)
-        for table in ask.tables
-        if (asked := expressions(db, table, ask.query, ask.corrected, ask.limit)) is not None
-    ]
     while True:
         pool = [chunk for ranking in rankings for chunk in ranking.first(size)]
         hits = _distinct(db, pool, ask)

@@ -6,6 +6,7 @@ import sqlite3
 
 from kb import words
 from kb.query import quote
+from kb.selection import Chunks
 
 _CANDIDATES = 200
 _SHORTEST = 4
@@ -19,37 +20,32 @@ _RARE = 2
 
 _FAR_MORE_COMMON = 30
 
+_COUNTED = 1000
+"""Words in more chunks than this are equally common."""
 
-def corrections(db: sqlite3.Connection, terms: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """For each term that hardly occurs, the words most likely meant, where there are any: those
-    nearest to it, else the parts of an identifier."""
+
+def corrections(
+    db: sqlite3.Connection, chunks: Chunks, terms: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
+    """For each term that hardly occurs in `chunks`, the words most likely meant, where there are
+    any: those nearest to it that do."""
     found = {}
     for term in terms:
         if len(term) < _SHORTEST or words.is_unspaced(term):
             continue
-        frequency = _frequency(db, term, _RARE + 1)
+        frequency = chunks.count(quote(term), _RARE + 1)
         if frequency > _RARE:
             continue
-        nearest = _nearest(db, term.lower())
+        nearest = _nearest(db, chunks, term.lower())
         if frequency:
-            nearest = tuple(
-                word for word in nearest if _frequency(db, word) >= _FAR_MORE_COMMON * frequency
-            )
-        elif not nearest:
-            parts = words.parts(term)
-            nearest = tuple(part.lower() for part in parts) if len(parts) > 1 else ()
+            common = _FAR_MORE_COMMON * frequency
+            nearest = tuple(word for word in nearest if chunks.count(quote(word), common) == common)
         if nearest:
             found[term] = nearest
     return found
 
 
-def _frequency(db: sqlite3.Connection, word: str, limit: int = 1000) -> int:
-    """In how many chunks a word occurs, as far as `limit`."""
-    query = "SELECT count(*) FROM (SELECT 1 FROM chunk_fts WHERE chunk_fts MATCH ? LIMIT ?)"
-    return int(db.execute(query, (quote(word), limit)).fetchone()[0])
-
-
-def _nearest(db: sqlite3.Connection, typed: str) -> tuple[str, ...]:
+def _nearest(db: sqlite3.Connection, chunks: Chunks, typed: str) -> tuple[str, ...]:
     """The vocabulary's words at the least distance, if it is an allowed one: those with the same
     initial before others, then those that occur most often."""
     if not typed.isalpha():
@@ -59,11 +55,13 @@ def _nearest(db: sqlite3.Connection, typed: str) -> tuple[str, ...]:
     else:
         near = _within(typed, _one_edit_away(db, typed), 1)
         near = near or _within(typed, _alike(db, typed), 2)
-    if not near:
-        return ()
-    least = min(near)[:2]
-    frequent = [(-_frequency(db, word), word) for *place, word in near if tuple(place) == least]
-    return tuple(word for count, word in sorted(frequent) if count)[:_ALTERNATIVES]
+    frequent = [
+        (place, -count, word)
+        for *place, word in near
+        if (count := chunks.count(quote(word), _COUNTED))
+    ]
+    least = min(frequent, default=([], 0, ""))[0]
+    return tuple(word for place, _, word in sorted(frequent) if place == least)[:_ALTERNATIVES]
 
 
 def _within(typed: str, words: set[str], allowed: int) -> list[tuple[int, bool, str]]:

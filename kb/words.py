@@ -4,6 +4,7 @@ written without spaces, emoji, and the vocabulary that typing mistakes are corre
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -27,6 +28,12 @@ EMOJI = (
 before it (tone of skin, joiner, style) is none of them."""
 
 _EMOJI = re.compile(f"[{EMOJI}]")
+
+SQL_NAME = "with_name_parts"
+"""By this name SQL knows `with_name_parts`. Every connection to a store needs it."""
+
+_NAME = re.compile(r"(?<![A-Za-z0-9])(?=[a-z0-9]*[A-Z0-9])[A-Za-z0-9]{2,}")
+"""What may be a name of several parts; a word in lower case is none."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _WORD_LENGTHS = range(4, 33)
@@ -102,9 +109,22 @@ def with_search_words(document: ChunkedDocument) -> ChunkedDocument:
     return replace(document, chunks=chunks, vocabulary=words)
 
 
-def parts(identifier: str) -> list[str]:
-    """`getHTTPResponse` as get, HTTP, Response; a word of one case as itself."""
-    return _PART.findall(identifier) if _MIXED_CASE.fullmatch(identifier) else [identifier]
+def name_parts(name: str) -> list[str]:
+    """The parts of a name in which case changes or digits stand: `getUTF8Text` as get, UTF, 8,
+    Text. None where it has but one."""
+    parts = _PART.findall(name) if name.isascii() and name.isalnum() else []
+    return parts if len(parts) > 1 else []
+
+
+def with_name_parts(title: str) -> str:
+    """A title or label as it is indexed: with the parts of the names in it behind it."""
+    parts = dict.fromkeys(chain.from_iterable(map(name_parts, _NAME.findall(title))))
+    return f"{title} {' '.join(parts)}" if parts else title
+
+
+def register(db: sqlite3.Connection) -> None:
+    """Let the connection read titles as they are indexed, as `SQL_NAME`."""
+    db.create_function(SQL_NAME, 1, with_name_parts, deterministic=True)
 
 
 def pairs(text: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from itertools import count
 
 from kb.chunks import Chunk
 from kb.model import SourceSpec, StoredContent
+from kb.words import with_name_parts
 
 _INDEXES = (("chunk_fts", "current_chunk"), ("history_fts", "superseded_chunk"))
 _COLUMNS = "leaf, crumb, body, ident, label"
@@ -48,8 +49,8 @@ def insert_source(
     cursor = db.execute(
         "INSERT INTO source (label, version, kind, language, origin, session, path, mtime_ns,"
         " inode, file_size, sha256, converted, bytes_total, bytes_indexed, indexed_at, expires_at,"
-        " pinned, series, met)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?)",
+        " pinned, series, met, split_names)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 1)",
         (
             label,
             version,
@@ -104,17 +105,20 @@ def insert_chunks(
     rows: list[tuple[object, ...]] = []
     entries: dict[str, list[tuple[object, ...]]] = {table: [] for table, _ in _INDEXES}
     for source_id, chunks, bodies in parts:
-        label, superseded = db.execute(
-            "SELECT label, superseded_by IS NOT NULL AND unmoved_from IS NULL FROM source"
-            " WHERE id = ?",
+        label, superseded, split = db.execute(
+            "SELECT label, superseded_by IS NOT NULL AND unmoved_from IS NULL, split_names"
+            " FROM source WHERE id = ?",
             (source_id,),
         ).fetchone()
         # It may have been superseded while some of it was queued. What is at hand goes into the
         # index: reading it back through the view would restore every text.
         table, _ = _INDEXES[superseded]
+        index = with_name_parts if split else str
+        label = index(label)
         for chunk, body, at in zip(chunks, bodies, ids, strict=False):
             rows.append(_row(at, source_id, chunk, body))
-            entries[table].append((at, *_title(chunk), chunk.text, chunk.search_terms, label))
+            title = map(index, _title(chunk))
+            entries[table].append((at, *title, chunk.text, chunk.search_terms, label))
         db.execute(
             "UPDATE source SET bytes_indexed = bytes_indexed + ? WHERE id = ?",
             (sum(chunk.end_byte - chunk.start_byte for chunk in chunks), source_id),
@@ -249,6 +253,7 @@ def index_whole(db: sqlite3.Connection, source_id: int, ids: tuple[int, int] = A
 
 def rebuild_indexes(db: sqlite3.Connection) -> None:
     """Make both full-text indexes and the vocabulary's anew from the text."""
+    db.execute("UPDATE source SET split_names = 1")
     for table in ("chunk_fts", "history_fts", "word_fts"):
         db.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
 

@@ -10,6 +10,7 @@ from kb import Store, candidates, ranking
 from kb.filters import Filters, condition
 from kb.model import SourceSpec
 from kb.query import parse
+from kb.selection import Everything
 
 COMMON = ("system", "network", "value")
 RARE = ("walrus", "quince", "ocelot")
@@ -34,31 +35,31 @@ def few_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidates, "ENOUGH", 5)
 
 
-def expressions(store: Store, text: str) -> candidates.Expressions | None:
+def choose(store: Store, text: str) -> candidates.Choice | None:
     with store._access.reading() as db:
-        return candidates.expressions(db, "chunk_fts", parse(text), {}, limit=5)
+        return candidates.choose(Everything(db, "chunk_fts"), parse(text), {}, limit=5)
 
 
 def scores(store: Store, text: str) -> dict[int, float]:
+    choice = choose(store, text)
+    assert choice is not None
     with store._access.reading() as db:
-        asked = candidates.expressions(db, "chunk_fts", parse(text), {}, limit=5)
-        assert asked is not None
-        found = ranking._best(db, "chunk_fts", asked.words, condition(Filters()))
-        return {chunk_id: round(score / asked.times, 9) for chunk_id, score, _ in found}
+        found = ranking._best(db, "chunk_fts", choice, condition(Filters()))
+        return {chunk_id: round(score, 9) for chunk_id, score, _ in found}
 
 
 def test_all_words_choose_while_they_are_rare_enough(store: Store) -> None:
-    found = expressions(store, "walrus system")
+    found = choose(store, "walrus system")
     assert found is not None
-    assert (found.choosing, found.times) == (("walrus", "system"), 1)
-    assert found.words == '"walrus" OR "system"'
+    assert (found.choosing_words, found.times) == (("walrus", "system"), 1)
+    assert found.expression == '"walrus" OR "system"'
 
 
 def test_rare_words_choose_for_common_ones(store: Store, few_candidates: None) -> None:
-    found = expressions(store, "system walrus network quince")
+    found = choose(store, "system walrus network quince")
     assert found is not None
-    assert found.choosing == ("walrus", "quince")
-    first, second = found.words.split(" AND ")
+    assert found.choosing_words == ("walrus", "quince")
+    first, second = found.expression.split(" AND ")
     assert first == '("walrus" OR "quince")'
     assert sorted(second.strip("()").split(" OR ")) == sorted(
         f'"{word}"' for word in ("walrus", "quince", "system", "system", "network", "network")
@@ -66,14 +67,14 @@ def test_rare_words_choose_for_common_ones(store: Store, few_candidates: None) -
 
 
 def test_the_rarest_word_chooses_however_common_it_is(store: Store, few_candidates: None) -> None:
-    found = expressions(store, "system network value absent")
+    found = choose(store, "system network value absent")
     assert found is not None
-    assert len(found.choosing) == 1
+    assert len(found.choosing_words) == 1
     assert len(scores(store, "system network value absent")) >= 50
 
 
 def test_no_word_of_it_anywhere_is_no_question(store: Store) -> None:
-    assert expressions(store, "absent missing") is None
+    assert choose(store, "absent missing") is None
 
 
 @pytest.mark.parametrize("query", ["walrus system", "system quince network ocelot value"])

@@ -15,6 +15,7 @@ import pytest
 import kb
 from kb import SearchState, Store
 from kb.model import SourceSpec
+from kb.schema import STEPS
 
 WRITER = """
 import sys
@@ -149,7 +150,7 @@ def test_damage_inside_the_file_is_reported_and_indexes_are_rebuilt(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("version", "advice"), [(2, "update this program"), (0, "move the file away")]
+    ("version", "advice"), [(len(STEPS) + 1, "update this program"), (0, "move the file away")]
 )
 def test_a_file_of_another_release_is_refused_not_touched(
     tmp_path: Path, version: int, advice: str

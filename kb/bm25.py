@@ -1,0 +1,113 @@
+"""BM25 among selected chunks: as the full-text index would score them, were there no others.
+
+The index counts words and lengths over all that it holds. Among a part of it they are counted anew.
+How often a phrase is in a chunk is not to be had from the index, but follows from its score.
+"""
+
+# ruff: noqa: S608 - only names and conditions fixed in this package are put into statements
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Set
+from math import log
+
+from kb.selection import Selection, match
+
+WEIGHTS = "3.0, 2.0, 1.0, 1.0, 2.0"
+"""Of leaf title, enclosing titles, text, parts of names, and label."""
+
+SATURATION = 1.2
+LENGTH_SHARE = 0.75
+"""The constants k1 and b of FTS5, https://www.sqlite.org/fts5.html#the_bm25_function."""
+
+LEAST_RARITY = 1e-6
+"""Of a word that most chunks have, as in FTS5."""
+
+_ENDLESS = ", ".join(["1e12"] * 5)
+"""By these weights any frequency is endless: what is left of the score is the word's rarity."""
+
+_SAMPLED = 2000
+"""Of more chunks the mean length is that of so many, evenly spread."""
+
+_AT_ONCE = 500
+
+
+def rarity(count: int, size: int) -> float:
+    """How much a word tells that `count` of `size` chunks have; FTS5's formula."""
+    return max(log((size - count + 0.5) / (count + 0.5)), LEAST_RARITY)
+
+
+class SelectedScores:
+    """Scores of the chunks of a selection."""
+
+    def __init__(self, selection: Selection) -> None:
+        self._selection = selection
+        self._mean = _mean_length(selection)
+
+    def score(self, phrases: Iterable[str], ids: Set[int]) -> dict[int, float]:
+        """Score some chunks by how often each has these phrases; those with none are left out."""
+        scores: dict[int, float] = {}
+        for phrase in phrases:
+            found = len(self._selection.find(phrase))
+            weight = rarity(found, self._selection.size) * (SATURATION + 1)
+            for chunk_id, frequency, length in self._frequencies(phrase, ids):
+                part = frequency / (frequency + _damping(length, self._mean))
+                scores[chunk_id] = scores.get(chunk_id, 0.0) + weight * part
+        return scores
+
+    def _frequencies(self, phrase: str, ids: Set[int]) -> Iterator[tuple[int, float, int]]:
+        """Chunk, weighted frequency of the phrase in it, and length in words."""
+        db = self._selection.db
+        for table in self._selection.tables:
+            mean = _mean_of_table(db, table)
+            columns = (
+                f", -bm25({table}, {WEIGHTS}) / -bm25({table}, {_ENDLESS}),"
+                f" (SELECT sz FROM {table}_docsize WHERE id = {table}.rowid)"
+            )
+            for chunk_id, part, sizes in match(db, table, phrase, ids, columns):
+                length = sum(_read_varints(sizes))
+                yield chunk_id, _damping(length, mean) * part / (1 - part), length
+
+
+def _damping(length: int, mean: float) -> float:
+    return SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length / mean)
+
+
+def _mean_of_table(db: sqlite3.Connection, table: str) -> float:
+    """The mean length of all rows in words, as the table keeps it: their number, then the words
+    of each column; https://www.sqlite.org/fts5.html#fts5_data_structures."""
+    (record,) = db.execute(f"SELECT block FROM {table}_data WHERE id = 1").fetchone()
+    rows, *words = _read_varints(record) or (1, 1)  # it is empty until there is a row
+    return sum(words) / max(rows, 1)
+
+
+def _mean_length(selection: Selection) -> float:
+    """The mean length of the selected chunks in words."""
+    ids = sorted(selection.sources)
+    ids = ids[:: -(-len(ids) // _SAMPLED) or 1]
+    lengths = [
+        sum(_read_varints(sizes))
+        for at in range(0, len(ids), _AT_ONCE)
+        for sizes in _sizes(selection, ids[at : at + _AT_ONCE])
+    ]
+    return sum(lengths) / len(lengths) if lengths else 1.0
+
+
+def _sizes(selection: Selection, ids: list[int]) -> Iterator[bytes]:
+    marks = ", ".join("?" * len(ids))
+    for table in selection.tables:
+        rows = selection.db.execute(f"SELECT sz FROM {table}_docsize WHERE id IN ({marks})", ids)
+        yield from (sizes for (sizes,) in rows)
+
+
+def _read_varints(data: bytes) -> list[int]:
+    """Numbers as SQLite packs them: seven bits a byte, the highest first. None has nine bytes."""
+    numbers = []
+    number = 0
+    for byte in data:
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:
+            numbers.append(number)
+            number = 0
+    return numbers
