@@ -105,6 +105,16 @@ def _run_verb(verb: Verb, rest: list[str]) -> int:
     parsed = parsing.parse(verb, rest)
     if not verb.loads_more:
         garbage.resume()
+    budget = getattr(parsed, parsing.BUDGET, None)
+    if budget is not None:
+        from ctxmode.render.bounded_output import bound_output  # noqa: PLC0415 - few ask for it
+
+        with bound_output(budget, is_json=getattr(parsed, "json", False)):
+            return _run(verb, parsed)
+    return _run(verb, parsed)
+
+
+def _run(verb: Verb, parsed: argparse.Namespace) -> int:
     code: int = verb.load().run(parsed)
     return code
 

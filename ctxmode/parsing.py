@@ -15,6 +15,9 @@ from ctxmode.commands.table import Verb
 from ctxmode.errors import UsageError, why
 from ctxmode.suggestions import did_you_mean, or_all
 
+BUDGET = "answer_bytes"
+"""Where a command line's budget for the whole answer is, if it has one."""
+
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
@@ -78,7 +81,24 @@ def verb_parser(verb: Verb) -> Parser:
         module.add_arguments(parser)
         if not verb.has_own_project_option:
             parser.add_argument("--project", metavar="DIR", help="the project folder")
+        if not verb.stays_open:
+            _add_budget(parser)
     return parser
+
+
+def _add_budget(parser: Parser) -> None:
+    """Add an option that bounds the answer, also to each action; where one has a budget of its own,
+    that stays."""
+    for each in (parser, *subparsers(parser).values()):
+        if "--budget" not in _options(each):
+            each.add_argument(
+                "--budget",
+                dest=BUDGET,
+                type=int,
+                metavar="BYTES",
+                default=argparse.SUPPRESS,
+                help="at most so much of the answer: its two ends",
+            )
 
 
 def parse(verb: Verb, arguments: Sequence[str]) -> argparse.Namespace:

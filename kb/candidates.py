@@ -23,6 +23,9 @@ costs 0.01 of mean reciprocal rank, more of it gains nothing."""
 ENOUGH = 20
 """Words go on choosing, however common they are, until there are as many chunks to rank."""
 
+FEW = 20
+"""Among fewer chunks a word's rarity says nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -42,6 +45,9 @@ class Choice:
     choosing: tuple[int, ...]
     others: tuple[int, ...]
     pairs: tuple[Pair, ...]
+    weight: float
+    """The rarities of all words together, of those as well that nothing has, but not of those that
+    are too common to choose by: what a chunk scores in which each is once. 0 of few chunks."""
 
     @property
     def choosing_words(self) -> tuple[str, ...]:
@@ -87,6 +93,7 @@ def choose(chunks: Chunks, query: Query, corrections: Corrections, limit: int) -
         tuple(sorted(choosing)),
         tuple(at for _, at in counted[len(choosing) :]),
         _pair(query, corrections, [rarity(count, size) if count else 0.0 for count in counts]),
+        sum(rarity(count, size) for count in counts if count <= most) if size >= FEW else 0.0,
     )
 
 

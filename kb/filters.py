@@ -3,6 +3,7 @@ as `kind:`, `lang:`, `source:`, `path:`, `session:`, `agent:` and `since:`."""
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from dataclasses import dataclass, replace
@@ -21,11 +22,11 @@ MOMENTS = "today, yesterday, an age such as 90s, 30m, 12h, 7d or 2w, or a date s
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """`source` is an id or a part of a label, `path` a part of a file's path, `since` a time in
-    seconds since the epoch. `session` is a session's name or a part of it, of which `agent` is the
-    beginning, before a colon."""
+    """`source` is an id, several, or a part of a label, `path` a part of a file's path, `since` a
+    time in seconds since the epoch. `session` is a session's name or a part of it, of which
+    `agent` is the beginning, before a colon."""
 
-    source: str | int | None = None
+    source: str | int | tuple[int, ...] | None = None
     kind: str | None = None
     language: str | None = None
     session: str | None = None
@@ -115,6 +116,9 @@ def condition(filters: Filters) -> Condition:
     if isinstance(filters.source, int):
         clauses.append("s.id = ?")
         values.append(filters.source)
+    elif isinstance(filters.source, tuple):
+        clauses.append("s.id IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(filters.source))
     elif filters.source:
         clauses.append("instr(lower(s.label), lower(?)) > 0")
         values.append(filters.source)

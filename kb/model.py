@@ -138,7 +138,8 @@ class Hit:
     """One chunk that answers a query.
 
     `score` falls with rank and compares within one result only. `incomplete` says that its source
-    is not wholly indexed yet, `superseded` that a later version of the source exists.
+    is not wholly indexed yet, `superseded` that a later version of the source exists, `weak` that
+    few of the query's words are in it. `alike` counts chunks behind it that say the same.
     """
 
     chunk_id: int
@@ -156,11 +157,14 @@ class Hit:
     incomplete: bool = False
     superseded: bool = False
     corrections: tuple[Correction, ...] = ()
+    weak: bool = False
+    alike: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The answer to one query; `omitted` hits did not fit the byte budget."""
+    """The answer to one query; `omitted` hits did not fit the byte budget, `weaker` ones were left
+    out because others fit well."""
 
     query: str
     state: SearchState
@@ -168,6 +172,7 @@ class QueryResult:
     corrections: tuple[Correction, ...] = ()
     omitted: int = 0
     incomplete_sources: int = 0
+    weaker: int = 0
 
 
 @dataclass(frozen=True, slots=True)

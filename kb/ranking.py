@@ -39,12 +39,14 @@ Scored = tuple[int, float, int]
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A chunk's place in the answer, and what its score is made of."""
+    """A chunk's place in the answer, and what its score is made of. `fit` is its words' score by
+    that of a chunk in which each word of the query is once; None where that says nothing."""
 
     chunk_id: int
     words: float
     together: float
     source: float
+    fit: float | None
 
     @property
     def score(self) -> float:
@@ -76,7 +78,10 @@ class Ranking:
         chunks = []
         for chunk_ids in self._by_source.values():
             share = _source_share([sum(self._own[chunk_id]) for chunk_id in chunk_ids])
-            chunks += [Ranked(chunk_id, *self._own[chunk_id], share) for chunk_id in chunk_ids]
+            for chunk_id in chunk_ids:
+                words, together = self._own[chunk_id]
+                fit = words / self.choice.weight if self.choice.weight else None
+                chunks.append(Ranked(chunk_id, words, together, share, fit))
         return sorted(chunks, key=lambda chunk: (-chunk.score, -chunk.chunk_id))
 
     def _near(self, ids: Set[int]) -> dict[int, float]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import replace
 
+from kb.focus import count_matches
+from kb.lines import excerpt, split_lines
 from kb.model import Hit
 
 MIN_SNIPPET_BYTES = 120
 """Less than this of a chunk tells nothing: the hit is counted as omitted instead."""
-
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def within_budget(hits: list[Hit], terms: Sequence[str], budget: int | None) -> list[Hit]:
@@ -39,13 +37,12 @@ def within_budget(hits: list[Hit], terms: Sequence[str], budget: int | None) -> 
 def snippet(hit: Hit, terms: Sequence[str], budget: int) -> Hit:
     """`hit` reduced to the run of whole lines around its best match that fits `budget` bytes; one
     line too long for it is cut within."""
-    lines = _LINE.findall(hit.text)
-    wanted = [term.lower() for term in terms]
-    best = max(range(len(lines)), key=lambda at: (_matches(lines[at], wanted), -at))
+    lines = split_lines(hit.text)
+    best = max(range(len(lines)), key=lambda at: (count_matches(lines[at], terms), -at))
     first = last = best
     size = len(lines[best].encode())
     if size > budget:
-        return _excerpt(hit, lines, first, _cut_line(lines[best], wanted, budget))
+        return excerpt(hit, lines, first, first + 1, _cut_line(lines[best], terms, budget))
     while True:
         grown = False
         for at in (last + 1, first - 1):
@@ -53,32 +50,13 @@ def snippet(hit: Hit, terms: Sequence[str], budget: int) -> Hit:
                 size += len(lines[at].encode())
                 first, last, grown = min(first, at), max(last, at), True
         if not grown:
-            return _excerpt(hit, lines, first, (0, "".join(lines[first : last + 1])))
+            return excerpt(hit, lines, first, last + 1)
 
 
-def _matches(line: str, terms: list[str]) -> int:
+def _cut_line(line: str, terms: Sequence[str], budget: int) -> tuple[int, int]:
+    """Where a piece of `budget` bytes around the line's first match begins and ends."""
     lowered = line.lower()
-    return sum(term in lowered for term in terms)
-
-
-def _cut_line(line: str, terms: list[str], budget: int) -> tuple[int, str]:
-    """Where in the line a piece of `budget` bytes around its first match starts, and the piece."""
-    lowered = line.lower()
-    found = min((at for term in terms if (at := lowered.find(term)) >= 0), default=0)
+    found = min((at for term in terms if (at := lowered.find(term.lower())) >= 0), default=0)
     start = max(0, found - budget // 8)
-    return start, line[start:].encode()[:budget].decode("utf-8", "ignore")
-
-
-def _excerpt(hit: Hit, lines: list[str], first: int, piece: tuple[int, str]) -> Hit:
-    offset, text = piece
-    before = "".join(lines[:first]) + lines[first][:offset]
-    start_byte = hit.start_byte + len(before.encode())
-    start_line = hit.start_line + before.count("\n")
-    return replace(
-        hit,
-        text=text,
-        start_byte=start_byte,
-        end_byte=start_byte + len(text.encode()),
-        start_line=start_line,
-        end_line=start_line + text[:-1].count("\n"),
-    )
+    piece = line[start:].encode()[:budget].decode("utf-8", "ignore")
+    return start, start + len(piece)

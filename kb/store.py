@@ -216,7 +216,7 @@ class Store:
         queries: Sequence[str] | str,
         *,
         limit: int = 5,
-        source: str | int | None = None,
+        source: str | int | tuple[int, ...] | None = None,
         kind: str | None = None,
         language: str | None = None,
         session: str | None = None,
@@ -227,8 +227,8 @@ class Store:
     ) -> list[QueryResult]:
         """One result a query, best chunks first.
 
-        `source` is a source's id or part of a label, `path` a part of a file's path, `since` a time
-        in seconds since the epoch.
+        `source` is a source's id, several, or part of a label, `path` a part of a file's path,
+        `since` a time in seconds since the epoch.
         `budget_bytes` bounds the texts of all results together.
 
         Raises:

@@ -17,7 +17,15 @@ from kb.ignoring import Ignores, above
 MAX_FILE_BYTES = 4 * 1024 * 1024
 """Larger files are rarely what a person wrote; index one by itself where it is wanted."""
 
-_ALWAYS_LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules"})
+_ALWAYS_LEFT_OUT = {
+    ".git": "a repository's own",
+    ".hg": "a repository's own",
+    ".svn": "a repository's own",
+    "__pycache__": "Python's cache",
+    "node_modules": "installed packages",
+}
+"""Names, and what is in them."""
+
 _GIT = ".git"
 """Of a submodule and of a further working tree it is a file, which says where the repository is."""
 
@@ -221,14 +229,14 @@ class Walk:
         return not extensions or entry.path.suffix.lstrip(".").lower() in extensions
 
     def _general_reason(self, entry: WalkEntry, ignores: Ignores) -> _Reason | None:
-        if _is_always_left_out(entry.path.name, is_folder=entry.is_folder):
-            return Why.ALWAYS, "always left out"
         exclude = self.selection.exclude
         if any(globs.compile_glob(glob).matches(entry.relative) for glob in exclude):
             return Why.EXCLUDED, "excluded"
         if ignores.match(str(entry.path), is_folder=entry.is_folder):
             self.ignored.add(entry.path)
             return Why.IGNORED, "ignored by .gitignore"
+        if what := _always_left_out(entry.path.name, is_folder=entry.is_folder):
+            return Why.ALWAYS, what
         refused = self.selection.allowed(entry.path) if self.selection.allowed else None
         if refused is not None:
             return Why.NOT_ALLOWED, refused
@@ -247,8 +255,8 @@ class Walk:
             folder /= name
             is_folder = folder != real or entry.is_folder
             relative = folder.relative_to(self.root).as_posix()
-            if _is_always_left_out(name, is_folder=is_folder):
-                return Why.ALWAYS, "leads to what is always left out"
+            if what := _always_left_out(name, is_folder=is_folder):
+                return Why.ALWAYS, f"leads to {what}"
             if any(globs.compile_glob(glob).matches(relative) for glob in self.selection.exclude):
                 return Why.EXCLUDED, "leads to what is excluded"
             if ignores.match(str(folder), is_folder=is_folder):
@@ -272,8 +280,9 @@ class Walk:
         return (Why.TOO_LARGE, f"{size} bytes, over {most}") if size > most else None
 
 
-def _is_always_left_out(name: str, *, is_folder: bool) -> bool:
-    return (is_folder and name in _ALWAYS_LEFT_OUT) or name == _GIT
+def _always_left_out(name: str, *, is_folder: bool) -> str | None:
+    """What is behind a name that is left out whatever is asked for."""
+    return _ALWAYS_LEFT_OUT.get(name) if is_folder or name == _GIT else None
 
 
 def is_utf8(name: str) -> bool:

@@ -3,13 +3,13 @@
 Each argument is a query of its own; words of one query in quotes. A query may hold filters:
 kind:code lang:python source:docs path:src/ since:7d (or an ISO date).
 
---json gives {hits: [{source, path, title, start_line, end_line, score, text}], corrections,
-truncated}: the hits of all queries in the order asked, each passage once. path is null where the
-source is no file; corrections are {typed, used}. truncated says that some did not fit into
---budget, or that some of what matches is still being indexed. --everywhere searches all your
-projects and what you keep without one; a search of one project does not. Each hit then has its
-{project}, null where it has none, and {notes} name what could not be searched. --explain --json
-gives {explanations: [{query, words, corrections, filters, expressions, ranked, hits}]}.
+--json gives {hits: [{source, path, title, start_line, end_line, score, weak, alike, text}],
+corrections, truncated}: the hits of all queries in the order asked, each passage once. path is
+null where the source is no file; corrections are {typed, used}. truncated says that some did not
+fit into --budget, or that some of what matches is still being indexed. --everywhere searches all
+your projects and what you keep without one; a search of one project does not. Each hit then has
+its {project}, null where it has none, and {notes} name what could not be searched. --explain
+--json gives {explanations: [{query, words, corrections, filters, expressions, ranked, hits}]}.
 
 examples:
   context-mode search "connection refused"
@@ -32,7 +32,7 @@ from ctxmode.errors import UsageError
 from ctxmode.launch import print_answer, print_json, with_library
 from ctxmode.operations.answers import SearchAnswer
 from ctxmode.operations.library import Library
-from ctxmode.operations.searching import SearchRequest
+from ctxmode.operations.searching import SEARCH_BYTES_MAX, SearchRequest
 from ctxmode.render import highlight
 from ctxmode.render.passages import query_text, search_text
 from ctxmode.render.terminal_output import for_stdout
@@ -50,7 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since", metavar="AGE", help="only what was kept since: 12h, 7d, yesterday"
     )
-    parser.add_argument("--budget", type=int, metavar="BYTES", help="of all passages together")
+    parser.add_argument(
+        "--budget",
+        type=int,
+        default=SEARCH_BYTES_MAX,
+        metavar="BYTES",
+        help="of all passages together; default: 16384",
+    )
     parser.add_argument(
         "--sort", choices=("relevance", "timeline"), default="relevance", help="the order"
     )
@@ -132,5 +138,7 @@ def _hit_to_json(hit: Hit, answer: SearchAnswer, paths: Mapping[int, str | None]
         "start_line": hit.start_line,
         "end_line": hit.end_line,
         "score": hit.score,
+        "weak": hit.weak,
+        "alike": hit.alike,
         "text": hit.text,
     }

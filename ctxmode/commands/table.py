@@ -15,6 +15,7 @@ class Verb(NamedTuple):
     summary: str
     takes_program_arguments: bool = False  # behind `--`
     has_own_project_option: bool = False
+    stays_open: bool = False  # until it is ended, and has no answer that a budget could bound
     loads_more: bool = False  # than its options need; the module resumes the collector itself
 
     def load(self) -> ModuleType:
@@ -31,7 +32,11 @@ VERBS: dict[str, Verb] = {
             "run a program in the sandbox and show what it prints",
             takes_program_arguments=True,
         ),
-        Verb("repl", "type programs, see what they print and are; variables are kept"),
+        Verb(
+            "repl",
+            "type programs, see what they print and are; variables are kept",
+            stays_open=True,
+        ),
         Verb("changes", "show, apply or forget what runs changed and was kept for you to decide"),
         Verb("batch", "run several commands, then search what they printed"),
         Verb("index", "make files, folders or stdin searchable"),
@@ -49,7 +54,7 @@ VERBS: dict[str, Verb] = {
         Verb("purge", "forget what is kept, for good"),
         Verb("stats", "show what tools produced, returned and kept out of the context"),
         Verb("kb", "check, back up or measure the store of what is kept"),
-        Verb("hook", "answer an event of an agent's host (registered by setup)"),
+        Verb("hook", "answer an event of an agent's host (registered by setup)", stays_open=True),
         Verb(
             "setup",
             "register with an agent's host: its server, its hooks, its rules file",
@@ -60,14 +65,19 @@ VERBS: dict[str, Verb] = {
             "ask what the rules say of a program, list them, try them, read the log",
             takes_program_arguments=True,
         ),
-        Verb("top", "show what runs now, against its limits, and stop it"),
+        Verb("top", "show what runs now, against its limits, and stop it", stays_open=True),
         Verb("stop", "stop a program that runs now"),
         Verb("ci", "run a pipeline of steps, each in the sandbox, and report on it"),
         Verb("config", "show settings and where each comes from, or start a file of them"),
         Verb("completion", "print a script that completes verbs and options in a shell"),
         Verb("doctor", "show what works here, and how to get what does not"),
         Verb("images", "make, list or remove the container images in which programs run"),
-        Verb("serve", "serve agents over stdio or HTTP (Model Context Protocol)", loads_more=True),
+        Verb(
+            "serve",
+            "serve agents over stdio or HTTP (Model Context Protocol)",
+            stays_open=True,
+            loads_more=True,
+        ),
         Verb("try", "see it work on real input of this machine, in under a minute"),
     )
 }

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxmode.operations.answers import BatchAnswer, SearchAnswer
-from ctxmode.render.results import BY_TOOL
+from ctxmode.render.results import BY_TOOL, show_outputs
 from executor import Background
 from executor.model import Result, Status
 from executor.run.output_routing import Answer
@@ -108,10 +108,11 @@ def background(background: Background[Answer], *, with_output: bool = True) -> d
 def batch(answer: BatchAnswer) -> dict[str, Any]:
     """Build the data of every command's answer, and the queries'."""
     commands = []
+    with_outputs = show_outputs(answer)
     for command in answer.commands:
         data = {"label": command.label}
         data |= {"skipped": command.skipped} if command.answer is None else run(command.answer)
-        if answer.queries:
+        if not with_outputs:
             data = {key: value for key, value in data.items() if key not in ("stdout", "stderr")}
         commands.append(data)
     noted = {"note": answer.note} if answer.note else {}
@@ -141,6 +142,8 @@ def _list_queries(results: tuple[QueryResult, ...]) -> list[dict[str, Any]]:
                     "start_line": hit.start_line,
                     "end_line": hit.end_line,
                 }
+                | ({"weak": True} if hit.weak else {})
+                | ({"alike": hit.alike} if hit.alike else {})
                 for hit in result.hits
             ],
         }

@@ -10,9 +10,13 @@ from ctxmode.errors import UsageError
 from ctxmode.operations.answers import SearchAnswer
 from ctxmode.render.highlight import one_line
 from executor.run.output_ids import OUTPUT_PREFIX
-from kb import Hit, QueryResult, SearchState, Store, filters
+from kb import QueryResult, SearchState, Store, filters
 
 SOURCES_NAMED = 5
+SEARCH_BYTES_MAX = 16 * 1024
+"""What all passages of one answer may take together where no budget is given: about four thousand
+tokens."""
+
 BATCH_HITS = 3
 SPARE = 4
 """How many times as many hits are fetched where some will be filtered out."""
@@ -28,7 +32,7 @@ class SearchRequest:
     source: str | None = None
     content: str | None = None
     sort: str = "relevance"
-    budget_bytes: int | None = None
+    budget_bytes: int | None = SEARCH_BYTES_MAX
     kind: str | None = None
     language: str | None = None
     path: str | None = None
@@ -104,17 +108,13 @@ def search_in(
 ) -> tuple[QueryResult, ...]:
     """Find the queries' best passages among some sources only; None means all that was kept."""
     if source_ids is None:
-        return tuple(store.search(queries, limit=BATCH_HITS))
-    return tuple(_search_source(store, query, source_ids) for query in queries)
-
-
-def _search_source(store: Store, query: str, source_ids: Sequence[int]) -> QueryResult:
-    hits: list[Hit] = []
-    for source_id in source_ids:
-        hits += store.best_chunks(source_id, query, BATCH_HITS)
-    # Scores compare within one source only: the best of each first, then the second best.
-    hits.sort(key=lambda hit: -hit.score)
-    if hits:
-        return QueryResult(query, SearchState.MATCH, tuple(hits[:BATCH_HITS]))
-    state = SearchState.NO_MATCH if source_ids else SearchState.NOTHING_INDEXED
-    return QueryResult(query, state)
+        return tuple(store.search(queries, limit=BATCH_HITS, budget_bytes=SEARCH_BYTES_MAX))
+    return tuple(
+        store.search(
+            queries,
+            limit=BATCH_HITS,
+            source=tuple(source_ids),
+            include_superseded=True,
+            budget_bytes=SEARCH_BYTES_MAX,
+        )
+    )

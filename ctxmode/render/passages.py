@@ -21,6 +21,8 @@ NOTHING_FOUND = {
     "something, or leave out source and kind.",
 }
 
+WEAK = "[no passage has most of these words: the nearest are below]"
+
 
 def search_text(answer: SearchAnswer) -> str:
     """Write all queries' passages, each under its query and its source."""
@@ -40,12 +42,18 @@ def query_text(
     for hit in result.hits:
         text = hit.text.strip("\n")
         heading = hit_heading(hit, places[hit.chunk_id] if places else None)
+        if hit.alike:
+            text += f"\n[and {hit.alike} more alike]"
         if coloured:
             lines += [highlight.heading(heading), highlight.colour(text, hit.language)]
         else:
             lines += [heading, text]
+    if result.hits and all(hit.weak for hit in result.hits):
+        lines.insert(1, WEAK)
     if nothing := NOTHING_FOUND.get(result.state):
         lines.append(nothing)
+    if result.weaker:
+        lines.append(f"[{result.weaker} weaker matches left out]")
     if result.omitted:
         lines.append(f"[{result.omitted} more did not fit: ask for a source, or fewer queries]")
     if result.incomplete_sources:
@@ -56,8 +64,9 @@ def query_text(
 def hit_heading(hit: Hit, place: Place | None = None) -> str:
     """Say where a passage stands: the project where it is not the one, source, title and lines."""
     title = f" | {highlight.one_line(hit.title)}" if hit.title else ""
-    older = ", superseded" if hit.superseded else ""
+    notes = ", superseded" if hit.superseded else ""
+    notes += ", weak match" if hit.weak else ""
     source = highlight.one_line(hit.source)
     if place is not None:
         source = f"{highlight.one_line(place.project) or NO_PROJECT}: {source}"
-    return f"--- {source}{title} | lines {hit.start_line}-{hit.end_line}{older} ---"
+    return f"--- {source}{title} | lines {hit.start_line}-{hit.end_line}{notes} ---"

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from kb.model import Purged
 
 CHANGED_FILES_SHOWN = 8
+SMALL_BATCH_BYTES = 2048
+"""Outputs of a batch that take no more together are shown whole, whatever the queries found."""
+
 # How an agent, and how a person, finds a kept output again.
 BY_TOOL = 'ctx_search(queries=["…"], source="{}")'
 BY_VERB = "context-mode outputs show {}"
@@ -217,13 +220,23 @@ def purge_text(purged: Purged, sessions: int = 0, *, has_map: bool = False) -> s
 
 
 def batch_text(answer: BatchAnswer, find: str = BY_TOOL) -> str:
-    """Write every command with how it ended; outputs in full only where no query asked for
-    parts."""
-    whole = not answer.queries
+    """Write every command with how it ended, and what the queries found. `show_outputs` says when
+    outputs are shown as well."""
+    whole = show_outputs(answer)
     parts = [_command_text(command, find, whole=whole) for command in answer.commands]
     parts += [query_text(query) for query in answer.queries]
     parts += [f"[{answer.note}]"] if answer.note else []
     return "\n\n".join(parts)
+
+
+def show_outputs(answer: BatchAnswer) -> bool:
+    """Tell whether outputs are shown beside what the queries found: where they are small enough
+    together, and where the queries found nothing."""
+    if not any(query.hits for query in answer.queries):
+        return True
+    results = [command.answer.result for command in answer.commands if command.answer]
+    streams = [stream for result in results for stream in (result.stdout, result.stderr)]
+    return sum(stream.bytes_total for stream in streams) <= SMALL_BATCH_BYTES
 
 
 def _command_text(command: CommandAnswer, find: str, *, whole: bool) -> str:

@@ -14,9 +14,6 @@ from ctxmode.mcp.tool import READS, CallContext, Tool
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.render import passages
 
-SEARCH_BYTES_MAX = 16 * 1024
-"""What all passages of one call may cost together: about four thousand tokens."""
-
 
 class SearchArguments(Arguments):
     queries: Annotated[list[Query], BeforeValidator(read_list), Field(min_length=1, max_length=50)]
@@ -33,7 +30,6 @@ async def _call(call: CallContext, given: SearchArguments) -> Reply:
         given.source,
         given.contentType,
         given.sort,
-        budget_bytes=SEARCH_BYTES_MAX,
     )
     answer = await call.app.read(lambda library: library.search(request))
     return Reply(passages.search_text(answer), structured.search(answer))

@@ -208,13 +208,31 @@ def test_a_batch_without_queries_shows_outputs_and_what_was_skipped():
     assert text.endswith("# b\n[skipped: out of time]")
 
 
-def test_a_batch_with_queries_shows_only_how_each_ended_and_the_failures():
-    ran = CommandAnswer("a", "echo 42", Answer(result(stdout=shown("42\n"))))
+def batch_of(output: str, *, found: bool) -> str:
+    ran = CommandAnswer("a", "grep -c ERROR", Answer(result(stdout=shown(output))))
     failed = result(status=Status.NONZERO_EXIT, exit_code=7, stderr=shown("bad\n"))
-    found = QueryResult("x", SearchState.NO_MATCH)
-    text = batch_text(BatchAnswer((ran, CommandAnswer("b", "x", Answer(failed))), (found,)))
-    assert "42" not in text
+    hit = Hit(1, "a", 1, "", "a passage", "text", None, 0, 9, 1, 1, 1.0)
+    state = SearchState.MATCH if found else SearchState.NO_MATCH
+    query = QueryResult("ERROR", state, (hit,) if found else ())
+    commands = (ran, CommandAnswer("b", "x", Answer(failed)))
+    return batch_text(BatchAnswer(commands, (query,)))
+
+
+def test_a_batch_with_queries_shows_large_outputs_by_their_passages_and_the_failures():
+    text = batch_of("many words\n" * 400, found=True)
+    assert "many words" not in text
+    assert "a passage" in text
     assert "# b\n[stderr]\nbad\n[nonzero exit, exit 7" in text
+
+
+def test_a_batch_of_small_outputs_shows_them_beside_the_passages():
+    text = batch_of("81\n", found=True)
+    assert "# a\n81\n[ok" in text
+    assert "a passage" in text
+
+
+def test_a_batch_whose_queries_find_nothing_shows_its_outputs():
+    assert "many words\n[ok" in batch_of("many words\n" * 400, found=False)
 
 
 def test_indexing_says_what_was_left_out():

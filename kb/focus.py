@@ -1,0 +1,90 @@
+"""What of a hit is shown where its text is not all to the point: whole lines, exactly as they are.
+
+Of a program's beginning the imports are left out where nothing of them was asked for. Of records,
+such as a log's, those that match are shown, with two around them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+from kb.copies import RECORD_KINDS
+from kb.lines import excerpt, split_lines
+from kb.model import Hit
+
+AROUND = 2
+"""Records shown before and behind those that match."""
+
+_IMPORT = re.compile(
+    r"\s*(?:import|from|package|use|using|require|include|extern crate|#\s*include|@import)\b"
+    r"|\s*(?:const|let|var)\s[^=]{1,200}=\s*require\s*\("
+    r"|\s*['\"]use strict['\"]"
+)
+_COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;;)")
+
+_ENDING = re.compile(r"(?<=\w{4})(?:ing|ed|es|s|e)$")
+
+
+def focus(hit: Hit, terms: Sequence[str]) -> Hit:
+    """The hit with the lines that are to the point; all of them where none stands out."""
+    if hit.kind == "code":
+        return _skip_imports(hit, terms)
+    return _show_records(hit, terms) if hit.kind in RECORD_KINDS else hit
+
+
+def count_matches(line: str, terms: Sequence[str]) -> int:
+    """How many of the terms are in a line, in other forms as well."""
+    lowered = line.lower()
+    return sum(_ENDING.sub("", term.lower()) in lowered for term in terms)
+
+
+def _skip_imports(hit: Hit, terms: Sequence[str]) -> Hit:
+    lines = split_lines(hit.text)
+    first = _find_end_of_imports(lines, terms)
+    return excerpt(hit, lines, first, len(lines)) if 0 < first < len(lines) else hit
+
+
+def _find_end_of_imports(lines: Sequence[str], terms: Sequence[str]) -> int:
+    """The first line behind the imports, with comments and blanks between them, in which nothing
+    was asked for; a comment that stands directly above it is behind them, too."""
+    end = 0
+    opened = 0
+    for at, line in enumerate(lines):
+        is_import = opened > 0 or _IMPORT.match(line) is not None
+        if not (is_import or not line.strip() or _COMMENT.match(line)) or count_matches(
+            line, terms
+        ):
+            break
+        if is_import:
+            end = at + 1
+            opened += sum(map(line.count, "([{")) - sum(map(line.count, ")]}"))
+    while 0 < end < len(lines) and not lines[end].strip():
+        end += 1
+    return end
+
+
+def _show_records(hit: Hit, terms: Sequence[str]) -> Hit:
+    """The records from the first to the last of the densest group of those that match best."""
+    lines = split_lines(hit.text)
+    starts = [at for at, line in enumerate(lines) if at == 0 or not line[:1].isspace()]
+    ends = [*starts[1:], len(lines)]
+    counts = [count_matches("".join(lines[a:b]), terms) for a, b in zip(starts, ends, strict=True)]
+    best = max(counts, default=0)
+    matching = [at for at, count in enumerate(counts) if count and count == best]
+    if not matching:
+        return hit
+    first, last = _find_densest(matching)
+    begin = starts[max(0, first - AROUND)]
+    end = ends[min(len(ends) - 1, last + AROUND)]
+    return hit if end - begin == len(lines) else excerpt(hit, lines, begin, end)
+
+
+def _find_densest(matching: list[int]) -> tuple[int, int]:
+    """First and last of the longest run of records whose surroundings touch."""
+    gaps = (b - a > 2 * AROUND + 1 for a, b in pairwise(matching))
+    groups = list(accumulate(gaps, initial=0))
+    longest = max(groups, key=lambda group: (groups.count(group), -group))
+    run = [at for at, group in zip(matching, groups, strict=True) if group == longest]
+    return run[0], run[-1]
