@@ -27,7 +27,7 @@ def test_what_fits_is_as_it_was() -> None:
 def test_else_both_ends_and_how_much_is_between() -> None:
     shown = bounded(LINES, 1000)
     assert len(shown) <= 1000
-    head, note, tail = shown.partition("[")
+    head, _, tail = shown.partition("[")
     assert LINES.startswith(head)
     left_out, _, tail = tail.partition("\n")
     assert LINES.endswith(tail)
