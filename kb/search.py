@@ -12,7 +12,7 @@ import sqlite3
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from kb import vocabulary
+from kb import mixing, vocabulary
 from kb.candidates import expressions
 from kb.compression import decompress
 from kb.filters import Condition, Filters, condition, inline
@@ -109,24 +109,47 @@ def hits_and_pool(db: sqlite3.Connection, ask: Ask) -> tuple[list[Hit], list[Ran
     ]
     while True:
         pool = [chunk for ranking in rankings for chunk in ranking.first(size)]
-        hits = _distinct(db, pool, ask)
+        whole = [*pool, *_others(db, ask, pool, size)]
+        hits = _distinct(db, whole, ask)
         if len(hits) == ask.limit or len(pool) < size or size > MOST_COPIES * ask.limit:
-            return hits, pool
+            return hits, whole
         size *= MOST_COPIES  # a text that is kept many times has taken the others' places
 
 
 def _distinct(db: sqlite3.Connection, pool: list[Ranked], ask: Ask) -> list[Hit]:
-    hits: list[Hit] = []
+    """Choose hits of several kinds; identical texts once."""
+    hits: dict[int, Hit] = {}
     seen: set[str] = set()
-    corrections = ask.corrections
-    for chunk in sorted(pool, key=lambda chunk: -chunk.score):
-        if len(hits) == ask.limit:
-            break
-        hit = _read(db, chunk.chunk_id, chunk.score, corrections)
-        if hit.text not in seen:
+
+    def take(chunk: Ranked) -> bool:
+        hit = _read(db, chunk.chunk_id, chunk.score, ask.corrections)
+        is_new = hit.text not in seen
+        if is_new:
             seen.add(hit.text)
-            hits.append(hit)
-    return hits
+            hits[hit.chunk_id] = hit
+        return is_new
+
+    kinds = mixing.read_kinds(db, (chunk.chunk_id for chunk in pool))
+    ranked = sorted(pool, key=lambda chunk: -chunk.score)
+    chosen = mixing.choose([(kinds[one.chunk_id], one) for one in ranked], ask.limit, take)
+    return [hits[one.chunk_id] for one in chosen]
+
+
+def _others(db: sqlite3.Connection, ask: Ask, pool: list[Ranked], size: int) -> list[Ranked]:
+    """Rank what is of other kinds than the whole pool, where some of it may be as good."""
+    scores = [chunk.score for chunk in pool]
+    if len(ask.filters.places) == 1 or len(pool) < size or min(scores) < mixing.GOOD * max(scores):
+        return []
+    kinds = mixing.read_kinds(db, (chunk.chunk_id for chunk in pool)).values()
+    where = mixing.find_unseen(db, kinds, ask.where)
+    if where is None:
+        return []
+    found: list[Ranked] = []
+    for table in ask.tables:
+        asked = expressions(db, table, ask.query, ask.corrected, ask.limit)
+        if asked is not None:
+            found += Ranking(db, table, asked, where, ask.limit).first(ask.limit)
+    return found
 
 
 def _latest_first(hits: list[Hit]) -> list[Hit]:
@@ -149,15 +172,30 @@ def _read(
     db: sqlite3.Connection, chunk_id: int, score: float, corrections: tuple[Correction, ...]
 ) -> Hit:
     """The chunk as a hit."""
-    label, source_id, leaf, crumb, body, kind, language, start, end, first, last, part, old = (
-        db.execute(
-            "SELECT s.label, s.id, c.leaf, c.crumb, c.body, c.kind, c.language, c.start_byte,"
-            " c.end_byte, c.start_line, c.end_line, s.bytes_indexed < s.bytes_total,"
-            " s.superseded_by IS NOT NULL"
-            " FROM chunk c JOIN source s ON s.id = c.source_id WHERE c.id = ?",
-            (chunk_id,),
-        ).fetchone()
-    )
+    (
+        label,
+        source_id,
+        leaf,
+        crumb,
+        body,
+        kind,
+        language,
+        start,
+        end,
+        first,
+        last,
+        part,
+        old,
+        origin,
+        author,
+        at,
+    ) = db.execute(
+        "SELECT s.label, s.id, c.leaf, c.crumb, c.body, c.kind, c.language, c.start_byte,"
+        " c.end_byte, c.start_line, c.end_line, s.bytes_indexed < s.bytes_total,"
+        " s.superseded_by IS NOT NULL, s.origin, s.author, coalesce(s.said_at, s.indexed_at)"
+        " FROM chunk c JOIN source s ON s.id = c.source_id WHERE c.id = ?",
+        (chunk_id,),
+    ).fetchone()
     return Hit(
         chunk_id=chunk_id,
         source=label,
@@ -174,4 +212,7 @@ def _read(
         incomplete=bool(part),
         superseded=bool(old),
         corrections=corrections,
+        origin=origin,
+        author=author,
+        at=at,
     )

@@ -48,8 +48,8 @@ def insert_source(
     cursor = db.execute(
         "INSERT INTO source (label, version, kind, language, origin, session, path, mtime_ns,"
         " inode, file_size, sha256, converted, bytes_total, bytes_indexed, indexed_at, expires_at,"
-        " pinned, series, met)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?)",
+        " pinned, series, met, author, said_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)",
         (
             label,
             version,
@@ -69,6 +69,8 @@ def insert_source(
             spec.pinned,
             spec.series,
             spec.met,
+            storable_text(spec.author) if spec.author else None,
+            spec.said_at,
         ),
     )
     source_id = cursor.lastrowid

@@ -149,7 +149,7 @@ def test_damage_inside_the_file_is_reported_and_indexes_are_rebuilt(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("version", "advice"), [(2, "update this program"), (0, "move the file away")]
+    ("version", "advice"), [(3, "update this program"), (0, "move the file away")]
 )
 def test_a_file_of_another_release_is_refused_not_touched(
     tmp_path: Path, version: int, advice: str
