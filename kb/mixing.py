@@ -46,18 +46,18 @@ def choose(ranked: Sequence[tuple[str, One]], limit: int, take: Callable[[One], 
     share = {1: 1.0, 2: SHARE_OF_TWO}.get(len(kinds), SHARE_OF_MORE)
     most = max(1, int(share * limit))
     counts: Counter[str] = Counter()
-    chosen: list[One] = []
-    put_off: list[One] = []
-    for kind, one in ranked:
+    chosen: dict[int, One] = {}
+    put_off: list[tuple[int, One]] = []
+    for rank, (kind, one) in enumerate(ranked):
         if one.score < good or counts[kind] >= most:
-            put_off.append(one)
+            put_off.append((rank, one))
         elif len(chosen) < limit and take(one):
             counts[kind] += 1
-            chosen.append(one)
-    for one in put_off:
+            chosen[rank] = one
+    for rank, one in put_off:
         if len(chosen) < limit and take(one):
-            chosen.append(one)
-    return sorted(chosen, key=lambda one: -one.score)
+            chosen[rank] = one
+    return [chosen[rank] for rank in sorted(chosen)]
 
 
 def name_place(origin: str) -> str:
