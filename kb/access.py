@@ -85,14 +85,19 @@ class Access:
                 self._reader.execute("COMMIT")
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, done wholly or not at all.
+    def writing(self, *, wait_s: float | None = None) -> Iterator[sqlite3.Connection]:
+        """One transaction, done wholly or not at all. `wait_s` is how long to wait for other
+        processes, if not as long as may be.
 
         Raises:
             StoreReadOnlyError: the file can only be read.
+            StoreBusyError: another process writes.
         """
         with self.exclusively() as db:
-            db.execute("BEGIN IMMEDIATE")
+            if wait_s is None:
+                db.execute("BEGIN IMMEDIATE")
+            else:
+                _begin_within(db, wait_s)
             self._forget_what_others_changed(db)
             try:
                 yield db
@@ -120,3 +125,12 @@ class Access:
             if self._writer is None:
                 raise StoreReadOnlyError(f"{self.path}: it is read-only: make it writable")
             yield self._writer
+
+
+def _begin_within(db: sqlite3.Connection, wait_s: float) -> None:
+    (usual,) = db.execute("PRAGMA busy_timeout").fetchone()
+    db.execute(f"PRAGMA busy_timeout = {int(wait_s * 1000)}")
+    try:
+        db.execute("BEGIN IMMEDIATE")
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {usual}")

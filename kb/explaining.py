@@ -70,4 +70,4 @@ def _ranks(scores: dict[int, float]) -> dict[int, int]:
 
 def _in_force(filters: Filters) -> tuple[tuple[str, str], ...]:
     values = ((field.name, getattr(filters, field.name)) for field in fields(filters))
-    return tuple((name, str(value)) for name, value in values if value not in (None, False, ""))
+    return tuple((name, str(value)) for name, value in values if value not in (None, False, "", ()))

@@ -1,5 +1,5 @@
 """What a hit must satisfy besides matching the words: given by the caller, or in the query itself
-as `kind:`, `lang:`, `source:`, `path:`, `session:`, `agent:` and `since:`."""
+as `kind:`, `lang:`, `source:`, `path:`, `session:`, `agent:`, `since:` and `in:`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,30 @@ from datetime import datetime, timedelta
 from kb import filetypes
 from kb.writing import storable_values
 
-_INLINE = re.compile(r"(?<!\S)(kind|lang|language|source|path|session|agent|since):(\S+)")
+_INLINE = re.compile(r"(?<!\S)(kind|lang|language|source|path|session|agent|since|in):(\S+)")
 _AGE = re.compile(r"([0-9]{1,6})([smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _DAYS = {"today": 0, "yesterday": 1}
 MOMENTS = "today, yesterday, an age such as 90s, 30m, 12h, 7d or 2w, or a date such as 2026-01-31"
 """What `since:` takes, in words."""
 
+PLACES = {
+    "runs": ("run",),
+    "files": ("file", "note"),
+    "web": ("fetch",),
+    "memory": ("memory",),
+    "pages": ("page",),
+    "sessions": ("session",),
+}
+"""What `in:` takes, and the origins that each means."""
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
     """`source` is an id, several, or a part of a label, `path` a part of a file's path, `since` a
     time in seconds since the epoch. `session` is a session's name or a part of it, of which
-    `agent` is the beginning, before a colon."""
+    `agent` is the beginning, before a colon; an agent is also the author of facts. `places` are of
+    `PLACES`; none means all."""
 
     source: str | int | tuple[int, ...] | None = None
     kind: str | None = None
@@ -34,6 +45,7 @@ class Filters:
     include_superseded: bool = False
     path: str | None = None
     agent: str | None = None
+    places: tuple[str, ...] = ()
 
     @property
     def narrows(self) -> bool:
@@ -62,6 +74,9 @@ def _join(filters: Filters, name: str, value: str) -> Filters | None:  # noqa: P
     if name == "since":
         since = moment(value)
         return None if since is None else replace(filters, since=filters.since or since)
+    if name == "in":
+        places = read_places(value)
+        return None if places is None else replace(filters, places=filters.places or places)
     if name in ("lang", "language"):
         language = filetypes.canonical_language(value)
         return replace(filters, language=filters.language or language)
@@ -74,6 +89,12 @@ def _join(filters: Filters, name: str, value: str) -> Filters | None:  # noqa: P
     if name == "agent":
         return replace(filters, agent=filters.agent or value)
     return replace(filters, kind=filters.kind or value.lower())
+
+
+def read_places(text: str) -> tuple[str, ...] | None:
+    """The places meant by names with commas between; None where one of them is none."""
+    names = tuple(text.lower().split(","))
+    return names if all(name in PLACES for name in names) else None
 
 
 def moment(text: str) -> float | None:
@@ -99,6 +120,13 @@ def without_sense(text: str) -> list[str]:
         for match in _INLINE.finditer(text)
         if _join(Filters(), match.group(1), match.group(2)) is None
     ]
+
+
+def explain_sense(unclear: str) -> tuple[str, str]:
+    """What is wrong with a filter `without_sense`, and what to give instead."""
+    if unclear.startswith("in:"):
+        return f"{unclear} names what is nowhere", f"Give one or more of {', '.join(PLACES)}"
+    return f"{unclear} means no time", f"Give {MOMENTS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +162,16 @@ def condition(filters: Filters) -> Condition:
         clauses.append("instr(s.session, ?) > 0")
         values.append(filters.session)
     if filters.agent is not None:
-        clauses.append("instr(s.session, ?) = 1")
-        values.append(f"{filters.agent}:")
+        clauses.append("(instr(s.session, ?) = 1 OR s.author = ?)")
+        values += [f"{filters.agent}:", filters.agent]
     if filters.path:
         clauses.append("instr(s.path, ?) > 0")
         values.append(filters.path)
     if filters.since is not None:
-        clauses.append("s.indexed_at >= ?")
+        clauses.append("coalesce(s.said_at, s.indexed_at) >= ?")
         values.append(filters.since)
+    if filters.places:
+        origins = [origin for place in filters.places for origin in PLACES.get(place, ())]
+        clauses.append(f"s.origin IN ({', '.join('?' * len(origins))})")
+        values += origins
     return Condition(" AND ".join(clauses), storable_values(values))

@@ -15,6 +15,8 @@ class Origin(StrEnum):
     FETCH = "fetch"
     NOTE = "note"
     SESSION = "session"
+    MEMORY = "memory"
+    PAGE = "page"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,8 @@ class SourceSpec:
     `name` (such as a file name) and `media_type` help to detect the `kind` where it is not given. A
     `kind` that is given must be one of `kb.CHUNKERS`. `base_url` resolves the links of HTML.
     Sources of one `series` are versions of one thing. `met` says that a file was met in a folder,
-    rather than named by itself. `ttl_s` is how many seconds it stays findable.
+    rather than named by itself. `ttl_s` is how many seconds it stays findable. `author` said it at
+    `said_at`, in seconds since the epoch, if that was not now.
     """
 
     label: str
@@ -42,6 +45,8 @@ class SourceSpec:
     base_url: str | None = None
     series: str | None = None
     met: bool = False
+    author: str | None = None
+    said_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +144,8 @@ class Hit:
 
     `score` falls with rank and compares within one result only. `incomplete` says that its source
     is not wholly indexed yet, `superseded` that a later version of the source exists, `weak` that
-    few of the query's words are in it. `alike` counts chunks behind it that say the same.
+    few of the query's words are in it. `alike` counts chunks behind it that say the same. `author`
+    said it, where that is known; `at` is when, else when it was kept, in seconds since the epoch.
     """
 
     chunk_id: int
@@ -159,6 +165,9 @@ class Hit:
     corrections: tuple[Correction, ...] = ()
     weak: bool = False
     alike: int = 0
+    origin: str = ""
+    author: str | None = None
+    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

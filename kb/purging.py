@@ -33,6 +33,11 @@ def purge(db: sqlite3.Connection, wanted: PurgeFilter) -> Purged:
     return _delete(db, _choose(db, wanted))
 
 
+def purge_sources(db: sqlite3.Connection, chosen: list[int]) -> Purged:
+    """Delete these sources, within the caller's transaction."""
+    return _delete(db, chosen)
+
+
 def _delete(db: sqlite3.Connection, chosen: list[int]) -> Purged:
     sizes = dict(db.execute("SELECT id, bytes_indexed FROM source"))
     chunks = 0

@@ -159,4 +159,18 @@ def split_names_in_titles(db: sqlite3.Connection) -> None:
         )
 
 
-STEPS: tuple[Step, ...] = (create_tables, split_names_in_titles)
+# How far what is kept elsewhere was followed; who said a source, and when.
+_MIRRORS = """
+CREATE TABLE mirror (name TEXT PRIMARY KEY, upto TEXT NOT NULL) WITHOUT ROWID;
+ALTER TABLE source ADD COLUMN author TEXT;
+ALTER TABLE source ADD COLUMN said_at REAL
+"""
+
+
+def add_mirrors(db: sqlite3.Connection) -> None:
+    """Add what `kb.mirrors` needs."""
+    for statement in _MIRRORS.split(";\n"):
+        db.execute(statement)
+
+
+STEPS: tuple[Step, ...] = (create_tables, split_names_in_titles, add_mirrors)

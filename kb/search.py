@@ -12,7 +12,7 @@ import sqlite3
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from kb import vocabulary
+from kb import mixing, vocabulary
 from kb.candidates import choose
 from kb.compression import decompress
 from kb.copies import find_shape
@@ -140,23 +140,48 @@ def hits_and_pool(
     size = max(POOL, 2 * ask.limit)
     while True:
         pool = [chunk for ranking in rankings for chunk in ranking.first(size)]
-        hits = _distinct(db, pool, ask)
+        whole = [*pool, *_others(db, ask, rankings, pool, size)]
+        hits = _distinct(db, whole, ask)
         if len(hits) == ask.limit or len(pool) < size or size > MOST_COPIES * ask.limit:
-            return hits, pool
+            return hits, whole
         size *= MOST_COPIES  # a text that is kept many times has taken the others' places
 
 
 def _distinct(db: sqlite3.Connection, pool: list[Ranked], ask: Ask) -> list[Hit]:
-    """The first hits, those that say the same once."""
+    """Choose hits of several kinds; those that say the same once."""
     hits: dict[str, Hit] = {}
-    for chunk in sorted(pool, key=lambda chunk: -chunk.score):
-        if len(hits) == ask.limit:
-            break
+
+    def take(chunk: Ranked) -> bool:
         hit = _read(db, chunk, ask.corrections)
         shape = find_shape(hit, ask.words)
         same = hits.get(shape)
         hits[shape] = hit if same is None else replace(same, alike=same.alike + 1)
-    return list(hits.values())
+        return same is None
+
+    kinds = mixing.read_kinds(db, (chunk.chunk_id for chunk in pool))
+    ranked = sorted(pool, key=lambda chunk: -chunk.score)
+    chosen = mixing.choose([(kinds[one.chunk_id], one) for one in ranked], ask.limit, take)
+    found = {hit.chunk_id: hit for hit in hits.values()}
+    return [found[one.chunk_id] for one in chosen]
+
+
+def _others(
+    db: sqlite3.Connection, ask: Ask, rankings: list[Ranking], pool: list[Ranked], size: int
+) -> list[Ranked]:
+    """Rank what is of other kinds than the whole pool, where some of it may be as good."""
+    scores = [chunk.score for chunk in pool]
+    if len(ask.filters.places) == 1 or len(pool) < size or min(scores) < mixing.GOOD * max(scores):
+        return []
+    if ask.selection is not None:  # all of it is scored already
+        known = {chunk.chunk_id for chunk in pool}
+        ranked = (one for ranking in rankings for one in ranking.first(ask.selection.size))
+        return [chunk for chunk in ranked if chunk.chunk_id not in known]
+    kinds = mixing.read_kinds(db, (chunk.chunk_id for chunk in pool)).values()
+    where = mixing.find_unseen(db, kinds, ask.where)
+    if where is None:
+        return []
+    others = rank(db, replace(ask, where=where))
+    return [chunk for ranking in others for chunk in ranking.first(ask.limit)]
 
 
 def _latest_first(hits: list[Hit]) -> list[Hit]:
@@ -177,15 +202,30 @@ def _latest_first(hits: list[Hit]) -> list[Hit]:
 
 def _read(db: sqlite3.Connection, chunk: Ranked, corrections: tuple[Correction, ...]) -> Hit:
     """The chunk as a hit."""
-    label, source_id, leaf, crumb, body, kind, language, start, end, first, last, part, old = (
-        db.execute(
-            "SELECT s.label, s.id, c.leaf, c.crumb, c.body, c.kind, c.language, c.start_byte,"
-            " c.end_byte, c.start_line, c.end_line, s.bytes_indexed < s.bytes_total,"
-            " s.superseded_by IS NOT NULL"
-            " FROM chunk c JOIN source s ON s.id = c.source_id WHERE c.id = ?",
-            (chunk.chunk_id,),
-        ).fetchone()
-    )
+    (
+        label,
+        source_id,
+        leaf,
+        crumb,
+        body,
+        kind,
+        language,
+        start,
+        end,
+        first,
+        last,
+        part,
+        old,
+        origin,
+        author,
+        at,
+    ) = db.execute(
+        "SELECT s.label, s.id, c.leaf, c.crumb, c.body, c.kind, c.language, c.start_byte,"
+        " c.end_byte, c.start_line, c.end_line, s.bytes_indexed < s.bytes_total,"
+        " s.superseded_by IS NOT NULL, s.origin, s.author, coalesce(s.said_at, s.indexed_at)"
+        " FROM chunk c JOIN source s ON s.id = c.source_id WHERE c.id = ?",
+        (chunk.chunk_id,),
+    ).fetchone()
     return Hit(
         chunk_id=chunk.chunk_id,
         source=label,
@@ -203,4 +243,7 @@ def _read(db: sqlite3.Connection, chunk: Ranked, corrections: tuple[Correction, 
         superseded=bool(old),
         corrections=corrections,
         weak=chunk.fit is not None and chunk.fit < WEAK,
+        origin=origin,
+        author=author,
+        at=at,
     )

@@ -222,13 +222,14 @@ class Store:
         session: str | None = None,
         since: float | None = None,
         path: str | None = None,
+        places: tuple[str, ...] = (),
         include_superseded: bool = False,
         budget_bytes: int | None = None,
     ) -> list[QueryResult]:
         """One result a query, best chunks first.
 
         `source` is a source's id, several, or part of a label, `path` a part of a file's path,
-        `since` a time in seconds since the epoch.
+        `since` a time in seconds since the epoch, `places` are of `kb.filters.PLACES`.
         `budget_bytes` bounds the texts of all results together.
 
         Raises:
@@ -247,6 +248,7 @@ class Store:
             since,
             include_superseded,
             path,
+            places=places,
         )
         results = []
         with self._access.reading() as db:

@@ -49,8 +49,8 @@ def insert_source(
     cursor = db.execute(
         "INSERT INTO source (label, version, kind, language, origin, session, path, mtime_ns,"
         " inode, file_size, sha256, converted, bytes_total, bytes_indexed, indexed_at, expires_at,"
-        " pinned, series, met, split_names)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 1)",
+        " pinned, series, met, author, said_at, split_names)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, 1)",
         (
             label,
             version,
@@ -70,6 +70,8 @@ def insert_source(
             spec.pinned,
             spec.series,
             spec.met,
+            storable_text(spec.author) if spec.author else None,
+            spec.said_at,
         ),
     )
     source_id = cursor.lastrowid

@@ -61,6 +61,7 @@ runtimes/test_line_numbers.py runtimes/test_programs.py runtimes/test_scripts.py
 structure/test_documents.py::test_every_json structure/test_flaky.py
 ctxmode/operations/test_audit.py::test_several_processes
 ctxmode/operations/test_session_calls.py ctxmode/operations/test_pages.py
+ctxmode/operations/test_one_search.py
 ctxmode/commands/test_pages.py ctxmode/mcp/test_pages_tool.py
 ctxmode/hosts/hooks/test_claude_parity.py ctxmode/test_cli.py::test_a_reader_that_leaves
 ctxmode/test_cli.py::test_the_version_imports ctxmode/test_garbage.py

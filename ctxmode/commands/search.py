@@ -1,20 +1,24 @@
-"""Find exact passages in everything that was kept: large outputs, indexed files, fetched pages.
+"""Find exact passages in everything that was kept: large outputs, indexed files, fetched web pages,
+facts of `memory`, pages, and turns of agents' sessions.
 
 Each argument is a query of its own; words of one query in quotes. A query may hold filters:
-kind:code lang:python source:docs path:src/ since:7d (or an ISO date).
+kind:code lang:python source:docs path:src/ since:7d (or an ISO date), in:memory,pages (of runs,
+files, web, memory, pages, sessions).
 
---json gives {hits: [{source, path, title, start_line, end_line, score, weak, alike, text}],
-corrections, truncated}: the hits of all queries in the order asked, each passage once. path is
-null where the source is no file; corrections are {typed, used}. truncated says that some did not
-fit into --budget, or that some of what matches is still being indexed. --everywhere searches all
-your projects and what you keep without one; a search of one project does not. Each hit then has
-its {project}, null where it has none, and {notes} name what could not be searched. --explain
---json gives {explanations: [{query, words, corrections, filters, expressions, ranked, hits}]}.
+--json gives {hits: [{source, kind, author, age_s, path, title, start_line, end_line, score, weak,
+alike, text}], corrections, truncated, notes}: the hits of all queries in the order asked, each
+passage once. kind is run, file, note, web, fact, page or turn. path is null where the source is
+no file; corrections are {typed, used}. truncated says that some did not fit into --budget, or
+that some of what matches is still being indexed; notes name what could not be searched.
+--everywhere searches all your projects and what you keep without one; a search of one project
+does not. Each hit then has its {project}, null where it has none. --explain --json gives
+{explanations: [{query, words, corrections, filters, expressions, ranked, hits}]}.
 
 examples:
   context-mode search "connection refused"
   context-mode search --source out-7f3k2m timeout retry
   context-mode search 'retry lang:python since:2d'
+  context-mode search --in memory,pages,sessions "why sqlite"
   context-mode search --everywhere "connection refused"
 """
 
@@ -34,7 +38,7 @@ from ctxmode.operations.answers import SearchAnswer
 from ctxmode.operations.library import Library
 from ctxmode.operations.searching import SEARCH_BYTES_MAX, SearchRequest
 from ctxmode.render import highlight
-from ctxmode.render.passages import query_text, search_text
+from ctxmode.render.passages import age_s, name_kind, query_text, search_text
 from ctxmode.render.terminal_output import for_stdout
 from kb import Hit, filters
 
@@ -47,6 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kind", help="only this kind, such as markdown, code, log, json")
     parser.add_argument("--lang", metavar="NAME", help="only code in this language")
     parser.add_argument("--path", metavar="PART", help="only files whose path holds this")
+    parser.add_argument(
+        "--in", dest="places", metavar="NAMES", help=f"only in these of {', '.join(filters.PLACES)}"
+    )
+    parser.add_argument(
+        "--superseded", action="store_true", help="older versions, too, of facts, pages and files"
+    )
     parser.add_argument(
         "--since", metavar="AGE", help="only what was kept since: 12h, 7d, yesterday"
     )
@@ -79,6 +89,8 @@ def run(args: argparse.Namespace) -> int:
         language=args.lang,
         path=args.path,
         age_s=None if args.since is None else _age_s(args.since),
+        places=() if args.places is None else _read_places(args.places),
+        superseded=args.superseded,
     )
     with_library(args, partial(_answer, args=args, request=request))
     return exit_codes.OK
@@ -89,6 +101,14 @@ def _age_s(since: str) -> float:
     if moment is None:
         raise UsageError(f"--since {since!r} means no time", f"Give {filters.MOMENTS}.")
     return time.time() - moment
+
+
+def _read_places(given: str) -> tuple[str, ...]:
+    places = filters.read_places(given)
+    if places is None:
+        problem, remedy = filters.explain_sense(f"in:{given}")
+        raise UsageError(problem.replace("in:", "--in ", 1), f"{remedy}.")
+    return places
 
 
 def _answer(library: Library, args: argparse.Namespace, request: SearchRequest) -> None:
@@ -126,13 +146,16 @@ def to_json(answer: SearchAnswer, paths: Mapping[int, str | None]) -> dict[str, 
             result.omitted > 0 or result.incomplete_sources > 0 for result in answer.queries
         ),
     }
-    return data if answer.places is None else data | {"notes": list(answer.notes)}
+    return data | {"notes": list(answer.notes)}
 
 
 def _hit_to_json(hit: Hit, answer: SearchAnswer, paths: Mapping[int, str | None]) -> dict[str, Any]:
     place = None if answer.places is None else answer.places[hit.chunk_id]
     return ({} if place is None else {"project": place.project or None}) | {
         "source": hit.source,
+        "kind": name_kind(hit),
+        "author": hit.author,
+        "age_s": age_s(hit),
         "path": paths.get(hit.source_id) if place is None else place.path,
         "title": hit.title,
         "start_line": hit.start_line,

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from ctxmode.config.file_names import has_drafts
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
-from ctxmode.operations.pages import find_repository, is_captured
+from ctxmode.operations.page_place import find_repository
+from ctxmode.operations.pages import is_captured
 from memory.pages.errors import GitError
 from memory.pages.git import find_git
 

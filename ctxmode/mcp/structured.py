@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ctxmode.operations.answers import BatchAnswer, SearchAnswer
+from ctxmode.render.passages import SAID, age_s, name_kind
 from ctxmode.render.results import BY_TOOL, show_outputs
 from executor import Background
 from executor.model import Result, Status
 from executor.run.output_routing import Answer
-from kb.model import QueryResult
+from kb.model import Hit, QueryResult
 from policy.messages import cut
 
 MATCHES_SHOWN = 3
@@ -124,7 +125,8 @@ def batch(answer: BatchAnswer) -> dict[str, Any]:
 
 
 def search(answer: SearchAnswer) -> dict[str, Any]:
-    return {"queries": _list_queries(answer.queries)}
+    data: dict[str, Any] = {"queries": _list_queries(answer.queries)}
+    return data | ({"notes": list(answer.notes)} if answer.notes else {})
 
 
 def _list_queries(results: tuple[QueryResult, ...]) -> list[dict[str, Any]]:
@@ -135,6 +137,8 @@ def _list_queries(results: tuple[QueryResult, ...]) -> list[dict[str, Any]]:
             "hits": [
                 {
                     "source": hit.source,
+                    "kind": name_kind(hit),
+                    **_tell_author(hit),
                     "title": hit.title,
                     "text": hit.text,
                     "start_byte": hit.start_byte,
@@ -149,3 +153,8 @@ def _list_queries(results: tuple[QueryResult, ...]) -> list[dict[str, Any]]:
         }
         for result in results
     ]
+
+
+def _tell_author(hit: Hit) -> dict[str, Any]:
+    """Tell who said what is no output, file or web page, and how long ago."""
+    return {"author": hit.author, "age_s": age_s(hit)} if name_kind(hit) in SAID else {}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.errors import ContextModeError, UsageError
@@ -17,6 +18,7 @@ from memory.facts.memory import Memory
 from memory.facts.model import Author
 from memory.facts.snapshots import find_last_snapshot
 from memory.facts.store import RESTORE, FactStore
+from memory.facts.versions import count_erased, is_less, read_mark
 from policy.secrets import find_secrets
 
 PERSON = "user"
@@ -67,11 +69,53 @@ def open_memory(
             by = name_restore(name)
             return opened.enter_context(FactStore(path, find_secrets=find_secrets, restored_by=by))
 
-        yield Memory(
+        memory = Memory(
             open_store(config.facts_file, "project"),
             open_store(config.users_facts_file, "user"),
             author,
         )
+        before = _read_marks(memory)
+        yield memory
+        gone = _find_gone(config, memory, before)
+    if gone:
+        _take_out(config, gone)
+
+
+_Marks: TypeAlias = Mapping[str, str]
+
+
+def _read_marks(memory: Memory) -> _Marks:
+    """Read by file where its ledger stands; a file that cannot be read is left out."""
+    marks: dict[str, str] = {}
+    for store in memory.stores:
+        with suppress(MemoryRoomError), store.database.reading() as db:
+            marks[str(store.path)] = read_mark(db)
+    return marks
+
+
+def _find_gone(config: Config, memory: Memory, before: _Marks) -> Mapping[str, bool]:
+    """Find the files of which something was taken away or replaced, by the names of their mirrors;
+    and of each whether a text was erased."""
+    gone: dict[str, bool] = {}
+    for store in memory.stores:
+        path = str(store.path)
+        with suppress(MemoryRoomError), store.database.reading() as db:
+            now = read_mark(db)
+            old = before.get(path, now)
+            if now != old and is_less(db, old):
+                name = "user facts" if path == str(config.users_facts_file) else "facts"
+                gone[name] = count_erased(now) != count_erased(old)
+    return gone
+
+
+def _take_out(config: Config, gone: Mapping[str, bool]) -> None:
+    """Take what is gone out of the search: what the user's own file has erased, out of that of all
+    projects. Of what was only forgotten the next search takes care where it cannot be done now."""
+    from ctxmode.operations.mirroring import USERS_FACTS, take_out  # noqa: PLC0415 - loads the kb
+
+    for name, is_erased in gone.items():
+        with nullcontext() if is_erased else suppress(ContextModeError):
+            take_out(config, (name,), is_everywhere=is_erased and name == USERS_FACTS)
 
 
 def name_restore(scope: str) -> str:

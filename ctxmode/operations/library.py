@@ -9,7 +9,8 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ import kb
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import UsageError, translate_errors
-from ctxmode.operations import searching
+from ctxmode.operations import mirroring, searching
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.render.highlight import one_line
 
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from policy.secrets import Secret
 
 SETTLING_S = 1.0
-SESSIONS_S = 0.3
-"""How long a search may index what is new in sessions."""
 
 NAMED = 5
 """How many sources a message names, where several or none are meant."""
@@ -70,26 +69,31 @@ class Library:
             yield from indexing.watch(self.store, self.config, self.rules(), request, stop)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
-        """Search everything that was kept for the queries, sessions up to now included."""
-        self._index_turns()
+        """Search everything that was kept for the queries; facts, pages and sessions up to now
+        included, as far as a moment suffices to index them."""
+        notes = mirroring.catch_up(self.config, self.store)
         with translate_errors():
-            return searching.search(self.store, request)
+            answer = searching.search(self.store, request)
+        return replace(answer, notes=(*answer.notes, *notes))
 
     def search_everywhere(self, request: SearchRequest) -> SearchAnswer:
         """Search all of the user's projects, and what is kept without one."""
         from ctxmode.operations.searching_everywhere import search_everywhere  # noqa: PLC0415
 
-        self._index_turns()
+        notes = mirroring.catch_up(self.config, self.store) + self._catch_up_users_sessions()
         with translate_errors():
-            return search_everywhere(self.config, request)
+            answer = search_everywhere(self.config, request)
+        return replace(answer, notes=(*answer.notes, *notes))
 
-    def _index_turns(self) -> None:
-        """Index for a moment what is new in sessions; a server does the rest."""
-        if not self.config.sessions_file.exists() or self.store.access.read_only:
-            return
-        from ctxmode.operations.session_search import index_new_turns  # noqa: PLC0415
+    def _catch_up_users_sessions(self) -> tuple[str, ...]:
+        from ctxmode.operations.session_search import open_users_index  # noqa: PLC0415
+        from ctxmode.operations.session_store import find_users_store  # noqa: PLC0415
 
-        index_new_turns(self.config, self.store, deadline=time.monotonic() + SESSIONS_S)
+        if not find_users_store(self.config).exists():
+            return ()
+        with suppress(kb.StoreError), open_users_index(self.config) as store:
+            return mirroring.catch_up(self.config, store, among=mirroring.USERS_MIRRORS)
+        return ()
 
     def explain(self, request: SearchRequest) -> tuple[kb.RankExplanation, ...]:
         """Explain why each query's hits rank as they do; a UsageError says what is malformed."""
@@ -154,7 +158,10 @@ class Library:
     def purge(self, request: PurgeRequest) -> kb.Purged:
         """Forget sources for good; a UsageError says that the request means none."""
         with translate_errors():
-            return request.carry_out(self.store)
+            purged = request.carry_out(self.store)
+            if request.everything or request.pinned:
+                mirroring.forget_marks(self.store, is_all=request.everything)
+            return purged
 
     def purge_sessions(self, request: PurgeRequest) -> int:
         """Forget all sessions of agents where everything is meant, pinned ones only if those are;

@@ -8,20 +8,19 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ctxmode.config import file_names
 from ctxmode.config.locations import Config, prepare_storage
-from ctxmode.config.settings import load_settings
 from ctxmode.errors import ContextModeError, UsageError, why
+from ctxmode.operations.page_place import find_repository
 from memory.errors import BadInputError, MemoryRoomError
 from memory.pages.git import find_git
 from memory.pages.repository import Repository
 from memory.pages.store import Pages
 from policy.secrets import find_secrets
 
-REPOSITORY_SETTING = "pages.repository"
 OFF_VARIABLE = file_names.CAPTURE_OFF
 IDENTITY_S_MAX = 5.0
 _IDENTITY = re.compile(r"(?P<author>[^\n]*<[^<>\n]*>) \d+ [+-]\d{4}\n?")
@@ -45,6 +44,7 @@ def open_pages(
     """Open the drafts of a project and the repository of its pages; neither need be there yet.
     Without an author it is whom git knows."""
     repository = Repository(find_repository(config), environ=environ)
+    before = _read_head(repository)
     with translate_page_errors():
         yield Pages(
             config.project,
@@ -55,32 +55,17 @@ def open_pages(
             is_distill_disabled=environ.get("CONTEXO_DISTILL_DISABLE") == "1",
             is_drift_disabled=environ.get("CONTEXO_DRIFT_DISABLE") == "1",
         )
+    if before and _read_head(repository) not in ("", before):
+        from ctxmode.operations.mirroring import PAGES, take_out  # noqa: PLC0415 - loads the kb
+
+        take_out(config, (PAGES,))
 
 
-def find_repository(config: Config) -> Path:
-    """Find where the pages are kept: in the folder that `pages.repository` names, else beside the
-    project's store.
-
-    Raises:
-        UsageError: the setting names no folder that may be.
-    """
-    given = str(load_settings(config.project, config.config_home).values[REPOSITORY_SETTING])
-    if not given:
-        return config.pages_folder
-    named = given.replace("{project}", config.project.name)
-    path = Path(config.home / named[2:] if named.startswith("~/") else named)
-    if not path.is_absolute() or "\0" in given:
-        raise UsageError(
-            f"{REPOSITORY_SETTING} is {given!r}, which is no absolute path",
-            'Give a path such as "~/pages/{project}.git".',
-        )
-    # What comes with a project may hold settings of git that start programs.
-    if path.resolve().is_relative_to(config.project):
-        raise UsageError(
-            f"{REPOSITORY_SETTING} is {given!r}, which lies in the project",
-            "Give a folder outside of it: who writes the project could write there, too.",
-        )
-    return path
+def _read_head(repository: Repository) -> str:
+    """Read the newest commit; empty where there is none, or it cannot be read."""
+    with suppress(MemoryRoomError):
+        return repository.head()
+    return ""
 
 
 def is_captured(config: Config, environ: Mapping[str, str] = os.environ) -> bool:

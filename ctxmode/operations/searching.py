@@ -25,7 +25,8 @@ SPARE = 4
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
     """`source` is a label, a part of one, or an output id; `content` is code, prose or both. `path`
-    is a part of a file's path, `age_s` how many seconds ago the oldest was kept."""
+    is a part of a file's path, `age_s` how many seconds ago the oldest was kept. `places` are of
+    `kb.filters.PLACES`; `superseded` finds older versions, too."""
 
     queries: tuple[str, ...]
     limit: int = 3
@@ -37,6 +38,8 @@ class SearchRequest:
     language: str | None = None
     path: str | None = None
     age_s: float | None = None
+    places: tuple[str, ...] = ()
+    superseded: bool = False
 
 
 def search(store: Store, request: SearchRequest) -> SearchAnswer:
@@ -50,7 +53,8 @@ def search(store: Store, request: SearchRequest) -> SearchAnswer:
         language=request.language,
         path=request.path,
         since=None if request.age_s is None else time.time() - request.age_s,
-        include_superseded=_is_superseded(store, request.source),
+        places=request.places,
+        include_superseded=request.superseded or _is_superseded(store, request.source),
         budget_bytes=request.budget_bytes,
     )
     results = tuple(_shape(result, request) for result in found)
@@ -63,10 +67,8 @@ def check(request: SearchRequest) -> None:
     if not request.queries or not all(query.strip() for query in request.queries):
         raise UsageError("a query is empty", "Give words that the passage contains.")
     if unclear := [one for query in request.queries for one in filters.without_sense(query)]:
-        raise UsageError(
-            f"{unclear[0]} means no time",
-            f"Give {filters.MOMENTS}; to look for these words, put them in quotes.",
-        )
+        problem, remedy = filters.explain_sense(unclear[0])
+        raise UsageError(problem, f"{remedy}; to look for these words, put them in quotes.")
     if request.limit < 1:
         raise UsageError(f"limit is {request.limit}", "Give 1 or more.")
     if request.budget_bytes is not None and request.budget_bytes < 1:
@@ -86,7 +88,7 @@ def _shape(result: QueryResult, request: SearchRequest) -> QueryResult:
     if request.content == "prose":
         hits = [hit for hit in hits if hit.kind != "code"][: request.limit]
     if request.sort == "timeline":
-        hits.sort(key=lambda hit: (-hit.source_id, hit.start_byte))
+        hits.sort(key=lambda hit: (-hit.at, -hit.source_id, hit.start_byte))
     emptied = not hits and result.state is SearchState.MATCH
     state = SearchState.NO_MATCH if emptied else result.state
     return replace(result, hits=tuple(hits), state=state)

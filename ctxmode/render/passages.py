@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from ctxmode.render import highlight
@@ -13,6 +14,13 @@ if TYPE_CHECKING:
     from kb.model import Hit, QueryResult
 
 NO_PROJECT = "no project"
+KINDS = {"fetch": "web", "memory": "fact", "session": "turn"}
+"""What a hit of an origin is called, if not as the origin."""
+
+SAID = ("fact", "page", "turn")
+"""Of these it is told who said them, and how long ago."""
+
+_UNITS = (("d", 86_400), ("h", 3600), ("min", 60))
 
 # By the values of `kb.SearchState`, which a run does not load.
 NOTHING_FOUND = {
@@ -62,11 +70,35 @@ def query_text(
 
 
 def hit_heading(hit: Hit, place: Place | None = None) -> str:
-    """Say where a passage stands: the project where it is not the one, source, title and lines."""
+    """Say where a passage stands: the project where it is not the one, source, title and lines;
+    then of which kind it is."""
     title = f" | {highlight.one_line(hit.title)}" if hit.title else ""
     notes = ", superseded" if hit.superseded else ""
     notes += ", weak match" if hit.weak else ""
+    kind = f" | {_describe(hit)}" if hit.origin else ""
     source = highlight.one_line(hit.source)
     if place is not None:
         source = f"{highlight.one_line(place.project) or NO_PROJECT}: {source}"
-    return f"--- {source}{title} | lines {hit.start_line}-{hit.end_line}{notes} ---"
+    return f"--- {source}{title} | lines {hit.start_line}-{hit.end_line}{notes}{kind} ---"
+
+
+def name_kind(hit: Hit) -> str:
+    """Name what a hit is a part of: run, file, note, web, fact, page or turn."""
+    return KINDS.get(hit.origin, hit.origin)
+
+
+def age_s(hit: Hit) -> float:
+    """Tell how many seconds ago a hit was said, or kept."""
+    return round(max(time.time() - hit.at, 0.0), 1)
+
+
+def _describe(hit: Hit) -> str:
+    """Say what a hit is; of what was said, by whom and how long ago."""
+    kind = name_kind(hit)
+    if kind not in SAID:
+        return kind
+    author = f" by {highlight.one_line(hit.author)}" if hit.author else ""
+    age = age_s(hit)
+    unit = next(((name, size) for name, size in _UNITS if age >= size), None)
+    old = "" if unit is None else f", {int(age // unit[1])} {unit[0]} ago"
+    return f"{kind}{author}{old}"

@@ -24,6 +24,8 @@ def explain(store: Store, request: SearchRequest) -> tuple[RankExplanation, ...]
         language=None if request.language is None else canonical_language(request.language),
         since=None if request.age_s is None else time.time() - request.age_s,
         path=request.path,
+        places=request.places,
+        include_superseded=request.superseded,
     )
     return tuple(
         explain_query(store, query, filters, limit=request.limit) for query in request.queries

@@ -29,6 +29,8 @@ LOOSE_FILES_MAX = 24
 
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./~^@-]{0,199}")
 _READ_BYTES_MAX = 1 << 30
+_REFS_BYTES_MAX = 1 << 20
+_PACKED_BRANCH = f" {BRANCH}".encode()
 _SHA = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64})\n")
 
 
@@ -136,10 +138,21 @@ class Repository:
             with open(self.folder / BRANCH, "rb") as file:
                 match = _SHA.fullmatch(file.read(100))
         except FileNotFoundError:
-            return None
+            return self._read_packed_head()
         except OSError:
             return ""
         return match[1].decode() if match else ""
+
+    def _read_packed_head(self) -> str | None:
+        """Return the same where git has packed the names; None where they have it not."""
+        try:
+            with open(self.folder / "packed-refs", "rb") as file:
+                rows = file.read(_REFS_BYTES_MAX).split(b"\n")
+        except OSError:
+            return None
+        names = [row[: -len(_PACKED_BRANCH)] for row in rows if row.endswith(_PACKED_BRANCH)]
+        match = _SHA.fullmatch(names[0] + b"\n") if names else None
+        return match[1].decode() if match else None
 
     def resolve(self, revision: str) -> str:
         """Return the full name of a commit that is named in git's ways; empty names the newest.

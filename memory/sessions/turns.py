@@ -57,6 +57,16 @@ def list_changed_turns(db: sqlite3.Connection, limit: int) -> list[ChangedTurn]:
     ]
 
 
+def count_changed_turns(db: sqlite3.Connection) -> int:
+    """Count the turns that are to be indexed."""
+    return int(db.execute("SELECT count(*) FROM turn WHERE changed").fetchone()[0])
+
+
+def mark_all_changed(db: sqlite3.Connection) -> None:
+    """Have all turns indexed anew: the index of before is gone."""
+    db.execute("UPDATE turn SET changed = 1 WHERE changed = 0")
+
+
 def mark_indexed(db: sqlite3.Connection, turn: ChangedTurn) -> None:
     """Note that a turn was indexed, unless it has changed since it was read."""
     db.execute(

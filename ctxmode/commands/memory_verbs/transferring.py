@@ -12,6 +12,7 @@ from ctxmode.config.locations import load_config, prepare_storage
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.launch import print_answer
 from ctxmode.operations.facts import find_facts_file, name_restore, translate_fact_errors
+from ctxmode.operations.mirroring import FACTS, USERS_FACTS, take_out
 from ctxmode.render.amounts import inflect
 from ctxmode.render.snapshot_texts import restored_text, snapshots_text
 from memory.facts import restoring
@@ -78,6 +79,7 @@ def restore(args: argparse.Namespace) -> int:
             chosen = restoring.find_snapshot(path, args.snapshot)
         prepare_storage(config)  # a backup may be what a new machine begins with
         restored = restoring.restore(path, chosen)
+    take_out(config, (USERS_FACTS if args.scope == "user" else FACTS,), is_everywhere=True)
     data = {"passed_over": [asdict(one) for one in passed], **asdict(restored)}
     text = restored_text(restored, passed, name_restore(args.scope))
     print_answer(args, data, text)

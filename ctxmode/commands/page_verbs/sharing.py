@@ -10,10 +10,10 @@ from ctxmode.commands.page_verbs import opening
 from ctxmode.config.locations import load_config
 from ctxmode.launch import print_answer
 from ctxmode.operations.page_answers import PageRequest
+from ctxmode.operations.page_place import find_repository
 from ctxmode.operations.pages import (
     OFF_VARIABLE,
     begin,
-    find_repository,
     is_captured,
     open_pages,
 )

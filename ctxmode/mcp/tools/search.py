@@ -11,8 +11,12 @@ from ctxmode.mcp.arguments import Arguments, Query, read_list
 from ctxmode.mcp.output_schemas import QUERIES, object_schema
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.tool import READS, CallContext, Tool
-from ctxmode.operations.searching import SearchRequest
+from ctxmode.operations.searching import SEARCH_BYTES_MAX, SearchRequest
 from ctxmode.render import passages
+from kb.tokens import BYTES_PER_TOKEN
+
+SEARCH_TOKENS = SEARCH_BYTES_MAX // BYTES_PER_TOKEN
+"""What all passages of one call cost together at most, unless another budget is given."""
 
 
 class SearchArguments(Arguments):
@@ -21,6 +25,7 @@ class SearchArguments(Arguments):
     source: str | None = Field(None, description="label, part of one, or output_id")
     contentType: Literal["code", "prose"] | None = None  # noqa: N815
     sort: Literal["relevance", "timeline"] = "relevance"
+    budget: int = Field(SEARCH_TOKENS, description="tokens")
 
 
 async def _call(call: CallContext, given: SearchArguments) -> Reply:
@@ -30,6 +35,7 @@ async def _call(call: CallContext, given: SearchArguments) -> Reply:
         given.source,
         given.contentType,
         given.sort,
+        budget_bytes=given.budget * BYTES_PER_TOKEN,
     )
     answer = await call.app.read(lambda library: library.search(request))
     return Reply(passages.search_text(answer), structured.search(answer))
@@ -38,10 +44,10 @@ async def _call(call: CallContext, given: SearchArguments) -> Reply:
 TOOL = Tool(
     name="ctx_search",
     description="""\
-WHEN: something indexed, the kept output of a run or an earlier session holds the answer. Several \
-queries in one call cost the least; a query may hold kind:code, lang:python, path:src/, since:7d, \
-kind:session, agent:codex, session:ID.
-WHEN NOT: nothing was indexed or run yet: ctx_index or ctx_execute first.
+WHEN: something kept holds the answer. Several queries cost one call; each may hold in:memory \
+(runs, files, web, pages, sessions), lang:python, path:src/, since:7d, kind:session, agent:codex, \
+session:ID.
+WHEN NOT: nothing was indexed or run yet.
 RETURNS: per query the best passages, exact text with source and lines.
 EXAMPLE: {"queries":["timeout retry","exit code"],"source":"out-7f3k2m9q"}""",
     arguments=SearchArguments,

@@ -1,0 +1,178 @@
+"""What is kept outside of the index, mirrored in it for the one search: facts, pages, sessions.
+
+Each has a truth of its own; the index may be deleted, and fills itself again. What is new is
+indexed before a search, for a moment; what went is taken out at once, by whoever removes it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import kb
+from ctxmode.config.file_names import has_drafts
+from ctxmode.config.locations import Config
+from ctxmode.errors import ContextModeError
+from ctxmode.render.highlight import one_line
+from kb import disk_use, mirrors
+from memory.errors import MemoryRoomError
+
+SEARCH_S = 0.3
+"""How long a search may mirror what is new."""
+
+REMOVAL_S = 10.0
+"""How long one that takes something away may mirror that."""
+
+FACTS, USERS_FACTS, PAGES, SESSIONS = "facts", "user facts", "pages", "sessions"
+_UNREADABLE = (sqlite3.Error, OSError, MemoryRoomError, kb.StoreError, ContextModeError)
+_Follow: TypeAlias = Callable[[Config, kb.Store, Path, str, float], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """A kind of what is mirrored. `find` tells where its truth lies, None where it never began;
+    `follow` indexes what came after a mark until a deadline, and returns how much is left."""
+
+    name: str
+    find: Callable[[Config], Path | None]
+    follow: _Follow
+
+
+def _follow_facts(config: Config, store: kb.Store, path: Path, seen: str, deadline: float) -> int:
+    from ctxmode.operations.fact_mirror import FactMirror  # noqa: PLC0415 - where there are any
+
+    name, prefix = (
+        (USERS_FACTS, "memory:user:") if path == config.users_facts_file else (FACTS, "memory:")
+    )
+    return FactMirror(name, prefix, path).follow(store, seen, deadline)
+
+
+def _find_pages(config: Config) -> Path | None:
+    if not (has_drafts(str(config.project)) or config.pages_folder.exists()):
+        return None
+    from ctxmode.operations.page_place import find_repository  # noqa: PLC0415 - reads settings
+
+    path = find_repository(config)
+    # Drafts alone came with the project: nobody began pages here.
+    return path if path.exists() else None
+
+
+def _follow_pages(config: Config, store: kb.Store, path: Path, seen: str, deadline: float) -> int:
+    from ctxmode.operations import page_mirror  # noqa: PLC0415 - where there are any
+
+    del config
+    return page_mirror.follow(path, store, seen, deadline)
+
+
+def _follow_sessions(
+    config: Config, store: kb.Store, path: Path, seen: str, deadline: float
+) -> int:
+    from ctxmode.operations import session_search  # noqa: PLC0415 - where there are any
+
+    return session_search.follow(config, store, path, seen, deadline)
+
+
+def _find_users_sessions(config: Config) -> Path:
+    from ctxmode.operations.session_store import find_users_store  # noqa: PLC0415 - few ask
+
+    return find_users_store(config)
+
+
+MIRRORS: tuple[Mirror, ...] = (
+    Mirror(FACTS, lambda config: config.facts_file, _follow_facts),
+    Mirror(USERS_FACTS, lambda config: config.users_facts_file, _follow_facts),
+    Mirror(PAGES, _find_pages, _follow_pages),
+    Mirror(SESSIONS, lambda config: config.sessions_file, _follow_sessions),
+)
+"""What a project's index mirrors."""
+
+USERS_MIRRORS: tuple[Mirror, ...] = (Mirror(SESSIONS, _find_users_sessions, _follow_sessions),)
+"""What the index of the user's own sessions mirrors, which are of no project."""
+
+
+def catch_up(
+    config: Config,
+    store: kb.Store,
+    *,
+    seconds: float = SEARCH_S,
+    among: Sequence[Mirror] = MIRRORS,
+) -> tuple[str, ...]:
+    """Index what is new, as far as it goes in so many seconds. Return notes: how much is left, and
+    what could not be read, so that the search has it as it was."""
+    if store.access.read_only:
+        return ()
+    deadline = time.monotonic() + seconds
+    notes: list[str] = []
+    left = 0
+    try:
+        marks = mirrors.read_marks(store)
+    except kb.StoreError:
+        return ()  # the search itself will tell
+    for mirror in among:
+        try:
+            left += _follow(mirror, config, store, marks, deadline)
+        except _UNREADABLE as error:
+            notes.append(one_line(f"Searched as they were last indexed: {mirror.name}: {error}"))
+    if left:
+        notes.append(f"{left} of what was kept lately still to be indexed: ask again.")
+    return tuple(notes)
+
+
+def _follow(
+    mirror: Mirror,
+    config: Config,
+    store: kb.Store,
+    marks: Mapping[str, str],
+    deadline: float,
+) -> int:
+    path = mirror.find(config)
+    if path is None or not path.exists():
+        if mirror.name in marks and mirror.name != SESSIONS:
+            raise FileNotFoundError(f"{path or 'their repository'} is missing")
+        return 0
+    return mirror.follow(config, store, path, marks.get(mirror.name, ""), deadline)
+
+
+def take_out(config: Config, names: Sequence[str], *, is_everywhere: bool = False) -> None:
+    """Take out of the index what a truth has no more; with `is_everywhere` out of those of all
+    projects, where the user's own facts are. Where there is no index, nothing is to be done.
+
+    Raises:
+        ContextModeError: an index cannot be written; the next search there tries again.
+    """
+    folder = config.database.parent
+    paths = disk_use.stores(folder) if is_everywhere else [config.database]
+    failed: list[str] = []
+    for path in paths:
+        if path.exists():
+            failed += _take_out(config, path, names, is_own=path == config.database)
+    if failed:
+        raise ContextModeError(
+            f"done, but a search may still find what is gone: {'; '.join(failed)}",
+            "The next search there tries to take it out again.",
+        )
+
+
+def _take_out(config: Config, path: Path, names: Sequence[str], *, is_own: bool) -> list[str]:
+    from ctxmode.operations.library import open_store_at  # noqa: PLC0415 - it loads this
+
+    failed: list[str] = []
+    deadline = time.monotonic() + REMOVAL_S
+    try:
+        with open_store_at(config, path) as store:
+            marks = mirrors.read_marks(store)
+            for mirror in MIRRORS:
+                if mirror.name in names and (is_own or mirror.name in marks):
+                    _follow(mirror, config, store, marks, deadline)
+    except _UNREADABLE as error:
+        failed.append(one_line(f"{path}: {error}"))
+    return failed
+
+
+def forget_marks(store: kb.Store, *, is_all: bool) -> None:
+    """Have all be compared anew after a purge; turns of sessions only if all was meant."""
+    mirrors.forget_marks(store, besides="" if is_all else SESSIONS)

@@ -1,0 +1,107 @@
+"""Pages in the one search: the newest version of each is a source of origin `page`, with older ones
+behind it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import kb
+from kb import mirrors
+from kb.mirrors import Mirrored, Version
+from memory.pages import versions
+from memory.pages.repository import Repository
+
+NAME = "pages"
+PREFIX = "page:"
+BATCH = 5
+SECONDS_MAX = 5.0
+TRIES = 5
+
+
+def open_repository(path: Path) -> Repository:
+    """Open the repository of pages for a search, which never waits long for git."""
+    return Repository(path, environ=os.environ, seconds_max=SECONDS_MAX)
+
+
+def follow(path: Path, store: kb.Store, seen: str, deadline: float) -> int:
+    """Index the versions of pages that came after the commit `seen` until all are, or the clock
+    passes `deadline`; return how many pages are left.
+
+    Raises:
+        MemoryRoomError, kb.StoreError: the repository or the index cannot be read or written.
+    """
+    repository = open_repository(path)
+    for _ in range(TRIES):
+        head = repository.head()
+        if head == seen:
+            return 0
+        left = _follow(repository, store, seen, head, deadline)
+        if left is not None:
+            return left
+        seen = mirrors.read_marks(store).get(NAME, "")
+    return 1
+
+
+def _follow(
+    repository: Repository, store: kb.Store, seen: str, head: str, deadline: float
+) -> int | None:
+    changed = versions.list_changed(repository, seen, head)
+    paths, to_go = _compare(repository, store, head)
+    if changed is not None:
+        paths = [path for path in paths if path in changed]
+    gone = mirrors.follow(store, NAME, to_go, seen=seen)
+    begin = 0
+    for begin in range(0, len(paths), BATCH):
+        wanted = list(_list_wanted(repository, paths[begin : begin + BATCH], head))
+        went = mirrors.follow(store, NAME, wanted, seen=seen)
+        if gone is None or went is None:
+            return None
+        gone += went
+        if time.monotonic() >= deadline:
+            break
+    if gone and changed is None:
+        mirrors.compact(store)  # a history that was written anew leaves no byte of what went
+    left = max(len(paths) - begin - BATCH, 0)
+    if not left and mirrors.follow(store, NAME, (), seen=seen, mark=head) is None:
+        return None
+    return left
+
+
+def _compare(
+    repository: Repository, store: kb.Store, head: str
+) -> tuple[list[str], list[Mirrored]]:
+    """Find the pages whose newest version is not there, and the sources that are to go."""
+    newest = versions.read_newest(repository, head)
+    there = mirrors.read_digests(store, kb.Origin.PAGE, PREFIX)
+    paths = [
+        path
+        for path, text in newest.items()
+        if there.get(_label(path)) != mirrors.digest(text.encode())
+    ]
+    labels = set(map(_label, newest))
+    return paths, [Mirrored(label, kb.Origin.PAGE) for label in there if label not in labels]
+
+
+def _list_wanted(repository: Repository, paths: Sequence[str], head: str) -> Iterator[Mirrored]:
+    for path, found in versions.read_versions(repository, paths, head).items():
+        yield Mirrored(_label(path), kb.Origin.PAGE, tuple(_make_versions(path, found)))
+
+
+def _make_versions(path: str, found: Iterable[versions.PageVersion]) -> Iterator[Version]:
+    for one in found:
+        spec = kb.SourceSpec(
+            _label(path),
+            kb.Origin.PAGE,
+            kind="markdown",
+            pinned=True,  # no quota takes a page out of the search
+            author=one.commit.agent or one.commit.author.partition(" <")[0],
+            said_at=one.commit.at,
+        )
+        yield Version(spec, one.text.encode())
+
+
+def _label(path: str) -> str:
+    return PREFIX + versions.name_page(path)

@@ -1,0 +1,166 @@
+"""Copies of what is kept outside of the store, such as facts: how far each truth was followed, and
+the one way in which its sources come, change and go."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kb import purging
+from kb.model import SourceSpec
+from kb.store import Store
+from kb.writing import storable_text
+
+WAIT_S = 0.25
+"""How long a mirror waits for another writer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One text of a label, and what is known of it."""
+
+    spec: SourceSpec
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Mirrored:
+    """All versions of a label that its truth has, the oldest first. Without any it is to go."""
+
+    label: str
+    origin: str
+    versions: tuple[Version, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to be done to a label. `there` are its versions in the store, by id and digest."""
+
+    wanted: Mirrored
+    there: tuple[tuple[int, bytes], ...]
+    gone: tuple[int, ...]
+    new: tuple[Version, ...]
+
+
+def read_marks(store: Store) -> Mapping[str, str]:
+    """Read how far each mirror has followed its truth, by name."""
+    with store.access.reading() as db:
+        return dict(db.execute("SELECT name, upto FROM mirror").fetchall())
+
+
+def forget_marks(store: Store, *, besides: str = "") -> None:
+    """Have the mirrors compare everything anew, but for the one that is named."""
+    with store.access.writing() as db:
+        db.execute("DELETE FROM mirror WHERE name != ?", (besides,))
+
+
+def read_digests(store: Store, origin: str, beginning: str) -> Mapping[str, bytes]:
+    """Read the digest of the newest version of each label of an origin that begins so."""
+    with store.access.reading() as db:
+        rows = db.execute(
+            "SELECT label, sha256 FROM source WHERE origin = ? AND superseded_by IS NULL"
+            " AND substr(label, 1, length(?)) = ?",
+            (origin, beginning, beginning),
+        )
+        return dict(rows.fetchall())
+
+
+def digest(data: bytes) -> bytes:
+    """Return the digest by which a text is known to be there."""
+    return hashlib.sha256(data).digest()
+
+
+def follow(  # noqa: PLR0913 - how a step is taken
+    store: Store,
+    name: str,
+    wanted: Sequence[Mirrored],
+    *,
+    seen: str,
+    mark: str | None = None,
+    wait_s: float = WAIT_S,
+) -> int | None:
+    """Make some labels what their truth has, and with a `mark` note how far that is: all of it in
+    one transaction. `seen` is the mark before the truth was read.
+
+    Returns how many versions went; None where another process was faster: then nothing was done,
+    and the truth is to be read again.
+
+    Raises:
+        StoreError: nothing was done.
+    """
+    from kb import eviction, indexing  # noqa: PLC0415 - nobody waits for it where nothing is new
+
+    access = store.access
+    with access.reading() as db:
+        plans = [_plan(db, one) for one in wanted]
+    new = [version for plan in plans for version in plan.new]
+    if new:
+        eviction.admit(access, sum(len(version.data) for version in new))
+    prepared = [indexing.prepare(access, version.spec, version.data) for version in new]
+    gone = [source_id for plan in plans for source_id in plan.gone]
+    with access.writing(wait_s=wait_s) as db:
+        is_first = _read_mark(db, name) == seen
+        if not is_first or any(_read_there(db, plan.wanted) != plan.there for plan in plans):
+            return None
+        if gone:
+            purging.purge_sources(db, gone)
+            access.known_words.clear()
+        indexing.store(access, db, prepared)
+        for plan in plans:
+            _tell_newest(db, plan.wanted)
+        if mark is not None:
+            db.execute("INSERT OR REPLACE INTO mirror (name, upto) VALUES (?, ?)", (name, mark))
+    return len(gone)
+
+
+def compact(store: Store) -> None:
+    """Leave no byte of what went in the file, as far as other processes let it be."""
+    with store.access.exclusively() as db:
+        purging.compact(db)
+
+
+def _plan(db: sqlite3.Connection, wanted: Mirrored) -> _Plan:
+    """Find what to take out and what to add: as little as may be, for the newest version stands
+    last, and each supersedes the one before."""
+    there = _read_there(db, wanted)
+    digests = [digest(version.data) for version in wanted.versions]
+    for first in range(len(there)):
+        kept = [one for _, one in there[first:]]
+        if kept == digests[: len(kept)]:
+            gone = tuple(source_id for source_id, _ in there[:first])
+            return _Plan(wanted, there, gone, wanted.versions[len(kept) :])
+    return _Plan(wanted, there, tuple(source_id for source_id, _ in there), wanted.versions)
+
+
+def _read_there(db: sqlite3.Connection, wanted: Mirrored) -> tuple[tuple[int, bytes], ...]:
+    rows = db.execute(
+        "SELECT id, sha256 FROM source WHERE label = ? AND origin = ? ORDER BY version",
+        (storable_text(wanted.label), wanted.origin),
+    )
+    return tuple(rows.fetchall())
+
+
+def _read_mark(db: sqlite3.Connection, name: str) -> str:
+    row = db.execute("SELECT upto FROM mirror WHERE name = ?", (name,)).fetchone()
+    return row[0] if row else ""
+
+
+def _tell_newest(db: sqlite3.Connection, wanted: Mirrored) -> None:
+    """Note who said the newest version, when and for how long: that may change without the text."""
+    if not wanted.versions:
+        return
+    spec = wanted.versions[-1].spec
+    db.execute(
+        "UPDATE source SET author = ?, said_at = ?, expires_at = ?"
+        " WHERE label = ? AND origin = ? AND superseded_by IS NULL",
+        (
+            None if spec.author is None else storable_text(spec.author),
+            spec.said_at,
+            None if spec.ttl_s is None else time.time() + spec.ttl_s,
+            storable_text(wanted.label),
+            wanted.origin,
+        ),
+    )
