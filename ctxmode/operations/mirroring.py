@@ -28,6 +28,9 @@ REMOVAL_S = 10.0
 """How long one that takes something away may mirror that."""
 
 FACTS, USERS_FACTS, PAGES, SESSIONS = "facts", "user facts", "pages", "sessions"
+USERS_LABEL = "memory:user:"
+"""How the labels of the user's own facts begin, which the index of each project has."""
+
 _UNREADABLE = (sqlite3.Error, OSError, MemoryRoomError, kb.StoreError, ContextModeError)
 _Follow: TypeAlias = Callable[[Config, kb.Store, Path, str, float], int]
 
@@ -46,7 +49,7 @@ def _follow_facts(config: Config, store: kb.Store, path: Path, seen: str, deadli
     from ctxmode.operations.fact_mirror import FactMirror  # noqa: PLC0415 - where there are any
 
     name, prefix = (
-        (USERS_FACTS, "memory:user:") if path == config.users_facts_file else (FACTS, "memory:")
+        (USERS_FACTS, USERS_LABEL) if path == config.users_facts_file else (FACTS, "memory:")
     )
     return FactMirror(name, prefix, path).follow(store, seen, deadline)
 

@@ -1,7 +1,8 @@
 """Sources that follow a truth elsewhere: added, replaced and taken out in one transaction."""
 
-import kb
 import pytest
+
+import kb
 from kb import mirrors
 from kb.mirrors import Mirrored, Version
 
