@@ -21,8 +21,10 @@ from ctxmode.operations.facts import open_memory
 from ctxmode.operations.library import open_store
 from ctxmode.operations.mirroring import catch_up
 from ctxmode.operations.pages import begin, open_pages
+from ctxmode.operations.session_store import open_session_store
 from memory.facts.model import Draft
 from memory.pages.answers import PushRequest, WriteRequest
+from memory.sessions.records import MessageRecord, SessionRecord
 
 LONG_S = 600.0
 PAGES = 20
@@ -44,6 +46,10 @@ def prepare(folder: Path, facts: int) -> Config:
         for page in range(PAGES):
             pages.write(WriteRequest(f"page-{page}", _PAGE.format(page), "concept"))
         pages.push(PushRequest(no_distill=True))
+    project_text, home = str(config.project), str(config.home)
+    with open_session_store(config.sessions_file, project_text, home) as store:
+        asked = MessageRecord("1", "1", "user", "Why does it retry?", 1.0, is_prompt=True)
+        store.record("chatgpt", [SessionRecord("one", title="Retries"), asked], is_imported=True)
     return config
 
 
