@@ -11,7 +11,7 @@ from pathlib import Path
 
 from base.sqlite_files import BUSY_TIMEOUT_S
 from kb.connection import OTHERS_WAIT_S, connect, connect_to_read, prepare
-from kb.errors import StoreReadOnlyError, translate_errors
+from kb.errors import StoreBusyError, StoreReadOnlyError, translate_errors
 from kb.redaction import FindSecrets
 
 Quota = Callable[[], int]
@@ -87,13 +87,13 @@ class Access:
     @contextmanager
     def writing(self, *, wait_s: float | None = None) -> Iterator[sqlite3.Connection]:
         """One transaction, done wholly or not at all. `wait_s` is how long to wait for other
-        processes, if not as long as may be.
+        writers, if not as long as may be.
 
         Raises:
             StoreReadOnlyError: the file can only be read.
-            StoreBusyError: another process writes.
+            StoreBusyError: another one writes.
         """
-        with self.exclusively() as db:
+        with self.exclusively(wait_s=wait_s) as db:
             if wait_s is None:
                 db.execute("BEGIN IMMEDIATE")
             else:
@@ -115,16 +115,23 @@ class Access:
             self.known_words.clear()
 
     @contextmanager
-    def exclusively(self) -> Iterator[sqlite3.Connection]:
-        """The writing connection outside a transaction, for what cannot run within one.
+    def exclusively(self, *, wait_s: float | None = None) -> Iterator[sqlite3.Connection]:
+        """The writing connection outside a transaction, for what cannot run within one. `wait_s` is
+        how long to wait for other threads, if not as long as may be.
 
         Raises:
             StoreReadOnlyError: the file can only be read.
+            StoreBusyError: another thread writes.
         """
-        with self._write_lock, translate_errors(self.path):
-            if self._writer is None:
-                raise StoreReadOnlyError(f"{self.path}: it is read-only: make it writable")
-            yield self._writer
+        if not self._write_lock.acquire(timeout=-1 if wait_s is None else wait_s):
+            raise StoreBusyError(f"{self.path}: another thread is writing")
+        try:
+            with translate_errors(self.path):
+                if self._writer is None:
+                    raise StoreReadOnlyError(f"{self.path}: it is read-only: make it writable")
+                yield self._writer
+        finally:
+            self._write_lock.release()
 
 
 def _begin_within(db: sqlite3.Connection, wait_s: float) -> None:

@@ -46,7 +46,7 @@ class _Plan:
 
 
 def read_marks(store: Store) -> Mapping[str, str]:
-    """Read how far each mirror has followed its truth, by name."""
+    """Read how far each mirror has followed its truth, by name; empty has all compared."""
     with store.access.reading() as db:
         return dict(db.execute("SELECT name, upto FROM mirror").fetchall())
 
@@ -54,7 +54,7 @@ def read_marks(store: Store) -> Mapping[str, str]:
 def forget_marks(store: Store, *, besides: str = "") -> None:
     """Have the mirrors compare everything anew, but for the one that is named."""
     with store.access.writing() as db:
-        db.execute("DELETE FROM mirror WHERE name != ?", (besides,))
+        db.execute("UPDATE mirror SET upto = '' WHERE name != ?", (besides,))
 
 
 def read_digests(store: Store, origin: str, beginning: str) -> Mapping[str, bytes]:
@@ -111,8 +111,9 @@ def follow(  # noqa: PLR0913 - how a step is taken
         indexing.store(access, db, prepared)
         for plan in plans:
             _tell_newest(db, plan.wanted)
-        if mark is not None:
-            db.execute("INSERT OR REPLACE INTO mirror (name, upto) VALUES (?, ?)", (name, mark))
+        # Without a new mark the old one stays; a row tells that there may be something to take out.
+        upto = seen if mark is None else mark
+        db.execute("INSERT OR REPLACE INTO mirror (name, upto) VALUES (?, ?)", (name, upto))
     return len(gone)
 
 

@@ -111,11 +111,16 @@ def _find_gone(config: Config, memory: Memory, before: _Marks) -> Mapping[str, b
 def _take_out(config: Config, gone: Mapping[str, bool]) -> None:
     """Take what is gone out of the search: what the user's own file has erased, out of that of all
     projects. Of what was only forgotten the next search takes care where it cannot be done now."""
-    from ctxmode.operations.mirroring import USERS_FACTS, take_out  # noqa: PLC0415 - loads the kb
+    from ctxmode.operations import mirroring  # noqa: PLC0415 - loads the kb
 
     for name, is_erased in gone.items():
         with nullcontext() if is_erased else suppress(ContextModeError):
-            take_out(config, (name,), is_everywhere=is_erased and name == USERS_FACTS)
+            mirroring.take_out(
+                config,
+                (name,),
+                seconds=mirroring.ERASING_S if is_erased else mirroring.REMOVAL_S,
+                is_everywhere=is_erased and name == mirroring.USERS_FACTS,
+            )
 
 
 def name_restore(scope: str) -> str:

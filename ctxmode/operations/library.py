@@ -100,6 +100,7 @@ class Library:
         from ctxmode.render import ranking  # noqa: PLC0415
 
         searching.check(request)
+        mirroring.catch_up(self.config, self.store)
         with translate_errors():
             return ranking.explain(self.store, request)
 

@@ -24,10 +24,14 @@ from memory.errors import MemoryRoomError
 SEARCH_S = 0.3
 """How long a search may mirror what is new."""
 
-REMOVAL_S = 10.0
-"""How long one that takes something away may mirror that."""
+REMOVAL_S = 1.0
+ERASING_S = 10.0
+"""How long one that takes something away, or erases it, may mirror that."""
 
 FACTS, USERS_FACTS, PAGES, SESSIONS = "facts", "user facts", "pages", "sessions"
+USERS_LABEL = "memory:user:"
+"""How the labels of the user's own facts begin, which the index of each project has."""
+
 _UNREADABLE = (sqlite3.Error, OSError, MemoryRoomError, kb.StoreError, ContextModeError)
 _Follow: TypeAlias = Callable[[Config, kb.Store, Path, str, float], int]
 
@@ -46,7 +50,7 @@ def _follow_facts(config: Config, store: kb.Store, path: Path, seen: str, deadli
     from ctxmode.operations.fact_mirror import FactMirror  # noqa: PLC0415 - where there are any
 
     name, prefix = (
-        (USERS_FACTS, "memory:user:") if path == config.users_facts_file else (FACTS, "memory:")
+        (USERS_FACTS, USERS_LABEL) if path == config.users_facts_file else (FACTS, "memory:")
     )
     return FactMirror(name, prefix, path).follow(store, seen, deadline)
 
@@ -137,7 +141,13 @@ def _follow(
     return mirror.follow(config, store, path, marks.get(mirror.name, ""), deadline)
 
 
-def take_out(config: Config, names: Sequence[str], *, is_everywhere: bool = False) -> None:
+def take_out(
+    config: Config,
+    names: Sequence[str],
+    *,
+    seconds: float = ERASING_S,
+    is_everywhere: bool = False,
+) -> None:
     """Take out of the index what a truth has no more; with `is_everywhere` out of those of all
     projects, where the user's own facts are. Where there is no index, nothing is to be done.
 
@@ -149,7 +159,7 @@ def take_out(config: Config, names: Sequence[str], *, is_everywhere: bool = Fals
     failed: list[str] = []
     for path in paths:
         if path.exists():
-            failed += _take_out(config, path, names, is_own=path == config.database)
+            failed += _take_out(config, path, names, time.monotonic() + seconds)
     if failed:
         raise ContextModeError(
             f"done, but a search may still find what is gone: {'; '.join(failed)}",
@@ -157,20 +167,23 @@ def take_out(config: Config, names: Sequence[str], *, is_everywhere: bool = Fals
         )
 
 
-def _take_out(config: Config, path: Path, names: Sequence[str], *, is_own: bool) -> list[str]:
+def _take_out(config: Config, path: Path, names: Sequence[str], deadline: float) -> list[str]:
     from ctxmode.operations.library import open_store_at  # noqa: PLC0415 - it loads this
 
-    failed: list[str] = []
-    deadline = time.monotonic() + REMOVAL_S
-    try:
-        with open_store_at(config, path) as store:
-            marks = mirrors.read_marks(store)
-            for mirror in MIRRORS:
-                if mirror.name in names and (is_own or mirror.name in marks):
-                    _follow(mirror, config, store, marks, deadline)
-    except _UNREADABLE as error:
-        failed.append(one_line(f"{path}: {error}"))
-    return failed
+    while True:
+        try:
+            with open_store_at(config, path) as store:
+                marks = mirrors.read_marks(store)
+                for mirror in MIRRORS:
+                    # Without a mark the index has nothing of it; the next search there fills it.
+                    if mirror.name in names and mirror.name in marks:
+                        _follow(mirror, config, store, marks, deadline)
+            return []
+        except kb.StoreBusyError as error:
+            if time.monotonic() >= deadline:
+                return [one_line(f"{path}: {error}")]
+        except _UNREADABLE as error:
+            return [one_line(f"{path}: {error}")]
 
 
 def forget_marks(store: kb.Store, *, is_all: bool) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import kb
 from ctxmode.config.locations import Config, name_projects
 from ctxmode.operations.answers import Place, SearchAnswer
+from ctxmode.operations.mirroring import USERS_LABEL
 from ctxmode.operations.searching import SearchRequest, check, search
 from ctxmode.render.highlight import one_line
 from kb import disk_use
@@ -60,7 +61,7 @@ def search_everywhere(
     for path in files:
         try:
             if time.monotonic() < deadline:
-                found[path] = _search(path, request, deadline)
+                found[path] = _search(path, request, deadline, is_own=path == config.database)
                 continue
         except (kb.StoreError, sqlite3.Error, ValueError) as error:
             if time.monotonic() < deadline:
@@ -91,14 +92,24 @@ def list_databases(config: Config) -> list[Path]:
     return sorted(disk_use.stores(folder), key=place)
 
 
-def _search(path: Path, request: SearchRequest, deadline: float) -> Found:
+def _search(path: Path, request: SearchRequest, deadline: float, *, is_own: bool) -> Found:
     wanted = replace(
         request, limit=max(request.limit, CANDIDATES), budget_bytes=None, sort="relevance"
     )
     with kb.Store.open_to_read(path, deadline=deadline) as store:
         results = search(store, wanted).queries
+        if not is_own:
+            results = tuple(map(_leave_out_users_facts, results))
         ids = {hit.source_id for result in results for hit in result.hits}
         return Found(results, {source_id: store.source(source_id) for source_id in ids})
+
+
+def _leave_out_users_facts(result: kb.QueryResult) -> kb.QueryResult:
+    """Leave out the facts that every project has: the project of the search has them, too."""
+    hits = tuple(hit for hit in result.hits if not hit.source.startswith(USERS_LABEL))
+    emptied = not hits and result.state is kb.SearchState.MATCH
+    state = kb.SearchState.NO_MATCH if emptied else result.state
+    return replace(result, hits=hits, state=state)
 
 
 def _join(

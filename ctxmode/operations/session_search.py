@@ -47,7 +47,7 @@ def index_turns(sessions: SessionStore, store: kb.Store, *, deadline: float) -> 
     Raises:
         MemoryRoomError, kb.StoreError: one of the stores cannot be read or written.
     """
-    if NAME not in mirrors.read_marks(store):
+    if not mirrors.read_marks(store).get(NAME):
         with sessions.database.writing() as db:
             mark_all_changed(db)
         mirrors.follow(store, NAME, (), seen="", mark=ALL)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kb
 from kb import mixing
 
 Hit = namedtuple("Hit", "name score text")
@@ -73,3 +74,15 @@ def test_one_search_a_kind_exceeds_its_share_only_where_no_other_good_hit_is_lef
     if any(counts[kind] > most for kind in counts):
         left = [one for one in good if one not in chosen and counts[one.name] < most]
         assert not left
+
+
+def test_one_search_sees_another_kind_behind_more_hits_than_are_ranked(tmp_path):
+    with kb.Store.open(tmp_path / "kb.sqlite3") as store:
+        for at in range(80):
+            store.add(kb.SourceSpec(f"out-{at}", kb.Origin.RUN), f"kettle kettle {at}".encode())
+        store.add(kb.SourceSpec("memory:/a", kb.Origin.MEMORY), b"one kettle of copper")
+        (found,) = store.search("kettle", limit=5)
+        alone = store.search("kettle in:memory", limit=5)[0]
+    assert len(found.hits) == 5
+    assert [hit.source for hit in found.hits if hit.origin == "memory"] == ["memory:/a"]
+    assert [hit.source for hit in alone.hits] == ["memory:/a"]

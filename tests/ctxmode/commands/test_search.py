@@ -4,7 +4,18 @@ from ctxmode.commands.search import to_json
 from ctxmode.operations.searching import SearchRequest, search
 from kb.model import SourceSpec
 
-KEYS = ["source", "path", "title", "start_line", "end_line", "score", "text"]
+KEYS = [
+    "source",
+    "kind",
+    "author",
+    "age_s",
+    "path",
+    "title",
+    "start_line",
+    "end_line",
+    "score",
+    "text",
+]
 
 
 def test_hits_of_all_queries_come_once_with_their_place(store):
@@ -14,7 +25,7 @@ def test_hits_of_all_queries_come_once_with_their_place(store):
     store.add(SourceSpec("note"), b"retry the walrus\n")
     answer = search(store, SearchRequest(("retry", "walrus")))
     data = to_json(answer, {1: "/p/guide.md", 2: None})
-    assert list(data) == ["hits", "corrections", "truncated"]
+    assert list(data) == ["hits", "corrections", "truncated", "notes"]
     assert [list(hit) for hit in data["hits"]] == [KEYS, KEYS]
     assert {(hit["source"], hit["path"]) for hit in data["hits"]} == {
         ("guide.md", "/p/guide.md"),

@@ -160,7 +160,7 @@ def test_an_empty_question_is_refused(three):
 def test_the_verb_names_projects_and_one_project_alone_finds_no_other(three, user):
     alone = user.ask("here", "search", "kettle", "--json")
     assert alone["hits"] == []
-    assert set(alone) == {"hits", "corrections", "truncated"}
+    assert set(alone) == {"hits", "corrections", "truncated", "notes"}
     data = user.ask("here", "search", "kettle", "--everywhere", "--json")
     assert {(hit["project"], hit["source"]) for hit in data["hits"]} == {
         ("there", "there.md"),
