@@ -11,10 +11,10 @@ from kb.access import Access
 from kb.model import Indexed, SourceSpec
 from kb.workers import WORKERS
 
-TRANSACTION_BYTES = 512 * 1024
+TRANSACTION_BYTES = 1024 * 1024
 """How much is stored at a time: other writers wait for no more than that."""
 
-TRANSACTION_SOURCES = 200
+TRANSACTION_SOURCES = 400
 
 EVICTION_STEP_BYTES = 64 * 1024
 """For so much that is stored one step towards the quota is taken, so that as much goes as comes."""
@@ -47,6 +47,7 @@ class Bulk:
         self._ahead = 0
         """Bytes of the sources that are coming."""
         self._ready: list[indexing.Prepared] = []
+        self._ready_bytes = 0
 
     def __enter__(self) -> Bulk:
         return self
@@ -97,20 +98,19 @@ class Bulk:
 
     def _take(self, prepared: indexing.Prepared) -> None:
         self._ready.append(prepared)
-        if (
-            sum(ready.content.bytes_total for ready in self._ready) >= TRANSACTION_BYTES
-            or len(self._ready) >= TRANSACTION_SOURCES
-        ):
+        self._ready_bytes += prepared.content.bytes_total
+        if self._ready_bytes >= TRANSACTION_BYTES or len(self._ready) >= TRANSACTION_SOURCES:
             self._store()
 
     def _store(self) -> None:
         if not self._ready:
             return
-        size = sum(ready.content.bytes_total for ready in self._ready)
+        size = self._ready_bytes
         eviction.admit(self._access, size)
         with self._access.writing() as db:
             stored = indexing.store(self._access, db, self._ready)
         self._ready.clear()
+        self._ready_bytes = 0
         self.indexed += stored
         self.bytes_indexed += sum(indexed.bytes_indexed for indexed in stored)
         for _ in range(1 + size // EVICTION_STEP_BYTES):

@@ -178,12 +178,16 @@ class _Pass:
     _known: dict[str, FileState] = field(default_factory=dict)
     _unmet: dict[str, FileState] = field(default_factory=dict)
     """Of the known files those that the pass has not come upon."""
+    _digests: set[bytes] = field(default_factory=set)
+    """The contents of the known files. No others can have moved within a whole folder, and asking
+    the store takes some hundred times as long."""
 
     def __post_init__(self) -> None:
         for path in self.walk.only or [self.walk.root]:
             if is_utf8(str(path)):
                 self._known |= self.store.files(path)
         self._unmet = dict(self._known)
+        self._digests = {state.sha256 for state in self._known.values()}
 
     @property
     def taken(self) -> int:
@@ -233,7 +237,9 @@ class _Pass:
     ) -> FileState | None:
         """The file of this content that was moved here; its source goes by the new name now. With
         another suffix it may be of another kind, so that it is indexed anew."""
-        moved = self.store.find_moved_file(digest, status.st_size) if status.st_size else None
+        if not status.st_size or (self.walk.only is None and digest not in self._digests):
+            return None
+        moved = self.store.find_moved_file(digest, status.st_size)
         if moved is None or Path(moved.path).suffix != entry.path.suffix:
             return None
         if moved.path not in self._known and not self._within(moved.path):

@@ -29,6 +29,10 @@ END_TIMES = 2.0
 """So many times that, and a worker ends. A parser asks whether it is late between its steps, and
 one step of it may be quadratic in what was read so far: half a minute for 90 KB of `a<` as Java."""
 
+SMALL_BYTES = 16_384
+"""A worker parses so much without asking for the time, which takes a third of it: nearly all ends
+at once, and what does not ends with the worker."""
+
 _READ_BYTES = 65_536
 _MAX_ERROR_CHILDREN = 4000
 
@@ -63,8 +67,11 @@ def parse(data: bytes, language: str) -> Node:
         return data[offset : offset + _READ_BYTES]
 
     try:
-        with _ending_worker(END_TIMES * allowed_s):
-            tree = Parser(grammar.language).parse(read, progress_callback=late)
+        with _ending_worker(END_TIMES * allowed_s) as is_ended:
+            if is_ended and len(data) <= SMALL_BYTES:
+                tree = Parser(grammar.language).parse(data)
+            else:
+                tree = Parser(grammar.language).parse(read, progress_callback=late)
     except ValueError:
         raise TimeoutError(f"no {language} syntax tree within {allowed_s:.1f} s") from None
     if _has_wide_error(tree.root_node):
@@ -73,18 +80,19 @@ def parse(data: bytes, language: str) -> Node:
 
 
 @contextmanager
-def _ending_worker(seconds: float) -> Iterator[None]:
-    """Have the timer that ends a worker end it after so much processor time, if not before.
+def _ending_worker(seconds: float) -> Iterator[bool]:
+    """Have the timer that ends a worker end it after so much processor time, if not before, and
+    tell whether it does.
 
     Where no such timer runs, which is everywhere else, none is started.
     """
     left_s, _ = signal.getitimer(signal.ITIMER_PROF)
     if not 0 < seconds < left_s:
-        yield
+        yield left_s > 0
         return
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
-        yield
+        yield True
     finally:
         unused_s, _ = signal.getitimer(signal.ITIMER_PROF)
         signal.setitimer(signal.ITIMER_PROF, left_s - seconds + unused_s)

@@ -6,8 +6,9 @@ import os
 import stat
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import policy
@@ -32,6 +33,7 @@ from kb.walking import Why, is_utf8
 from policy.secrets import is_secret_path
 
 TERMS_SHOWN = 12
+FOLDERS_REMEMBERED = 4096
 FILE_BYTES_MAX = 256 << 20
 """Of one file that is named: it is read as a whole. Folders have a lower limit a file."""
 LIKE_SECRETS = "named like a file of secrets"
@@ -104,6 +106,7 @@ def watch(
 
 
 def _selection(request: IndexRequest, rules: policy.Rules) -> Selection:
+    real_path = _remember_folders() if not request.follow_symlinks else policy.real_path
     try:
         return Selection(
             include=request.include,
@@ -112,7 +115,7 @@ def _selection(request: IndexRequest, rules: policy.Rules) -> Selection:
             max_depth=request.max_depth,
             respect_gitignore=request.respect_gitignore,
             follow_symlinks=request.follow_symlinks,
-            allowed=lambda path: _find_refusal(path, rules),
+            allowed=lambda path: _find_refusal(path, rules, real_path),
         )
     except GlobError as error:
         raise UsageError(str(error), "Globs are such as *.py, docs/** or *.{ts,tsx}.") from error
@@ -225,10 +228,28 @@ def _answer_one(store: Store, indexed: Indexed) -> IndexAnswer:
     )
 
 
-def _find_refusal(path: Path, rules: policy.Rules) -> str | None:
+def _remember_folders() -> Callable[[str], str]:
+    """Return a `policy.real_path` that resolves each folder once.
+
+    Only for walks that follow no link: a folder that becomes one afterwards is not opened.
+    """
+    real_folder = lru_cache(FOLDERS_REMEMBERED)(policy.real_path)
+
+    def real_path(path: str) -> str:
+        folder, _, name = path.rpartition("/")
+        if not folder or name in {"", ".", ".."} or os.path.islink(path):
+            return policy.real_path(path)
+        return f"{real_folder(folder).rstrip('/')}/{name}"
+
+    return real_path
+
+
+def _find_refusal(
+    path: Path, rules: policy.Rules, real_path: Callable[[str], str] = policy.real_path
+) -> str | None:
     """Say why this file may not be read, by its own name and what links lead to; None where it
     may."""
-    if any(map(is_secret_path, {str(path), policy.real_path(str(path))})) and not path.is_dir():
+    if any(map(is_secret_path, {str(path), real_path(str(path))})) and not path.is_dir():
         return LIKE_SECRETS
-    verdict = policy.evaluate_read(str(path), rules, real_path=policy.real_path)
+    verdict = policy.evaluate_read(str(path), rules, real_path=real_path)
     return None if verdict.allowed else verdict.message
