@@ -55,13 +55,15 @@ class App:
     """One open project, made by `open_app` only. It raises ContextModeError for what a caller can
     mend; how a program fares is a value."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what is open
         self,
         config: Config,
         engine: Engine,
         keep: Keep,
         backgrounds: Backgrounds[Answer],
         refused: tuple[str, ...] = (),
+        *,
+        recorder: Recorder | None = None,
     ) -> None:
         self.config = config
         self.calls = SessionCalls(str(config.project))
@@ -70,6 +72,7 @@ class App:
         self._keep = keep
         self._backgrounds = backgrounds
         self._refused = refused
+        self._recorder = recorder
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -87,13 +90,11 @@ class App:
     @cached_property
     def recorder(self) -> Recorder:
         """Open what counts the project's calls."""
-        from ctxmode.operations.usage import Recorder  # noqa: PLC0415
-
-        return Recorder(self.config.usage_file)
+        return self._recorder or _open_recorder(self.config)
 
     def close(self) -> None:
         """Close what was opened besides the sandbox and the store."""
-        if "recorder" in self.__dict__:
+        if self._recorder or "recorder" in self.__dict__:
             self.recorder.close()
 
     @property
@@ -115,7 +116,7 @@ class App:
         with translate_errors():
             completed = await self._engine.run(request, on_output=on_output, caller=caller)
             answer = await self._keep.answer(completed, request, name=name, always=always_keep)
-        return await log_verdict(self.config, request, answer)
+        return await _record(self.config, self._recorder, request, answer)
 
     async def check(self, request: Request, name: str) -> None:
         """Refuse what `execute` would refuse of a request as such, and run nothing. The UsageError
@@ -202,8 +203,8 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
     """Open a project: its storage, its rules, its sandbox. Closing ends every run.
 
     With `sole_language` it is for a single run of that language: nothing is made ahead for a next
-    one. Its store opens only to keep something. ContextModeError says that the storage cannot be
-    written, a rule file cannot be read, or no permitted sandbox exists.
+    one, and no table lists it. Its store opens only to keep something. ContextModeError says that
+    the storage cannot be written, a rule file cannot be read, or no permitted sandbox exists.
     """
     with translate_errors():
         await trio.to_thread.run_sync(prepare_storage, config)
@@ -214,6 +215,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
         keep = Keep(partial(_open_store, config), queue_folder(config.database))
         if not sole_language:
             await trio.to_thread.run_sync(lambda: keep.store)
+        recorder = None if sole_language else _open_recorder(config)
     try:
         with translate_errors():
             async with (
@@ -225,14 +227,16 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
                     settings=settings,
                 ) as engine,
                 executor.open_backgrounds(
-                    engine, partial(_keep_answer, config, keep)
+                    engine, partial(_keep_answer, config, keep, recorder)
                 ) as backgrounds,
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_index_behind, keep)
                 if not sole_language:
                     nursery.start_soon(_keep_all_to_quota, config)
-                with closing(App(config, engine, keep, backgrounds, refused)) as app:
+                with closing(
+                    App(config, engine, keep, backgrounds, refused, recorder=recorder)
+                ) as app:
                     if not sole_language:
                         nursery.start_soon(_track_sessions, config, keep, app.calls)
                     yield app
@@ -257,11 +261,30 @@ def _open_store(config: Config) -> kb.Store:
     return open_store(config)
 
 
+def _open_recorder(config: Config) -> Recorder:
+    from ctxmode.operations.usage import Recorder  # noqa: PLC0415 - loads SQLite
+
+    return Recorder(config.usage_file)
+
+
+async def _record(
+    config: Config, recorder: Recorder | None, request: Request, answer: Answer
+) -> Answer:
+    """Write the verdict to the audit log, and the run into the table of the latest."""
+    if recorder:
+        from ctxmode.operations.run_records import make_run_record  # noqa: PLC0415 - as above
+
+        output_id = answer.kept.output_id if answer.kept else None
+        await recorder.count(make_run_record(request, answer.result, output_id))
+    return await log_verdict(config, request, answer)
+
+
 async def _keep_answer(
-    config: Config, keep: Keep, request: Request, completed: Completed
+    config: Config, keep: Keep, recorder: Recorder | None, request: Request, completed: Completed
 ) -> Answer:
     """Keep all that a run in the background printed, since its handle is soon forgotten."""
-    return await log_verdict(config, request, await keep.answer(completed, request, always=True))
+    answer = await keep.answer(completed, request, always=True)
+    return await _record(config, recorder, request, answer)
 
 
 async def _keep_all_to_quota(config: Config) -> None:

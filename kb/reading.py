@@ -26,6 +26,18 @@ def sources(db: sqlite3.Connection, *, include_superseded: bool) -> list[Source]
     return [_source(row) for row in db.execute(f"{_SOURCE} {where} ORDER BY s.id DESC")]
 
 
+def list_sources(db: sqlite3.Connection, offset: int, limit: int) -> list[Source]:
+    """Read a part of the list of current sources, the latest first."""
+    where = "WHERE s.superseded_by IS NULL ORDER BY s.id DESC LIMIT ? OFFSET ?"
+    return [_source(row) for row in db.execute(f"{_SOURCE} {where}", (limit, offset))]
+
+
+def count_sources(db: sqlite3.Connection) -> int:
+    """Count the current sources."""
+    query = "SELECT COUNT(*) FROM source WHERE superseded_by IS NULL"
+    return int(db.execute(query).fetchone()[0])
+
+
 def versions(db: sqlite3.Connection, label: str) -> list[int]:
     return [row[0] for row in db.execute("SELECT id FROM source WHERE label = ?", (label,))]
 

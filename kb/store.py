@@ -273,6 +273,16 @@ class Store:
         with self._access.reading() as db:
             return reading.sources(db, include_superseded=include_superseded)
 
+    def list_sources(self, offset: int, limit: int) -> list[Source]:
+        """Read a part of the list of current sources, the latest first."""
+        with self._access.reading() as db:
+            return reading.list_sources(db, offset, limit)
+
+    def count_sources(self) -> int:
+        """Count the current sources."""
+        with self._access.reading() as db:
+            return reading.count_sources(db)
+
     def source(self, source_id: int) -> Source:
         """One source.
 

@@ -50,6 +50,17 @@ class OfSession(Protocol):
     def session_id(self) -> str: ...
 
 
+class CacheCounted(Protocol):
+    """Tokens of input, by whether a cache had them; None is not recorded."""
+
+    @property
+    def input(self) -> int | None: ...
+    @property
+    def cache_read(self) -> int | None: ...
+    @property
+    def cache_write(self) -> int | None: ...
+
+
 S = TypeVar("S", bound=OfSession)
 ESTIMATOR = f"UTF-8 bytes / {BYTES_PER_TOKEN}"
 FORMULA = "kept = produced - returned, reduction = kept / produced"
@@ -321,7 +332,7 @@ def _price(count: TokenCount, prices: Prices) -> TokenSum:
     return TokenSum(responses=count.responses, **kinds, cost=cost, no_price=unpriced)
 
 
-def compute_cache_share(counts: Iterable[TokenCount]) -> float | None:
+def compute_cache_share(counts: Iterable[CacheCounted]) -> float | None:
     """Compute the share of input that was read from a cache; None where no host records that."""
     recorded = [one for one in counts if one.cache_read is not None]
     read = sum(one.cache_read or 0 for one in recorded)

@@ -4,7 +4,7 @@ produced  what a call's work brought forth: what programs printed, the text of f
 returned  the text of the answer, as it was sent
 
 The counts of a project are those of all servers that ever served it, in one small database beside
-its store. What is computed of them is in `figures`.
+its store, with the latest runs (`run_records`). What is computed of them is in `figures`.
 """
 
 from __future__ import annotations
@@ -20,23 +20,15 @@ from typing import NamedTuple
 
 import trio
 
-from base.sqlite_files import connect, connect_read_only
+from base.sqlite_files import SchemaError, connect, connect_read_only
+from ctxmode.operations.run_records import RunRecord, add_run
+from ctxmode.operations.usage_schema import prepare
 
 BUSY_TIMEOUT_S = 5.0
 DAY_S = 86_400
 SHARE_OF_PATIENT_ONES = 256
 """One of so many counts goes through a connection of its own, which tidies up the file's log."""
 
-_CREATE = """
-    CREATE TABLE IF NOT EXISTS usage (
-        day INTEGER NOT NULL,
-        tool TEXT NOT NULL,
-        calls INTEGER NOT NULL,
-        errors INTEGER NOT NULL,
-        produced INTEGER NOT NULL,
-        returned INTEGER NOT NULL,
-        PRIMARY KEY (day, tool)
-    )"""
 _ADD = """
     INSERT INTO usage VALUES (?, ?, 1, ?, ?, ?)
     ON CONFLICT (day, tool) DO UPDATE SET
@@ -54,16 +46,18 @@ class CallRecord:
     returned: int = 0
 
 
-def record(path: Path, call: CallRecord) -> None:
-    """Add one call, in one transaction, waiting for other servers of the project; sqlite3.Error if
-    it cannot."""
+def record(path: Path, one: CallRecord | RunRecord) -> None:
+    """Add one call or run, waiting for other servers of the project; sqlite3.Error or SchemaError
+    if it cannot."""
     with contextlib.closing(connect(path, wait_s=BUSY_TIMEOUT_S)) as db:
-        _add(db, call)
+        prepare(db)
+        _add(db, one)
 
 
 class Recorder:
-    """Adds calls without waiting, through a connection that stays open: opening and closing one
-    takes longer than most runs. What is added is there for all at once, and after a kill."""
+    """Adds calls and runs without waiting, through a connection that stays open: opening and
+    closing one takes longer than most runs. What is added is there for all at once, and after a
+    kill."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -71,22 +65,24 @@ class Recorder:
         self._file: os.stat_result | None = None
         self._added = 0
 
-    async def count(self, call: CallRecord) -> None:
-        """Add one call; where the counts cannot be written, say so in the log."""
+    async def count(self, one: CallRecord | RunRecord) -> None:
+        """Add one call or run; where the counts cannot be written, say so in the log."""
         try:
-            if not self.add(call):
-                await trio.to_thread.run_sync(record, self._path, call)
-        except (sqlite3.Error, OSError) as error:
-            logging.getLogger(__name__).warning("a call was not counted: %s", error)
+            if not self.add(one):
+                await trio.to_thread.run_sync(record, self._path, one)
+        except (sqlite3.Error, SchemaError, OSError) as error:
+            what = "run" if isinstance(one, RunRecord) else "call"
+            logging.getLogger(__name__).warning("a %s was not counted: %s", what, error)
 
-    def add(self, call: CallRecord) -> bool:
-        """Return whether the call was added; where not, `record` is to wait for its turn.
-        sqlite3.Error: the counts cannot be written. OSError: the file's folder is gone."""
+    def add(self, one: CallRecord | RunRecord) -> bool:
+        """Return whether it was added; where not, `record` is to wait for its turn.
+        sqlite3.Error, SchemaError: the counts cannot be written. OSError: the file's folder is
+        gone."""
         self._added += 1
         if self._added % SHARE_OF_PATIENT_ONES == 0:
             return False
         try:
-            _add(self._current(), call)
+            _add(self._current(), one)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise
@@ -107,15 +103,23 @@ class Recorder:
                 if os.path.samestat(self._file, os.stat(self._path)):
                     return self._db
         self.close()
-        self._db = connect(self._path, wait_s=0, settings={"wal_autocheckpoint": 0})
-        self._file = os.stat(self._path)
-        return self._db
+        db = connect(self._path, wait_s=0, settings={"wal_autocheckpoint": 0})
+        try:
+            prepare(db)
+            self._file = os.stat(self._path)
+        except BaseException:
+            db.close()
+            raise
+        self._db = db
+        return db
 
 
-def _add(db: sqlite3.Connection, call: CallRecord) -> None:
+def _add(db: sqlite3.Connection, one: CallRecord | RunRecord) -> None:
+    if isinstance(one, RunRecord):
+        add_run(db, one)
+        return
     day = int(time.time()) // DAY_S * DAY_S
-    db.execute(_CREATE)
-    db.execute(_ADD, (day, call.tool, int(call.failed), call.produced, call.returned))
+    db.execute(_ADD, (day, one.tool, int(one.failed), one.produced, one.returned))
 
 
 class UsageRow(NamedTuple):

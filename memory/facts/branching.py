@@ -111,7 +111,12 @@ def read_branch(db: sqlite3.Connection, name: str) -> Branch:
 def list_branches(store: FactStore) -> list[Branch]:
     """List main, then all others by the time when they began."""
     with store.database.reading() as db:
-        rows = db.execute(f"{_LIST} ORDER BY b.parent IS NOT NULL, b.created_at, b.name").fetchall()
+        return read_branches(db)
+
+
+def read_branches(db: sqlite3.Connection) -> list[Branch]:
+    """Read what `list_branches` lists."""
+    rows = db.execute(f"{_LIST} ORDER BY b.parent IS NOT NULL, b.created_at, b.name")
     return [Branch(*row) for row in rows]
 
 

@@ -1,0 +1,57 @@
+"""Look at what is kept of this project, in a browser: figures, sessions, runs, facts, pages.
+
+It only reads. The address that is printed opens once, in one browser of this machine; the server
+ends with Ctrl-C, or when nobody has looked for 30 minutes. --html writes the same into one file
+that needs no server.
+
+examples:
+  context-mode insight --open
+  context-mode insight --port 8766
+  context-mode insight --html insight.html
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+
+from ctxmode import exit_codes, garbage, launch
+from ctxmode.config.locations import load_config
+from ctxmode.errors import UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", metavar="N", type=int, help="default: 0, which takes a free one")
+    parser.add_argument("--open", action="store_true", help="open the address in a browser")
+    parser.add_argument("--html", metavar="FILE", help="write one file instead of serving")
+
+
+def run(args: argparse.Namespace) -> int:
+    config = load_config(args.project)
+    if args.html is not None:
+        if args.open or args.port is not None:
+            raise UsageError("--html serves nothing", "Leave out --port and --open.")
+        from ctxmode.insight.exporting import write_file  # noqa: PLC0415 - few write one
+
+        path = Path(args.html).absolute()
+        size = write_file(config, path)
+        sys.stderr.write(f"context-mode: wrote {path}: {size} bytes\n")
+        return exit_codes.OK
+    from ctxmode.insight.server import serve_insight  # noqa: PLC0415 - only who serves pays
+
+    garbage.resume()
+    announce = partial(_announce, opens=args.open)
+    launch.run(partial(serve_insight, config, args.port or 0, announce))
+    sys.stderr.write("context-mode: nobody looked for 30 minutes\n")
+    return exit_codes.OK
+
+
+def _announce(address: str, *, opens: bool) -> None:
+    sys.stdout.write(f"{address}\n")
+    sys.stdout.flush()
+    if opens:
+        import webbrowser  # noqa: PLC0415 - as above
+
+        webbrowser.open(address)

@@ -1,0 +1,45 @@
+"""Searching what is kept: the passages that fit a question, within a budget and a time."""
+
+from __future__ import annotations
+
+from ctxmode.errors import UsageError
+from ctxmode.insight.model import Asked, Data
+from ctxmode.insight.reading import Reader
+from ctxmode.operations.searching import SearchRequest, search
+from kb import Store
+
+HITS = 10
+BUDGET_BYTES = 16 * 1024
+
+
+def build(reader: Reader, asked: Asked) -> Data:
+    """Build the form, and what was found."""
+    query = asked.text("q").strip()
+    data: Data = {"query": query, "hits": [], "state": "", "problem": "", "corrections": []}
+    if not query:
+        return data
+    request = SearchRequest((query,), limit=HITS, budget_bytes=BUDGET_BYTES)
+
+    def look(store: Store) -> Data:
+        try:
+            result = search(store, request).queries[0]
+        except UsageError as error:
+            return {"problem": str(error)}
+        return {
+            "state": str(result.state),
+            "omitted": result.omitted,
+            "corrections": [{"typed": one.typed, "used": one.used} for one in result.corrections],
+            "hits": [
+                {
+                    "source_id": hit.source_id,
+                    "source": hit.source,
+                    "title": hit.title,
+                    "text": hit.text,
+                    "first_line": hit.start_line,
+                    "last_line": hit.end_line,
+                }
+                for hit in result.hits
+            ],
+        }
+
+    return data | (reader.store(look) or {"state": "nothing"})
