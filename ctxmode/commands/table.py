@@ -53,7 +53,11 @@ VERBS: dict[str, Verb] = {
         Verb("show", "show a kept source, exactly"),
         Verb("purge", "forget what is kept, for good"),
         Verb("stats", "show what tools produced, returned and kept out of the context"),
-        Verb("insight", "look at what is kept in a browser, or write it into one file"),
+        Verb(
+            "insight",
+            "look at what is kept in a browser, or write it into one file",
+            stays_open=True,
+        ),
         Verb("kb", "check, back up or measure the store of what is kept"),
         Verb("hook", "answer an event of an agent's host (registered by setup)", stays_open=True),
         Verb(
