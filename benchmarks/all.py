@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NAMES = (
     *("execute", "isolation", "throughput", "compile_cache", "batch", "stream", "startup", "mcp"),
     *("large_output", "limits", "context_saved", "kb", "kb_quality"),
-    *("sessions", "hooks", "snapshot", "memory", "pages"),
+    *("sessions", "hooks", "snapshot", "memory", "pages", "one_search"),
     *("containers", "live"),
 )
 TIMEOUT_S = 1800

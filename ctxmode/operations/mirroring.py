@@ -6,6 +6,7 @@ indexed before a search, for a moment; what went is taken out at once, by whoeve
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -49,10 +50,17 @@ class Mirror:
 def _follow_facts(config: Config, store: kb.Store, path: Path, seen: str, deadline: float) -> int:
     from ctxmode.operations.fact_mirror import FactMirror  # noqa: PLC0415 - where there are any
 
-    name, prefix = (
-        (USERS_FACTS, USERS_LABEL) if path == config.users_facts_file else (FACTS, "memory:")
-    )
-    return FactMirror(name, prefix, path).follow(store, seen, deadline)
+    del config
+    return FactMirror(FACTS, "memory:", path).follow(store, seen, deadline)
+
+
+def _follow_users_facts(
+    config: Config, store: kb.Store, path: Path, seen: str, deadline: float
+) -> int:
+    from ctxmode.operations.fact_mirror import FactMirror  # noqa: PLC0415 - where there are any
+
+    del config
+    return FactMirror(USERS_FACTS, USERS_LABEL, path).follow(store, seen, deadline)
 
 
 def _find_pages(config: Config) -> Path | None:
@@ -88,7 +96,7 @@ def _find_users_sessions(config: Config) -> Path:
 
 MIRRORS: tuple[Mirror, ...] = (
     Mirror(FACTS, lambda config: config.facts_file, _follow_facts),
-    Mirror(USERS_FACTS, lambda config: config.users_facts_file, _follow_facts),
+    Mirror(USERS_FACTS, lambda config: config.users_facts_file, _follow_users_facts),
     Mirror(PAGES, _find_pages, _follow_pages),
     Mirror(SESSIONS, lambda config: config.sessions_file, _follow_sessions),
 )
@@ -134,7 +142,7 @@ def _follow(
     deadline: float,
 ) -> int:
     path = mirror.find(config)
-    if path is None or not path.exists():
+    if path is None or not os.path.exists(path):
         if mirror.name in marks and mirror.name != SESSIONS:
             raise FileNotFoundError(f"{path or 'their repository'} is missing")
         return 0

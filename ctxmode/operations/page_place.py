@@ -18,7 +18,8 @@ def find_repository(config: Config) -> Path:
     Raises:
         UsageError: the setting names no folder that may be.
     """
-    given = str(load_settings(config.project, config.config_home).values[REPOSITORY_SETTING])
+    # No project's file may change it, so none is read.
+    given = str(load_settings(None, config.config_home).values[REPOSITORY_SETTING])
     if not given:
         return config.pages_folder
     named = given.replace("{project}", config.project.name)

@@ -56,14 +56,16 @@ def index_turns(sessions: SessionStore, store: kb.Store, *, deadline: float) -> 
             turns = list_changed_turns(db, BATCH)
             texts = [read_turn(db, turn.session_id, turn.number) for turn in turns]
             left = count_changed_turns(db)
-        if not turns or time.monotonic() >= deadline:
-            return left
+        if not turns:
+            return 0
         wanted = [_mirror_turn(*one) for one in zip(turns, texts, strict=True)]
         if mirrors.follow(store, NAME, wanted, seen=ALL, wait_s=WRITE_WAIT_S) is None:
             return left  # another process is at it
         with sessions.database.writing() as db:
             for turn in turns:
                 mark_indexed(db, turn)
+        if time.monotonic() >= deadline:  # once some are done, whatever came before
+            return max(left - len(turns), 0)
 
 
 def _mirror_turn(turn: ChangedTurn, text: str) -> Mirrored:

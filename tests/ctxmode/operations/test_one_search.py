@@ -212,15 +212,16 @@ def test_the_search_goes_on_without_a_store_that_cannot_be_read_and_says_so(user
 
 def test_a_search_that_has_no_time_says_how_much_is_left(user, here):
     with open_library(here) as library:
-        for path in ("a", "b"):
-            user.ask("here", "memory", "remember", f"Kettle {path}.")
+        path = user.project("here") / "facts.md"
+        path.write_text("".join(f"# Kettle {at}\n\nIts handle is {at}.\n\n" for at in range(25)))
+        user.ask("here", "memory", "prime", str(path))
         notes = catch_up(here, library.store, seconds=-1)
         assert [note.partition(" ")[2] for note in notes] == [
             "of what was kept lately still to be indexed: ask again."
         ]
         while catch_up(here, library.store):
             pass
-        assert len(library.search(SearchRequest(("kettle in:memory",), 20)).queries[0].hits) == 4
+        assert len(library.search(SearchRequest(("kettle in:memory",), 50)).queries[0].hits) == 27
 
 
 def test_two_processes_that_mirror_at_once_index_nothing_twice(user, here):
