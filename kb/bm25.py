@@ -9,9 +9,10 @@ How often a phrase is in a chunk is not to be had from the index, but follows fr
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from math import log
 
+from kb.query import Pair, near
 from kb.selection import Selection, match
 
 WEIGHTS = "3.0, 2.0, 1.0, 1.0, 2.0"
@@ -49,25 +50,67 @@ class SelectedScores:
         """Score some chunks by how often each has these phrases; those with none are left out."""
         scores: dict[int, float] = {}
         for phrase in phrases:
-            found = len(self._selection.find(phrase))
-            weight = rarity(found, self._selection.size) * (SATURATION + 1)
-            for chunk_id, frequency, length in self._frequencies(phrase, ids):
-                part = frequency / (frequency + _damping(length, self._mean))
-                scores[chunk_id] = scores.get(chunk_id, 0.0) + weight * part
+            for table in self._selection.tables:
+                parts = self._read_scores(table, phrase, ids, f"/ -bm25({table}, {_ENDLESS})")
+                self._add(scores, table, phrase, parts)
         return scores
 
-    def _frequencies(self, phrase: str, ids: Set[int]) -> Iterator[tuple[int, float, int]]:
-        """Chunk, weighted frequency of the phrase in it, and length in words."""
-        db = self._selection.db
-        for table in self._selection.tables:
-            mean = _mean_of_table(db, table)
-            columns = (
-                f", -bm25({table}, {WEIGHTS}) / -bm25({table}, {_ENDLESS}),"
-                f" (SELECT sz FROM {table}_docsize WHERE id = {table}.rowid)"
-            )
-            for chunk_id, part, sizes in match(db, table, phrase, ids, columns):
-                length = sum(_read_varints(sizes))
-                yield chunk_id, _damping(length, mean) * part / (1 - part), length
+    def score_pairs(self, pairs: Iterable[Pair], ids: Set[int]) -> dict[int, float]:
+        """Score some chunks by how often each has these words near each other.
+
+        The score of a pair is a sum over both words. That of one of them is what the score grows by
+        where the word is asked for twice.
+        """
+        scores: dict[int, float] = {}
+        for pair in pairs:
+            for table in self._selection.tables:
+                both = self._read_scores(table, pair.expression, ids)
+                for word, other in (pair, pair[::-1]) if both else ():
+                    most = _most(self._selection.db, table, word)
+                    twice = self._read_scores(table, near(word, other, word), both)
+                    parts = {
+                        chunk_id: ((score - both[chunk_id][0]) / most, length)
+                        for chunk_id, (score, length) in twice.items()
+                    }
+                    self._add(scores, table, word, parts)
+        return scores
+
+    def _read_scores(
+        self, table: str, expression: str, ids: Collection[int], by: str = ""
+    ) -> dict[int, tuple[float, int]]:
+        """The index's score of each chunk that matches, divided `by` another, and its length in
+        words."""
+        columns = (
+            f", -bm25({table}, {WEIGHTS}) {by},"
+            f" (SELECT sz FROM {table}_docsize WHERE id = {table}.rowid)"
+        )
+        rows = match(self._selection.db, table, expression, ids, columns)
+        return {chunk_id: (score, sum(_read_varints(sizes))) for chunk_id, score, sizes in rows}
+
+    def _add(
+        self,
+        scores: dict[int, float],
+        table: str,
+        phrase: str,
+        parts: Mapping[int, tuple[float, int]],
+    ) -> None:
+        """Add to each chunk's score that of a phrase, given as the part of the most that it scores
+        among all: f / (f + d), for its frequency f and a damping d by the chunk's length."""
+        found = len(self._selection.find(phrase))
+        most = rarity(found, self._selection.size) * (SATURATION + 1)
+        mean = _mean_of_table(self._selection.db, table)
+        for chunk_id, (part, length) in parts.items():
+            frequency = _damping(length, mean) * part / (1 - part)
+            here = frequency / (frequency + _damping(length, self._mean))
+            scores[chunk_id] = scores.get(chunk_id, 0.0) + most * here
+
+
+def _most(db: sqlite3.Connection, table: str, phrase: str) -> float:
+    """What a phrase scores at most among all chunks of a table, which have it somewhere."""
+    row = db.execute(
+        f"SELECT -bm25({table}, {_ENDLESS}) FROM {table} WHERE {table} MATCH ? LIMIT 1", (phrase,)
+    ).fetchone()
+    return float(row[0])
 
 
 def _damping(length: int, mean: float) -> float:

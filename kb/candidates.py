@@ -7,11 +7,10 @@ in full. A chunk that has none of the rarer words could hardly have come first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kb.bm25 import rarity
-from kb.query import Corrections, Query
+from kb.query import Corrections, Pair, Query
 from kb.selection import Chunks
 
 CANDIDATES = 800
@@ -28,14 +27,6 @@ FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """Two neighbouring words of a query near each other, and how rare the two are."""
-
-    expression: str
-    rarity: float
-
-
-@dataclass(frozen=True, slots=True)
 class Choice:
     """What chooses the chunks for a query. `choosing` and `others` are numbers of its words, from
     0 in their order; words that nothing has are in neither."""
@@ -44,7 +35,6 @@ class Choice:
     corrections: Corrections
     choosing: tuple[int, ...]
     others: tuple[int, ...]
-    pairs: tuple[Pair, ...]
     weight: float
     """The rarities of all words together, of those as well that nothing has, but not of those that
     are too common to choose by: what a chunk scores in which each is once. 0 of few chunks."""
@@ -65,6 +55,11 @@ class Choice:
             return " OR ".join(choosing)
         others = [groups[at] for at in self.others]
         return f"({' OR '.join(choosing)}) AND ({' OR '.join((*choosing, *others, *others))})"
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The words that count more where they stand near each other."""
+        return self.query.pairs(self.corrections)
 
     @property
     def times(self) -> int:
@@ -92,16 +87,5 @@ def choose(chunks: Chunks, query: Query, corrections: Corrections, limit: int) -
         corrections,
         tuple(sorted(choosing)),
         tuple(at for _, at in counted[len(choosing) :]),
-        _pair(query, corrections, [rarity(count, size) if count else 0.0 for count in counts]),
         sum(rarity(count, size) for count in counts if count <= most) if size >= FEW else 0.0,
     )
-
-
-def _pair(query: Query, corrections: Corrections, rarities: Sequence[float]) -> tuple[Pair, ...]:
-    """The neighbouring words that both occur; the same two once, however often they stand so."""
-    pairs = {
-        expression: rarities[first] + rarities[second]
-        for expression, first, second in query.pairs(corrections)
-        if rarities[first] and rarities[second]
-    }
-    return tuple(Pair(expression, rare) for expression, rare in pairs.items())

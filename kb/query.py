@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from kb import words
 from kb.folding import fold
@@ -31,6 +32,22 @@ Corrections = Mapping[str, Sequence[str]]
 """What a word of a query may have meant, the likeliest first."""
 
 
+class Pair(NamedTuple):
+    """Two words that count more where they stand near each other, as full-text syntax has them."""
+
+    first: str
+    second: str
+
+    @property
+    def expression(self) -> str:
+        return near(self.first, self.second)
+
+
+def near(*phrases: str) -> str:
+    """Phrases near each other, in any order."""
+    return f"NEAR({' '.join(phrases)}, {NEAR_TOKENS})"
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """The words of a query in order, each once, as typed."""
@@ -51,17 +68,14 @@ class Query:
             (*_own_phrases(term), *map(quote, _others(term, corrections))) for term in self.terms
         ]
 
-    def pairs(self, corrections: Corrections) -> list[tuple[str, int, int]]:
-        """Each two neighbouring words near each other as an expression, with their numbers."""
+    def pairs(self, corrections: Corrections) -> tuple[Pair, ...]:
+        """Each two neighbouring words; the same two once."""
         used = [
-            (at, corrections.get(term, (term,))[0])
-            for at, term in enumerate(self.terms)
+            quote(corrections.get(term, (term,))[0])
+            for term in self.terms
             if not words.is_unspaced(term) and not words.is_emoji(term)
         ]
-        return [
-            (f"NEAR({quote(a)} {quote(b)}, {NEAR_TOKENS})", first, second)
-            for (first, a), (second, b) in pairwise(used)
-        ]
+        return tuple(dict.fromkeys(Pair(*both) for both in pairwise(used)))
 
 
 def _others(term: str, corrections: Corrections) -> list[str]:

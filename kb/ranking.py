@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 
@@ -26,7 +26,7 @@ from kb.selection import Selection, match
 POOL = 50
 """How many chunks are ranked; more never changed the first ten for the better."""
 
-TOGETHER_SHARE = 0.24
+TOGETHER_SHARE = 0.2
 SOURCE_SHARE = 0.15
 SOURCE_DECAY = 0.7
 SOURCE_CHUNKS = 5
@@ -58,20 +58,25 @@ class Ranking:
     more of it is wanted."""
 
     def __init__(
-        self, db: sqlite3.Connection, tables: Sequence[str], choice: Choice, best: Iterator[Scored]
+        self,
+        tables: Sequence[str],
+        choice: Choice,
+        best: Iterator[Scored],
+        score_pairs: Callable[[Set[int]], Mapping[int, float]],
     ) -> None:
-        """`best` has the chunks by their words alone, best first; `tables` index them."""
+        """`best` has the chunks by their words alone, best first; `score_pairs` scores words near
+        each other in some of them; `tables` index them."""
         self.tables = tables
         self.choice = choice
-        self._db = db
         self._best = best
+        self._score_pairs = score_pairs
         self._own: dict[int, tuple[float, float]] = {}
         self._by_source: defaultdict[int, list[int]] = defaultdict(list)
 
     def first(self, size: int) -> list[Ranked]:
         """The best `size` chunks, best first; no smaller than what was asked for before."""
         new = list(islice(self._best, max(0, size - len(self._own))))
-        near = self._near({chunk_id for chunk_id, _, _ in new})
+        near = self._score_pairs({chunk_id for chunk_id, _, _ in new})
         for chunk_id, score, source_id in new:
             self._own[chunk_id] = (score, TOGETHER_SHARE * near.get(chunk_id, 0.0))
             self._by_source[source_id].append(chunk_id)
@@ -84,25 +89,25 @@ class Ranking:
                 chunks.append(Ranked(chunk_id, words, together, share, fit))
         return sorted(chunks, key=lambda chunk: (-chunk.score, -chunk.chunk_id))
 
-    def _near(self, ids: Set[int]) -> dict[int, float]:
-        """How rare the pairs of words are that stand near each other in each of these chunks."""
-        near: defaultdict[int, float] = defaultdict(float)
-        for pair in self.choice.pairs:
-            for table in self.tables:
-                for (chunk_id,) in match(self._db, table, pair.expression, ids):
-                    near[chunk_id] += pair.rarity
-        return near
-
 
 def rank_all(db: sqlite3.Connection, table: str, choice: Choice, where: Condition) -> Ranking:
     """Rank the chunks of a full-text table; what does not fit the filters is passed over."""
-    return Ranking(db, (table,), choice, _best(db, table, choice, where))
+    together = " OR ".join(pair.expression for pair in choice.pairs)
+
+    def score_pairs(ids: Set[int]) -> Mapping[int, float]:
+        score = f", -bm25({table}, {WEIGHTS})"
+        return dict(match(db, table, together, ids, score)) if together else {}
+
+    return Ranking((table,), choice, _best(db, table, choice, where), score_pairs)
 
 
 def rank_selected(selection: Selection, choice: Choice) -> Ranking:
     """Rank the chunks of a selection."""
-    best = iter(_best_selected(selection, choice))
-    return Ranking(selection.db, selection.tables, choice, best)
+    scores = SelectedScores(selection)
+    best = iter(_best_selected(selection, choice, scores))
+    return Ranking(
+        selection.tables, choice, best, lambda ids: scores.score_pairs(choice.pairs, ids)
+    )
 
 
 def _source_share(scores: list[float]) -> float:
@@ -133,12 +138,11 @@ def _best(db: sqlite3.Connection, table: str, choice: Choice, where: Condition) 
                 yield chunk_id, score / choice.times, sources[chunk_id]
 
 
-def _best_selected(selection: Selection, choice: Choice) -> list[Scored]:
+def _best_selected(selection: Selection, choice: Choice, scored: SelectedScores) -> list[Scored]:
     groups = choice.query.groups(choice.corrections)
     phrases = choice.query.phrases(choice.corrections)
     ids = frozenset().union(*(selection.find(groups[at]) for at in choice.choosing))
     scores: defaultdict[int, float] = defaultdict(float)
-    scored = SelectedScores(selection)
     for at in (*choice.choosing, *choice.others):
         fitting = ids & selection.find(groups[at])
         for chunk_id, score in scored.score(phrases[at], fitting).items():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from kb.filters import Condition
@@ -93,7 +93,7 @@ class Selection:
 
 
 def match(
-    db: sqlite3.Connection, table: str, expression: str, ids: Set[int], columns: str = ""
+    db: sqlite3.Connection, table: str, expression: str, ids: Collection[int], columns: str = ""
 ) -> list[tuple[Any, ...]]:
     """The ids of those among some chunks that match, each with further columns of the table."""
     if not ids:

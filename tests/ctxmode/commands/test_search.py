@@ -14,6 +14,8 @@ KEYS = [
     "start_line",
     "end_line",
     "score",
+    "weak",
+    "alike",
     "text",
 ]
 
