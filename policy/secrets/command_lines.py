@@ -18,6 +18,9 @@ _VALUE = rb"""(?:"(?P<double>[^"\r\n]{1,200})"|'(?P<single>[^'\r\n]{1,200})'"""
 _VALUE += rb"""|(?P<value>[^\s"'`|;&<>()]{1,200}+))"""
 _NAMES = rb"""["']?(?:name|key)["']?\s{0,2}[:=]\s{0,2}["']?(?P<name>[\w.:-]{3,80}+)["']?"""
 
+_BEFORE = b"\"' \t\r\n\v\f"
+"""What `_NAMES` allows between a mark and its sign."""
+
 
 class Form(NamedTuple):
     """A way to write a password. `marks`, in lower case, tell where to look; `expression` is
@@ -28,6 +31,7 @@ class Form(NamedTuple):
     kind: str = "password"  # empty: as its `name` says
     is_word_allowed: bool = True  # whether a plain word can be one, and not only an odd text
     needs: bytes = b""  # what else the text must hold, in lower case
+    follows: tuple[bytes, ...] = ()  # one of these must stand behind a mark, quote and blanks
 
 
 def _option(commands: str, option: bytes) -> Form:
@@ -94,11 +98,13 @@ FORMS = (
         rb"""|(?P<value>[^\s"'<>{}]{4,400}+)(?=\s|\Z))""",
         kind="",
         needs=b"value",
+        follows=(b":", b"="),
     ),
     Form(
         (*(b"$1$", b"$5$", b"$6$", b"$y$", b"$2a$", b"$2b$", b"$2y$"), b"$apr1$", b"$argon2"),
         rb"(?P<value>" + _HASH + rb")",
         "password-hash",
+        needs=b"$",
     ),
     Form(
         (b"cookie: ",),
@@ -123,6 +129,12 @@ def find_in_command_lines(data: bytes) -> Iterator[tuple[str, int, int]]:
             at = lowered.find(mark)
             while at >= 0:
                 end = at + len(mark)
+                # Names and keys are all over a program; most are given nothing.
+                if form.follows and not lowered[end : end + 4].lstrip(_BEFORE).startswith(
+                    form.follows
+                ):
+                    at = lowered.find(mark, end)
+                    continue
                 if found := _match_at(form, mark, data, at):
                     yield found
                     end = max(end, found[2])
