@@ -27,7 +27,7 @@ FAILS = ("ledger", "parcel", "tunnel")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query, and a pattern of what answers it in the output; its first match is the target."""
+    """A query, and a pattern of what answers it in the output: every match is a target."""
 
     query: str
     answer: bytes

@@ -3,7 +3,7 @@
     python -m benchmarks.kb_outputs [--outputs FOLDER] [--json]
 
 Each output is made by its recipe (`benchmarks.kb_output_recipes`), kept as a run's output without a
-name, and asked in its own source. A query's target is a range of bytes. Prints per output the mean
+name, and asked in its own source. A query's targets are ranges of bytes. Prints per output the mean
 reciprocal rank of the first passage that holds some of it, and how often the target is within
 4,000 bytes: of what search returns, of the lines `grep` finds for any word of the query, and of the
 output's first and last 2,000 bytes. `--outputs` keeps the outputs there, for comparing two
@@ -57,25 +57,29 @@ def outputs(folder: Path) -> Iterator[tuple[Recipe, bytes | None]]:
 
 def ask(store: Store, label: str, data: bytes, asked: Asked) -> Answered | None:
     """None where the output holds no answer, as another version of a tool may say it otherwise."""
-    found = re.search(asked.answer, data, re.MULTILINE)
-    if found is None:
+    targets = [found.span() for found in re.finditer(asked.answer, data, re.MULTILINE)]
+    if not targets:
         return None
-    start, end = found.span()
     query = f"{asked.query} source:{label}"
     (result,) = store.search(query, limit=LIMIT)
-    ranks = [at for at, hit in enumerate(result.hits, 1)
-             if hit.start_byte < end and hit.end_byte > start]  # fmt: skip
+    hits = [(hit.start_byte, hit.end_byte) for hit in result.hits]
+    ranks = [at for at, hit in enumerate(hits, 1) if _holds(hit, targets)]
     (within,) = store.search(query, limit=LIMIT, budget_bytes=EVIDENCE_BYTES)
     shown = [(hit.start_byte, hit.end_byte) for hit in within.hits]
     return Answered(
         1 / ranks[0] if ranks else 0.0,
-        any(first < end and last > start for first, last in shown),
-        _grep_shows(data, asked.query, start, end),
-        start < EVIDENCE_BYTES // 2 or end > len(data) - EVIDENCE_BYTES // 2,
+        any(_holds(hit, targets) for hit in shown),
+        _grep_shows(data, asked.query, targets),
+        _holds((0, EVIDENCE_BYTES // 2), targets)
+        or _holds((len(data) - EVIDENCE_BYTES // 2, len(data)), targets),
     )
 
 
-def _grep_shows(data: bytes, query: str, start: int, end: int) -> bool:
+def _holds(part: tuple[int, int], targets: Sequence[tuple[int, int]]) -> bool:
+    return any(start < part[1] and end > part[0] for start, end in targets)
+
+
+def _grep_shows(data: bytes, query: str, targets: Sequence[tuple[int, int]]) -> bool:
     """Whether the lines with any word of the query, in order, hold the target soon enough."""
     words = [word for word in _WORD.findall(query.lower()) if word not in _STOP]
     wanted = re.compile("|".join(map(re.escape, words)).encode() or rb"(?!)", re.IGNORECASE)
@@ -85,7 +89,7 @@ def _grep_shows(data: bytes, query: str, start: int, end: int) -> bool:
         if wanted.search(line):
             if shown + len(line) > EVIDENCE_BYTES:
                 return False
-            if position < end and after > start:
+            if _holds((position, after), targets):
                 return True
             shown += len(line)
         position = after
@@ -124,7 +128,8 @@ def measure(folder: Path) -> Measured:
         tempfile.TemporaryDirectory(prefix="ctxmode-bench-") as place,
         Store.open(Path(place, "kb.db")) as store,
     ):
-        for recipe, data in outputs(folder):
+        for at, (recipe, data) in enumerate(outputs(folder)):
+            label = f"{at:02}-{recipe.name}"  # no label is a part of another
             if data is None:
                 measured.missing.append(recipe.name)
                 continue
@@ -132,9 +137,9 @@ def measure(folder: Path) -> Measured:
             kind = detect(data).kind
             looked_s += time.perf_counter() - started
             started = time.perf_counter()
-            added = store.add(SourceSpec(recipe.name, origin="run"), data)
+            added = store.add(SourceSpec(label, origin="run"), data)
             kept_s += time.perf_counter() - started
-            found = [ask(store, recipe.name, data, asked) for asked in recipe.asked]
+            found = [ask(store, label, data, asked) for asked in recipe.asked]
             answers = [answer for answer in found if answer is not None]
             if answers:
                 measured.outputs.append(_scores(recipe.name, kind, added.chunks, answers))

@@ -18,6 +18,8 @@ there are more, the others share chunks, as a small chunk costs many times its t
 
 _NAME = re.compile(rb"\(\?P<\w+>")
 _TITLE_CHARS = 160
+_SUMMED = ("many", "total")
+"""By these a summary is found, too: questions of how many there are say them, summaries do not."""
 _RULES = "=-#+ ✖ℹ"  # noqa: RUF001 - a sign that node prints
 
 
@@ -77,6 +79,7 @@ class Records:
                 plain.place(found.start()),
                 self._title(at, plain.text[found.start() : end], nested=own <= OWN_MAX),
                 whole=row.whole,
+                identifiers=_SUMMED if row.ends else (),
                 alone=row.alone and own <= OWN_MAX,
             )
             if row.ends:
