@@ -20,7 +20,8 @@ class Mark(NamedTuple):
     """A section starts here and lasts until the next mark, so marks tile their source.
 
     `whole` asks that the section stay in one chunk as long as it fits under the cap (a fence, a
-    table, a stack trace). A tuple rather than a dataclass because a source has thousands.
+    table, a stack trace). `alone` asks that it join no neighbour, however small. A tuple rather
+    than a dataclass because a source has thousands.
     """
 
     start: int
@@ -28,6 +29,7 @@ class Mark(NamedTuple):
     whole: bool = False
     language: str | None = None
     identifiers: tuple[str, ...] = ()
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from kb.chunks import CAP_BYTES, MERGE_BYTES, TARGET_BYTES, Chunk, Mark
+from kb.plain import strip
 
 TITLE_BYTES = 200
 """A title is a signpost: longer path elements are cut, however long the source's line was."""
@@ -160,24 +161,26 @@ def _joins(data: bytes, group: _Group, piece: _Piece) -> bool:
         return False
     if size < MERGE_BYTES and not _has_words(data, piece):
         return True
+    if group.lead.alone or piece.mark.alone:
+        nothing = group.largest < TINY_BYTES and not _has_words(data, group)
+        return nothing or (group.marks[-1] is piece.mark and together <= TARGET_BYTES)
     tiny = group.end - group.start < TINY_BYTES
     if together > TARGET_BYTES + tiny * TINY_BYTES:
         return False
     last = group.marks[-1].title
-    if last == piece.mark.title:
+    introduces = len(group.marks) == 1 and group.end - group.start < MERGE_BYTES
+    within = introduces and piece.mark.title[: len(last)] == last
+    if within or last == piece.mark.title:
         return True
-    introduction = len(group.marks) == 1 and group.end - group.start < MERGE_BYTES
-    if introduction and piece.mark.title[: len(last)] == last:
-        return True
-    small = group.largest < MERGE_BYTES and size < MERGE_BYTES
+    small = tiny or (group.largest < MERGE_BYTES and size < MERGE_BYTES)
     alike = group.marks[-1].whole == piece.mark.whole
-    return (small or tiny) and alike and last[:-1] == piece.mark.title[: max(len(last) - 1, 0)]
+    return small and alike and last[:-1] == piece.mark.title[: max(len(last) - 1, 0)]
 
 
 _WORD = re.compile(rb"[0-9A-Za-z\x80-\xff]")
 
 
-def _has_words(data: bytes, piece: _Piece) -> bool:
+def _has_words(data: bytes, piece: _Piece | _Group) -> bool:
     return _WORD.search(data, piece.start, piece.end) is not None
 
 
@@ -189,7 +192,7 @@ def _title(group: _Group, raw: bytes) -> tuple[str, ...]:
     # A section that only introduces the next is told by the deeper one's path.
     titles = [a for a, b in zip_longest(titles, titles[1:]) if b is None or b[: len(a)] != a]
     if not titles:
-        first = _FIRST_LINE.search(raw)
+        first = _FIRST_LINE.search(strip(raw))
         return (_shorten(first.group().decode("utf-8", "replace"), 80),) if first else ()
     if len(titles) == 1:
         return _bound_title(titles[0])

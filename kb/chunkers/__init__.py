@@ -1,13 +1,15 @@
 """The table of chunkers: one row a kind, with what it promises of a source in parts.
 
 To add a kind: a module here with a `marks(data, language)` function, a row in `_ROWS`, and what
-recognises sources of that kind: a rule in `kb.detect` or a name in `kb.filetypes`.
+recognises sources of that kind: a row in `kb.shapes` or a name in `kb.filetypes`. What tools print
+in records needs rows of `kb.chunkers.record_rows` alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from kb.chunkers import (
     asciidoc,
@@ -18,7 +20,7 @@ from kb.chunkers import (
     log,
     markdown,
     notebook,
-    report,
+    record_rows,
     rst,
     table,
     text,
@@ -30,7 +32,19 @@ from kb.chunks import Mark
 from kb.parsing import is_parsed
 
 Marks = Callable[[bytes, str | None], Iterable[Mark]]
-Resume = Callable[[bytes, str | None], json.Scan]
+
+
+class Scan(Protocol):
+    """Reads a source, or a part of one, from where the part before it ended."""
+
+    def marks(self) -> Iterator[Mark]: ...
+
+    def state(self) -> str:
+        """What the next part must know, when the marks are exhausted."""
+        ...
+
+
+Resume = Callable[[bytes, str | None], Scan]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +77,21 @@ def _scan(data: bytes, state: str | None) -> json.Scan:
     return json.Scan(data, state=state)
 
 
+def _scan_rows(data: bytes, state: str | None) -> table.Scan:
+    return table.Scan(data, separated=True, state=state)
+
+
+def _scan_columns(data: bytes, state: str | None) -> table.Scan:
+    return table.Scan(data, separated=False, state=state)
+
+
 _ROWS = (
     Chunker("asciidoc", asciidoc.marks, carries_title=True),
     Chunker("code", code.marks, needs_worker=is_parsed),
-    Chunker("compiler", report.compiler_marks),
-    Chunker("csv", table.marks, later_marks=text.marks, carries_title=True),
+    Chunker("columns", table.column_marks, later_marks=text.marks, resume=_scan_columns),
+    Chunker("commits", diff.marks, carries_title=True),
+    Chunker("compiler", record_rows.COMPILER.marks, carries_title=True),
+    Chunker("csv", table.marks, later_marks=text.marks, resume=_scan_rows),
     Chunker("diff", diff.marks, carries_title=True),
     Chunker("html", html.marks, carries_title=True),
     Chunker("json", json.marks, resume=_scan),
@@ -75,11 +99,14 @@ _ROWS = (
     Chunker("log", log.marks),
     Chunker("markdown", markdown.marks, carries_title=True),
     Chunker("notebook", notebook.marks, later_marks=json.marks, resume=_scan, resumes_first=False),
+    Chunker("packages", record_rows.PACKAGES.marks, carries_title=True),
+    Chunker("plan", record_rows.PLAN.marks, carries_title=True),
     Chunker("rst", rst.marks, carries_title=True),
-    Chunker("stacks", report.stack_marks),
-    Chunker("tests", report.report_marks),
+    Chunker("stacks", record_rows.STACKS.marks, carries_title=True),
+    Chunker("tests", record_rows.TESTS.marks, carries_title=True),
     Chunker("text", text.marks),
     Chunker("toml", toml.marks, carries_title=True),
+    Chunker("trace", record_rows.TRACE.marks, carries_title=True),
     Chunker("xml", xml.marks, carries_title=True),
     Chunker("yaml", yaml.marks, carries_title=True),
 )

@@ -9,11 +9,13 @@ from functools import lru_cache
 from operator import itemgetter
 
 from kb.chunks import CAP_BYTES, TARGET_BYTES, Mark
+from kb.plain import strip
 
 _TIMESTAMP = re.compile(
     rb"\W{0,3}(?P<iso>\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?)"
     rb"|\W{0,3}(?P<syslog>[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d)"
     rb"|[^\n\[]{0,80}\[(?P<access>\d{1,2}/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d)"
+    rb"|\[ *(?P<uptime>\d{1,9}\.\d{1,9})\]"
     rb"|\W{0,3}(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d+)?)"
 )
 _VARIABLE = re.compile(rb"0x[0-9a-fA-F]+|\b[0-9a-fA-F-]{16,}\b|\d+(?:[.:,]\d+)*|\"[^\"\n]{0,80}\"")
@@ -71,7 +73,7 @@ def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
     """A mark for as many entries as make a chunk; one that has a stack trace stands alone."""
     section: _Section | None = None
     for start, first_end, end, trace in _entries(data):
-        line = data[start : min(first_end, start + _LINE_BYTES)]
+        line = strip(data[start : min(first_end, start + _LINE_BYTES)])
         if trace:
             if section is not None:
                 yield Mark(section.start, (section.title(),))

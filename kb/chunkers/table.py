@@ -1,44 +1,142 @@
-"""CSV and TSV by records: whole rows, titled by their numbers and first fields."""
+"""Tables by rows: CSV and TSV, and the columns that `ls -l`, `ps` or `kubectl get` print.
+
+Chunks are whole rows, titled by the columns' names, the rows' numbers, and what the first and last
+of them are about.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from kb.chunks import TARGET_BYTES, Mark
+from kb.plain import strip
 
 _ROW = re.compile(rb"(?>(?:[^\"\n]++|\"(?:[^\"]|\"\"){0,3000}+\"|\")*)\n?")
+_LINE = re.compile(rb"[^\n]*\n?")
 _FIELD = re.compile(rb"\"([^\"\n]{0,60})|([^,;\t\r\n]{0,60})")
 _SEPARATOR = re.compile(rb"[,;\t]")
 _MAX_COLUMNS = 64
+_NAMES_IN_TITLE = 12
+_LOOK_BYTES = 1000
+
+_BEFORE_HEADER = (b"Desired=", b"| Status=", b"|/ Err?=", b"total ")
+_RULE = re.compile(rb"[+|=\- \t]*-[+|=\- \t]*\r?\n?$")
+_MODE = re.compile(rb"[-dlbcps][-rwxsStT]{9}")
+_SELECTION = re.compile(rb"[a-z]{2,3} +")
+_LAST = frozenset({"COMMAND", "CMD", "NAME", "DESCRIPTION"})
+"""Where the last column is so named, rows are told by it rather than by their first."""
+
+
+@dataclass(slots=True)
+class _Table:
+    """How far a table was read: its columns, and the number of the next row."""
+
+    separated: bool
+    columns: tuple[str, ...] = ()
+    row: int = 0
+
+    @property
+    def row_pattern(self) -> re.Pattern[bytes]:
+        return _ROW if self.separated else _LINE
+
+
+class Scan:
+    """One pass over the rows of a source, or of a part of one: `state` is that of the scan that
+    ended where `data` begins."""
+
+    def __init__(self, data: bytes, *, separated: bool, state: str | None = None) -> None:
+        self._data = data
+        self._table = _Table(separated)
+        if state is not None:
+            told = json.loads(state)
+            self._table = _Table(separated, tuple(map(str, told["columns"])), int(told["row"]))
+
+    def state(self) -> str:
+        """What a scan of what follows must know."""
+        return json.dumps({"columns": self._table.columns, "row": self._table.row})
+
+    def marks(self) -> Iterator[Mark]:
+        """A mark for as many rows as make a chunk. The header's names are identifiers of every
+        one."""
+        table, data, position = self._table, self._data, 0
+        if table.row == 0 and data:
+            position = self._read_header()
+            yield Mark(0, self._columns_title(), identifiers=table.columns)
+            table.row = 1
+        while position < len(data):
+            start, first_row, first = position, table.row, b""
+            while position < len(data):
+                found = table.row_pattern.match(data, position)
+                assert found is not None
+                if position > start and found.end() - start > TARGET_BYTES:
+                    break
+                last = found.group()[:_LOOK_BYTES]
+                first = first or last
+                position, table.row = found.end(), table.row + 1
+            yield Mark(start, self._title(first_row, first, last), identifiers=table.columns)
+
+    def _read_header(self) -> int:
+        """Where the first row begins; the columns are those of the line above it."""
+        table, data, position = self._table, self._data, 0
+        if table.separated:
+            header = _ROW.match(data)
+            assert header is not None
+            cells = _SEPARATOR.split(header.group().strip(), _MAX_COLUMNS)
+            table.columns = tuple(name for name in map(_field, cells) if name)
+            return header.end()
+        while position < len(data):
+            end = data.find(b"\n", position) + 1 or len(data)
+            line = strip(data[position : min(end, position + _LOOK_BYTES)])
+            is_rule = _RULE.match(line) is not None
+            before = line.startswith(_BEFORE_HEADER) or not line.strip() or is_rule
+            if not before:
+                if table.columns or _MODE.match(line):
+                    return position
+                names = line.replace(b"||/", b"").split(None, _MAX_COLUMNS)
+                table.columns = tuple(name.decode("utf-8", "replace") for name in names)
+            position = end
+        return position
+
+    def _columns_title(self) -> tuple[str, ...]:
+        names = self._table.columns[:_NAMES_IN_TITLE]
+        more = ", …" if len(self._table.columns) > _NAMES_IN_TITLE else ""
+        return (", ".join(names) + more,) if names else ()
+
+    def _title(self, first_row: int, first: bytes, last: bytes) -> tuple[str, ...]:
+        last_row = self._table.row - 1
+        if first_row == last_row:
+            return *self._columns_title(), f"row {first_row}: {self._name(first)}"
+        names = f"{self._name(first)} … {self._name(last)}"
+        return *self._columns_title(), f"rows {first_row}-{last_row}: {names}"
+
+    def _name(self, row: bytes) -> str:
+        """What a row is about: its first field, or the last or second where that is a name."""
+        if self._table.separated:
+            return _field(row)
+        row = strip(row)
+        words = row.split()
+        if _MODE.match(row):
+            name = row.partition(b" -> ")[0].split(None, 8)[-1].strip()
+        elif self._table.columns[-1:] and self._table.columns[-1] in _LAST:
+            name = b" ".join(row.split(None, len(self._table.columns) - 1)[-1:])
+        elif _SELECTION.match(row) and self._table.columns[:1] == ("Name",):
+            name = words[1]
+        else:
+            name = words[0] if words else b""
+        return name[:60].decode("utf-8", "replace").strip()
 
 
 def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
-    """A mark for as many rows as make a chunk. The header's names are identifiers of every one."""
-    header = _ROW.match(data)
-    if header is None or not header.group():
-        return
-    names = [_field(cell) for cell in _SEPARATOR.split(header.group().strip(), _MAX_COLUMNS)]
-    columns = tuple(name for name in names if name)
-    yield Mark(0, ("header",), identifiers=columns)
-    position, row = header.end(), 1
-    while position < len(data):
-        start, first_row, first = position, row, b""
-        while position < len(data):
-            found = _ROW.match(data, position)
-            assert found is not None
-            if position > start and found.end() - start > TARGET_BYTES:
-                break
-            last = found.group()[:100]
-            first = first or last
-            position, row = found.end(), row + 1
-        yield Mark(start, (_title(first_row, row - 1, first, last),), identifiers=columns)
+    """Of values between separators."""
+    return Scan(data, separated=True).marks()
 
 
-def _title(first_row: int, last_row: int, first: bytes, last: bytes) -> str:
-    if first_row == last_row:
-        return f"row {first_row}: {_field(first)}"
-    return f"rows {first_row}-{last_row}: {_field(first)} … {_field(last)}"
+def column_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
+    """Of columns between spaces."""
+    return Scan(data, separated=False).marks()
 
 
 def _field(row: bytes) -> str:

@@ -105,7 +105,7 @@ def test_xml_titles_are_element_paths_with_identity() -> None:
 def test_csv_chunks_hold_whole_rows_and_know_the_columns() -> None:
     rows = [f'{n},"name {n}, with\nline break and ""quotes""",{FILLER[:60]}' for n in range(40)]
     document = kb.chunk(("id,name,text\n" + "\n".join(rows)).encode(), kind="csv")
-    assert document.chunks[0].title[0] == "rows 1-14: 0 … 13"
+    assert document.chunks[0].title == ("id, name, text", "rows 1-14: 0 … 13")
     assert all("id" in chunk.identifiers for chunk in document)
     assert document.chunks[1].text.startswith("14,")
 
@@ -196,12 +196,12 @@ def test_java_traces_stand_whole() -> None:
         (
             "tests",
             "=== FAILURES ===\n____ test_a ____\n" + FILLER + "\n--- FAIL: TestB (0.1s)\n" + FILLER,
-            ["test_a", "FAIL: TestB (0.1s)"],
+            ["FAILED test_a", "FAILED TestB"],
         ),
         (
             "compiler",
             f"a.c:1:2: error: one\n  {FILLER}\nerror[E0308]: two\n  --> b.rs:1\n{FILLER}\n",
-            ["a.c:1:2: error: one", "error[E0308]: two"],
+            ["a.c > error: a.c:1:2: one", "b.rs > error[E0308]: two (b.rs:1)"],
         ),
         (
             "stacks",
