@@ -273,25 +273,23 @@ def _fill_audit(config: Config) -> None:
         audit.write(config.log_dir, entry)
 
 
-def multiply_sessions(path: Path, rows: int, *, now: float) -> int:
+def multiply_sessions(path: Path, rows: int) -> int:
     """Copy the rows of a store of sessions within it until there are so many; return how many
     there are. The figures of the copied sessions are those of the first."""
     tables = ("message", "event", "usage", "file_touch")
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("PRAGMA synchronous = OFF")
-        first = [row[0] for row in db.execute("SELECT id FROM session")]
         each = sum(db.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in tables)
         db.execute("BEGIN")
         copies = rows // each + 1
         for copy in range(copies):
             for table in ("session", *tables):
-                _copy_rows(db, table, copy, now)
+                _copy_rows(db, table, copy)
         db.execute("COMMIT")
-        assert first
         return sum(db.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in tables)
 
 
-def _copy_rows(db: sqlite3.Connection, table: str, copy: int, now: float) -> None:
+def _copy_rows(db: sqlite3.Connection, table: str, copy: int) -> None:
     """Copy the rows of the sessions that are no copies, under ids of their own."""
     columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
     own = "id" if table == "session" else "session_id"
@@ -301,8 +299,6 @@ def _copy_rows(db: sqlite3.Connection, table: str, copy: int, now: float) -> Non
             chosen.append(f"{name} || '-copy{copy}'")
         elif name == "id":
             chosen.append("NULL")
-        elif name == "title":
-            chosen.append(f"title || ' ({copy})'")
         else:
             chosen.append(f'"{name}"')
     names = ", ".join(f'"{name}"' for name in columns)
