@@ -27,9 +27,9 @@ MOVED_AT_ONCE_BYTES = 256 * 1024
 STEP_CHUNKS = 128
 """How many chunks are moved, or forgotten, at a time: a quarter of a megabyte or so."""
 
-KNOWN_WORDS = 262_144
-"""How many words are remembered as stored, some 25 MB of them; nine of ten words of a new source
-are among them, and need not be looked up. 50 MB of programs and documents have 85,000."""
+KNOWN_WORDS = 65_536
+"""How many words are remembered as stored, some 6 MB of them; nine of ten words of a new source are
+among them, and need not be looked up."""
 
 
 def insert_source(
