@@ -43,7 +43,7 @@ class TouchedFile(NamedTuple):
 
     path: str
     action: str
-    count: int
+    times: int
     last_at: float | None
 
 

@@ -6,8 +6,9 @@ from contextlib import closing
 
 import pytest
 
-from ctxmode.operations import usage
+from ctxmode.operations import run_records, usage, usage_schema
 from ctxmode.operations.figures import Counts, ToolFigures, sum_rows
+from ctxmode.operations.run_records import RunRecord, list_runs
 from ctxmode.operations.usage import CallRecord, Recorder, read_rows, record
 
 
@@ -98,3 +99,59 @@ def test_reading_makes_no_table(file):
     file.write_bytes(b"")
     assert read_rows(file) == []
     assert file.read_bytes() == b""
+
+
+RUN = RunRecord(
+    5.0, "python", "cpython", "analyze", "A", "ok", 0, None, "run", "allow", 0.1, 0.1, 9, 1, 2, 0,
+    0, 0, 0, None, "out-1",
+)  # fmt: skip
+
+
+def read_runs(file, **wanted):
+    with closing(sqlite3.connect(file)) as db:
+        return list_runs(db, **wanted)
+
+
+def test_runs_are_listed_beside_the_counts_the_latest_first(file):
+    with closing(Recorder(file)) as recorder:
+        assert recorder.add(CallRecord("ctx_execute", produced=1))
+        assert recorder.add(RUN)
+        assert recorder.add(RUN._replace(status="timed_out", output_id=None))
+    record(file, RUN._replace(at=7.0))
+    assert [run.status for run in read_runs(file)] == ["ok", "timed_out", "ok"]
+    assert read_runs(file, status="ok", limit=1) == [RUN._replace(at=7.0)]
+    assert read(file).total.calls == 1
+
+
+def test_the_oldest_runs_go(file, monkeypatch):
+    monkeypatch.setattr(run_records, "ROWS_MAX", 100)
+    with closing(Recorder(file)) as recorder:
+        for number in range(300):
+            one = RUN._replace(at=float(number))
+            if not recorder.add(one):
+                record(file, one)
+    kept = [run.at for run in read_runs(file, limit=1000)]
+    assert 100 <= len(kept) < 100 + run_records.PRUNED_EVERY
+    assert kept == sorted(kept, reverse=True)
+    assert kept[0] == 299.0
+
+
+def test_a_file_of_the_first_release_keeps_its_counts_and_gets_a_table_of_runs(file):
+    with closing(sqlite3.connect(file)) as db:
+        usage_schema.create_usage_table(db)
+        db.execute("INSERT INTO usage VALUES (0, 'ctx_execute', 4, 0, 8, 2)")
+        db.commit()
+    with closing(Recorder(file)) as recorder:
+        assert recorder.add(RUN)
+        assert recorder.add(CallRecord("ctx_execute"))
+    assert read_runs(file) == [RUN]
+    assert read(file).total == Counts(5, 0, 8, 2)
+
+
+async def test_a_file_of_a_later_release_costs_no_run_its_answer(file, caplog):
+    with closing(sqlite3.connect(file)) as db:
+        db.execute("CREATE TABLE other (x)")
+        db.execute("PRAGMA user_version = 99")
+    with closing(Recorder(file)) as recorder:
+        await recorder.count(RUN)
+    assert "a run was not counted" in caplog.text
