@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from kb.compression import decompress
 from kb.filters import Condition
 
 SELECTED_MAX = 100_000
@@ -30,6 +31,11 @@ class Chunks(Protocol):
 
     def count(self, expression: str, limit: int) -> int:
         """Count those that match, as far as `limit`."""
+        ...
+
+    def has_word(self, word: str) -> bool:
+        """Whether a word of the vocabulary is in one of those that match it, as it is written; the
+        index tells its forms not apart."""
         ...
 
 
@@ -51,6 +57,9 @@ class Everything:
             (expression, limit),
         ).fetchone()
         return int(row[0])
+
+    def has_word(self, word: str) -> bool:
+        return True
 
 
 class Selection:
@@ -80,6 +89,13 @@ class Selection:
             found = frozenset(filter(self.sources.__contains__, self._find_near(expression)))
             self._matching[expression] = found
         return found
+
+    def has_word(self, word: str) -> bool:
+        rows = self.db.execute(
+            "SELECT body FROM chunk WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(sorted(self.find(f'"{word}"'))),),
+        )
+        return any(word in decompress(body).lower() for (body,) in rows)
 
     def _find_near(self, expression: str) -> Iterator[int]:
         """Find those that match and whose ids are between the least and the largest of these: the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 
 from kb import words
 from kb.query import quote
@@ -46,22 +47,30 @@ def corrections(
 
 
 def _nearest(db: sqlite3.Connection, chunks: Chunks, typed: str) -> tuple[str, ...]:
-    """The vocabulary's words at the least distance, if it is an allowed one: those with the same
+    """The words of `chunks` at the least distance, if it is an allowed one: those with the same
     initial before others, then those that occur most often."""
     if not typed.isalpha():
         return ()
+    for near in _find_near(db, typed):
+        frequent = [
+            (place, -count, word)
+            for *place, word in near
+            if (count := chunks.count(quote(word), _COUNTED)) and chunks.has_word(word)
+        ]
+        if frequent:
+            least = min(frequent)[0]
+            meant = [word for place, _, word in sorted(frequent) if place == least]
+            return tuple(meant[:_ALTERNATIVES])
+    return ()
+
+
+def _find_near(db: sqlite3.Connection, typed: str) -> Iterator[list[tuple[int, bool, str]]]:
+    """Words of the vocabulary that are near, those one edit away before others."""
     if len(typed) <= _ONE_EDIT:
-        near = _within(typed, _short(db, typed) | _alike(db, typed), 1)
+        yield _within(typed, _short(db, typed) | _alike(db, typed), 1)
     else:
-        near = _within(typed, _one_edit_away(db, typed), 1)
-        near = near or _within(typed, _alike(db, typed), 2)
-    frequent = [
-        (place, -count, word)
-        for *place, word in near
-        if (count := chunks.count(quote(word), _COUNTED))
-    ]
-    least = min(frequent, default=([], 0, ""))[0]
-    return tuple(word for place, _, word in sorted(frequent) if place == least)[:_ALTERNATIVES]
+        yield _within(typed, _one_edit_away(db, typed), 1)
+        yield _within(typed, _alike(db, typed), 2)
 
 
 def _within(typed: str, words: set[str], allowed: int) -> list[tuple[int, bool, str]]:
