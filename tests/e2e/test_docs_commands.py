@@ -28,6 +28,8 @@ NOT_RUN = {
     "context-mode fetch": "needs the internet; tests/ctxmode fetch from a server of their own",
     "context-mode images": "builds, or needs an engine; the tests of images/ do it",
     "context-mode index . --watch": "stays",
+    "context-mode insight --open": "stays",
+    "context-mode insight --port": "stays",
     "context-mode outputs show": "names an output of its reader",
     "context-mode outputs diff": "names outputs of its reader",
     "context-mode purge --all": "would leave nothing for what follows; tested with the library",

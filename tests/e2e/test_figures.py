@@ -1,12 +1,15 @@
 """Figures are the same at a terminal and for agents; of all projects they are for people alone."""
 
 import json
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 import trio
 
+from base.sqlite_files import connect_read_only
 from ctxmode.config.locations import load_config
+from ctxmode.operations.run_records import list_runs
 from ctxmode.operations.usage import CallRecord, record
 from tests.ctxmode.projects import answer, call, compaction, make_transcript, prompt
 
@@ -50,6 +53,21 @@ async def test_the_verb_and_the_tool_give_the_same_numbers(place):
     share = f"{total['reduction']:.0%}"
     assert f"reduction {share}" in text(result)
     assert share.encode() in lines.stdout
+
+
+async def test_each_run_of_a_server_is_listed_with_how_it_ended(place):
+    async with connected(place) as client:
+        for code in ("cat app.log", "exit 3"):
+            await client.call_tool("ctx_execute", {"language": "shell", "code": code})
+    config = load_config(str(place.project), environ=place.environment)
+    with closing(connect_read_only(config.usage_file)) as db:
+        latest, first = list_runs(db)
+    assert (first.status, first.exit_code, first.language) == ("ok", 0, "shell")
+    assert first.stdout_bytes == (place.project / "app.log").stat().st_size
+    assert (latest.status, latest.exit_code, latest.decision) == ("nonzero_exit", 3, "allow")
+    assert place.run("run", "shell", "-c", "true").returncode == 0
+    with closing(connect_read_only(config.usage_file)) as db:
+        assert len(list_runs(db)) == 2  # a single run opens no database for it
 
 
 async def test_r15_a_model_in_one_project_reads_no_other(place, other):
