@@ -24,6 +24,8 @@ _NOT_SHARED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_
 
 _SIDE_FILES = ("", "-wal", "-shm")
 
+_AGAIN_S = 0.005
+
 Step = Callable[[sqlite3.Connection], None]
 
 
@@ -49,11 +51,27 @@ def connect(
     try:
         for name, value in {"synchronous": "NORMAL", **settings}.items():
             db.execute(f"PRAGMA {name} = {value}")
-        db.execute("PRAGMA journal_mode = WAL")
+        _keep_log(db, wait_s)
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _keep_log(db: sqlite3.Connection, wait_s: float) -> None:
+    """Have a write-ahead log. A new file gets it from one process, and SQLite does not wait for
+    that by itself."""
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                raise
+            time.sleep(_AGAIN_S)
+        else:
+            return
 
 
 def connect_read_only(path: StrPath, *, wait_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
