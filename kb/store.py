@@ -230,7 +230,7 @@ class Store:
 
         `source` is a source's id, several, or part of a label, `path` a part of a file's path,
         `since` a time in seconds since the epoch, `places` are of `kb.filters.PLACES`.
-        `budget_bytes` bounds the texts of all results together.
+        `budget_bytes` bounds the texts of all results together, of which each gets its part.
 
         Raises:
             ValueError: `limit` or `budget_bytes` is below 1.
@@ -250,10 +250,13 @@ class Store:
             path,
             places=places,
         )
+        asked = [queries] if isinstance(queries, str) else queries
         results = []
         with self._access.reading() as db:
-            for text in [queries] if isinstance(queries, str) else queries:
-                result = search(db, text, filters, limit=limit, budget_bytes=budget_bytes)
+            for at, text in enumerate(asked):
+                # What one leaves of its part goes to those behind it.
+                part = None if budget_bytes is None else budget_bytes // (len(asked) - at)
+                result = search(db, text, filters, limit=limit, budget_bytes=part)
                 if budget_bytes is not None:
                     budget_bytes -= sum(len(hit.text.encode()) for hit in result.hits)
                 results.append(result)

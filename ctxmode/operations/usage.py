@@ -71,8 +71,10 @@ class Recorder:
             if not self.add(one):
                 await trio.to_thread.run_sync(record, self._path, one)
         except (sqlite3.Error, SchemaError, OSError) as error:
-            what = "run" if isinstance(one, RunRecord) else "call"
-            logging.getLogger(__name__).warning("a %s was not counted: %s", what, error)
+            # A run's call is counted in the same file, and says the same.
+            is_run = isinstance(one, RunRecord)
+            level, what = (logging.INFO, "run") if is_run else (logging.WARNING, "call")
+            logging.getLogger(__name__).log(level, "a %s was not counted: %s", what, error)
 
     def add(self, one: CallRecord | RunRecord) -> bool:
         """Return whether it was added; where not, `record` is to wait for its turn.

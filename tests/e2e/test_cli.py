@@ -149,7 +149,7 @@ def test_a_large_output_is_found_again(place):
     assert kept["bytes_indexed"] == kept["bytes_total"]
     found = place.run("search", "--json", "--source", kept["output_id"], "needle", "zzyzx")
     data = json.loads(found.stdout)
-    assert set(data) == {"hits", "corrections", "truncated"}
+    assert set(data) == {"hits", "corrections", "truncated", "notes"}
     assert "the needle here" in data["hits"][0]["text"]
     assert {hit["source"].split("/")[0] for hit in data["hits"]} == {kept["output_id"]}
 
