@@ -18,9 +18,9 @@ MAX_FILE_BYTES = 4 * 1024 * 1024
 """Larger files are rarely what a person wrote; index one by itself where it is wanted."""
 
 _ALWAYS_LEFT_OUT = {
-    ".git": "a repository's own",
-    ".hg": "a repository's own",
-    ".svn": "a repository's own",
+    ".git": "repository's folder",
+    ".hg": "repository's folder",
+    ".svn": "repository's folder",
     "__pycache__": "Python's cache",
     "node_modules": "installed packages",
 }

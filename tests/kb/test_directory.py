@@ -86,7 +86,7 @@ def test_links_out_of_the_root_are_never_followed(store: Store, root: Path) -> N
 @pytest.mark.parametrize(
     ("link", "target", "met", "why"),
     [
-        ("hooks", ".git/hooks", "hooks/run", "leads to a repository's own"),
+        ("hooks", ".git/hooks", "hooks/run", "leads to repository's folder"),
         ("packages", "node_modules", "packages/p/index.js", "leads to installed packages"),
         ("out", "built", "out/a.txt", ".gitignore"),
         ("a.txt", "built/a.txt", "a.txt", ".gitignore"),
