@@ -279,7 +279,7 @@ def as_json(results: Measured) -> str:
     return json.dumps({"sets": rows}, indent=2)
 
 
-def measured(sets: Sequence[QuerySet]) -> Measured:
+def measure_all(sets: Sequence[QuerySet]) -> Measured:
     for queries in sets:
         with tempfile.TemporaryDirectory() as folder:
             yield queries, measure(queries, Path(folder))
@@ -301,9 +301,9 @@ def main() -> None:
         sets = query_sets(fetch(given.corpora))
     chosen = [queries for queries in sets if not given.set or queries.name in given.set]
     if given.json:
-        print(as_json(measured(chosen)))
+        print(as_json(measure_all(chosen)))
     else:
-        print_results(measured(chosen))
+        print_results(measure_all(chosen))
 
 
 if __name__ == "__main__":

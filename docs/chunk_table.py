@@ -65,7 +65,7 @@ def section(path: Path) -> Iterator[str]:
     yield f"## {detected.kind}"
     yield ""
     link = f"[{path.name}](samples/{path.name})"
-    by = f"told by its {detected.by}" if " " not in detected.by else detected.by
+    by = f"known by its {detected.by}" if " " not in detected.by else detected.by
     yield f"{link}: {detected.kind}{language}, {by}{steps}."
     yield ""
     yield "| lines | bytes | title | begins with | identifiers |"

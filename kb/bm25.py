@@ -45,6 +45,7 @@ class SelectedScores:
     def __init__(self, selection: Selection) -> None:
         self._selection = selection
         self._mean = _mean_length(selection)
+        self._means = {table: _mean_of_table(selection.db, table) for table in selection.tables}
 
     def score(self, phrases: Iterable[str], ids: Set[int]) -> dict[int, float]:
         """Score some chunks by how often each has these phrases; those with none are left out."""
@@ -98,7 +99,7 @@ class SelectedScores:
         among all: f / (f + d), for its frequency f and a damping d by the chunk's length."""
         found = len(self._selection.find(phrase))
         most = rarity(found, self._selection.size) * (SATURATION + 1)
-        mean = _mean_of_table(self._selection.db, table)
+        mean = self._means[table]
         for chunk_id, (part, length) in parts.items():
             frequency = _damping(length, mean) * part / (1 - part)
             here = frequency / (frequency + _damping(length, self._mean))

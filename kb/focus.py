@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import accumulate, pairwise
 
 from kb.copies import RECORD_KINDS
@@ -25,6 +26,7 @@ _IMPORT = re.compile(
 _COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;;)")
 
 _ENDING = re.compile(r"(?<=\w{4})(?:ing|ed|es|s|e)$")
+_STEMS_REMEMBERED = 1024
 
 
 def focus(hit: Hit, terms: Sequence[str]) -> Hit:
@@ -37,7 +39,12 @@ def focus(hit: Hit, terms: Sequence[str]) -> Hit:
 def count_matches(line: str, terms: Sequence[str]) -> int:
     """How many of the terms are in a line, in other forms as well."""
     lowered = line.lower()
-    return sum(_ENDING.sub("", term.lower()) in lowered for term in terms)
+    return sum(_stem(term) in lowered for term in terms)
+
+
+@lru_cache(_STEMS_REMEMBERED)
+def _stem(term: str) -> str:
+    return _ENDING.sub("", term.lower())
 
 
 def _skip_imports(hit: Hit, terms: Sequence[str]) -> Hit:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from kb.compression import decompress
 from kb.filters import Condition
+from kb.words import vocabulary
 
 SELECTED_MAX = 100_000
 """Of more chunks the filters are looked at behind the words: what holds among all holds among so
@@ -95,7 +96,7 @@ class Selection:
             "SELECT body FROM chunk WHERE id IN (SELECT value FROM json_each(?))",
             (json.dumps(sorted(self.find(f'"{word}"'))),),
         )
-        return any(word in decompress(body).lower() for (body,) in rows)
+        return any(word in vocabulary(decompress(body)) for (body,) in rows)
 
     def _find_near(self, expression: str) -> Iterator[int]:
         """Find those that match and whose ids are between the least and the largest of these: the

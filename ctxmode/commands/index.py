@@ -37,8 +37,8 @@ PROGRESS_EVERY = 25
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH|-", help="a file or folder; - is stdin")
     parser.add_argument("--source", metavar="LABEL", help="the label to find it by")
-    parser.add_argument("--kind", choices=sorted(kb.CHUNKERS), help="default: told by its name")
-    parser.add_argument("--language", metavar="NAME", help="of code; default: told by its name")
+    parser.add_argument("--kind", choices=sorted(kb.CHUNKERS), help="default: by its name")
+    parser.add_argument("--language", metavar="NAME", help="of code; default: by its name")
     parser.add_argument(
         "--include", action="append", default=[], metavar="GLOB", help="only files like this"
     )

@@ -47,20 +47,16 @@ class Mirror:
     follow: _Follow
 
 
-def _follow_facts(config: Config, store: kb.Store, path: Path, seen: str, deadline: float) -> int:
-    from ctxmode.operations.fact_mirror import FactMirror  # noqa: PLC0415 - where there are any
+def _follow_facts(name: str, prefix: str) -> _Follow:
+    """Follow a file of facts by the mirror `name`; its labels begin with `prefix`."""
 
-    del config
-    return FactMirror(FACTS, "memory:", path).follow(store, seen, deadline)
+    def follow(config: Config, store: kb.Store, path: Path, seen: str, deadline: float) -> int:
+        from ctxmode.operations.fact_mirror import FactMirror  # noqa: PLC0415 - where there are any
 
+        del config
+        return FactMirror(name, prefix, path).follow(store, seen, deadline)
 
-def _follow_users_facts(
-    config: Config, store: kb.Store, path: Path, seen: str, deadline: float
-) -> int:
-    from ctxmode.operations.fact_mirror import FactMirror  # noqa: PLC0415 - where there are any
-
-    del config
-    return FactMirror(USERS_FACTS, USERS_LABEL, path).follow(store, seen, deadline)
+    return follow
 
 
 def _find_pages(config: Config) -> Path | None:
@@ -95,8 +91,12 @@ def _find_users_sessions(config: Config) -> Path:
 
 
 MIRRORS: tuple[Mirror, ...] = (
-    Mirror(FACTS, lambda config: config.facts_file, _follow_facts),
-    Mirror(USERS_FACTS, lambda config: config.users_facts_file, _follow_users_facts),
+    Mirror(FACTS, lambda config: config.facts_file, _follow_facts(FACTS, "memory:")),
+    Mirror(
+        USERS_FACTS,
+        lambda config: config.users_facts_file,
+        _follow_facts(USERS_FACTS, USERS_LABEL),
+    ),
     Mirror(PAGES, _find_pages, _follow_pages),
     Mirror(SESSIONS, lambda config: config.sessions_file, _follow_sessions),
 )

@@ -31,7 +31,7 @@ WAIT_S = 0.25
 WRITE_WAIT_S = 5.0
 NAME = "sessions"
 ALL = "all"
-"""The mark of an index that was told of all turns; those that change later are marked."""
+"""The mark of an index that took all turns; those that change later are marked."""
 
 USERS_INDEX = "user.sqlite3"
 """Beside the projects' indexes: over the sessions of the user's own store."""

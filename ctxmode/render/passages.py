@@ -18,7 +18,7 @@ KINDS = {"fetch": "web", "memory": "fact", "session": "turn"}
 """What a hit of an origin is called, if not as the origin."""
 
 SAID = ("fact", "page", "turn")
-"""Of these it is told who said them, and how long ago."""
+"""The kinds whose author and age are shown."""
 
 _UNITS = (("d", 86_400), ("h", 3600), ("min", 60))
 

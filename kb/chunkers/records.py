@@ -94,8 +94,8 @@ class Records:
         words = {name: _words(value or b"") for name, value in own.groupdict().items()}
         title = _words(row.title.format(**words).encode())
         for about in self._about[at]:
-            if told := about.search(text, 0, CAP_BYTES):
-                title = f"{title}: {_words(told[1])}"
+            if found := about.search(text, 0, CAP_BYTES):
+                title = f"{title}: {_words(found[1])}"
         if row.ends:
             return "summary", title.strip(_RULES)
         return (words[row.under], title) if row.under and nested else (title,)

@@ -51,8 +51,8 @@ class Scan:
         self._data = data
         self._table = _Table(separated)
         if state is not None:
-            told = json.loads(state)
-            self._table = _Table(separated, tuple(map(str, told["columns"])), int(told["row"]))
+            read = json.loads(state)
+            self._table = _Table(separated, tuple(map(str, read["columns"])), int(read["row"]))
 
     def state(self) -> str:
         """What a scan of what follows must know."""

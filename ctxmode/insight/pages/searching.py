@@ -9,7 +9,6 @@ from ctxmode.operations.searching import SearchRequest, search
 from kb import Store
 
 HITS = 10
-BUDGET_BYTES = 16 * 1024
 
 
 def build(reader: Reader, asked: Asked) -> Data:
@@ -18,7 +17,7 @@ def build(reader: Reader, asked: Asked) -> Data:
     data: Data = {"query": query, "hits": [], "state": "", "problem": "", "corrections": []}
     if not query:
         return data
-    request = SearchRequest((query,), limit=HITS, budget_bytes=BUDGET_BYTES)
+    request = SearchRequest((query,), limit=HITS)
 
     def look(store: Store) -> Data:
         try:
