@@ -58,8 +58,9 @@ def with_library(args: argparse.Namespace, action: Callable[[Library], T]) -> T:
 
 
 def tell(notices: Iterable[str]) -> None:
-    """Print what a person should know besides, on stderr."""
+    """Print what a person should know besides, on stderr, behind what stdout was given before."""
     for notice in notices:
+        sys.stdout.flush()  # it waits in a buffer where it goes into a pipe
         sys.stderr.write(f"context-mode: {harmless(notice)}\n")
 
 

@@ -59,7 +59,7 @@ def make(place: Path) -> tuple[Path, dict[str, str]]:
 
 
 def _environ(home: Path, programs: Path) -> dict[str, str]:
-    mine = ("XDG_", "CONTEXT_MODE_", "GIT_", "CLAUDE_")
+    mine = ("XDG_", "CONTEXT_MODE_", "GIT_", "CLAUDE_", "PYTHON")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(mine)}
     who = {"NAME": "Ann", "EMAIL": "ann@example.com"}
     return {
