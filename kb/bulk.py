@@ -27,8 +27,14 @@ AHEAD_BYTES = 8 * 1024 * 1024
 """How much may be in preparation, or waiting to be stored in its turn: this goes on while a worker
 is at a large source. In memory it is some three times as much."""
 
-AHEAD_SOURCES = 512
-"""How many of the smallest sources that may be."""
+AHEAD_BATCHES = 32
+"""How many batches that may be."""
+
+BATCH_BYTES = 256 * 1024
+"""So much is prepared together: a worker takes a twentieth of a second for it, and what it costs to
+ask one is the same for a small source as for all of these."""
+
+BATCH_SOURCES = 128
 
 
 class Bulk:
@@ -43,7 +49,9 @@ class Bulk:
         self._access = access
         self._inline = 0
         self._threads: ThreadPoolExecutor | None = None
-        self._coming: deque[tuple[int, Future[indexing.Prepared]]] = deque()
+        self._batch: list[tuple[SourceSpec, bytes]] = []
+        self._batch_bytes = 0
+        self._coming: deque[tuple[int, Future[list[indexing.Prepared]]]] = deque()
         self._ahead = 0
         """Bytes of the sources that are coming."""
         self._ready: list[indexing.Prepared] = []
@@ -60,6 +68,7 @@ class Bulk:
     ) -> None:
         try:
             if exc_type is None:
+                self._send_batch()
                 while self._coming:
                     self._take_next()
                 self._store()
@@ -75,26 +84,37 @@ class Bulk:
             ValueError: an unknown `kind`, of this source or of one before.
             StoreError: some of what was added before could not be stored.
         """
-        if self._threads is None and self._inline <= INLINE_BYTES:
+        if self._inline <= INLINE_BYTES:
             self._inline += len(data)
             self._take(indexing.prepare(self._access, spec, data))
             return
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(WORKERS, "bulk")
-        future = self._threads.submit(indexing.prepare, self._access, spec, data, apart=True)
-        self._coming.append((len(data), future))
-        self._ahead += len(data)
+        self._batch.append((spec, data))
+        self._batch_bytes += len(data)
+        if self._batch_bytes >= BATCH_BYTES or len(self._batch) >= BATCH_SOURCES:
+            self._send_batch()
         while self._coming and (self._far_ahead or self._coming[0][1].done()):
             self._take_next()
 
+    def _send_batch(self) -> None:
+        if not self._batch:
+            return
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(WORKERS, "bulk")
+        future = self._threads.submit(indexing.prepare_all, self._access, self._batch)
+        self._coming.append((self._batch_bytes, future))
+        self._ahead += self._batch_bytes
+        self._batch = []
+        self._batch_bytes = 0
+
     @property
     def _far_ahead(self) -> bool:
-        return self._ahead > AHEAD_BYTES or len(self._coming) > AHEAD_SOURCES
+        return self._ahead > AHEAD_BYTES or len(self._coming) > AHEAD_BATCHES
 
     def _take_next(self) -> None:
         size, future = self._coming.popleft()
         self._ahead -= size
-        self._take(future.result())
+        for prepared in future.result():
+            self._take(prepared)
 
     def _take(self, prepared: indexing.Prepared) -> None:
         self._ready.append(prepared)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kb import workers
@@ -77,11 +77,22 @@ def chunk_in_worker(
     """The same in a worker whatever the kind, so that other work can go on here."""
     chunker_of(detected.kind)  # an unknown kind is the caller's error, not the worker's
     try:
-        return workers.chunk(data, detected, base_byte=base_byte, base_line=base_line)
+        return workers.chunk_all([workers.Text(data, detected, base_byte, base_line)])[0]
     except workers.WorkerDiedError as error:
         document = _pack(data, text.marks(data), detected, base_byte, base_line)
         note = f"{detected.kind}: chunking {detected.language or 'it'} failed: {error}; cut as text"
         return replace(document, notes=(note,))
+
+
+def chunk_together(texts: Sequence[tuple[bytes, Detected]]) -> list[ChunkedDocument]:
+    """The same for whole sources, in one exchange with a worker; one by one where it dies of them.
+    The words of all may be those of the first."""
+    for _, detected in texts:
+        chunker_of(detected.kind)
+    try:
+        return workers.chunk_all([workers.Text(*each) for each in texts])
+    except workers.WorkerDiedError:
+        return [chunk_in_worker(*each) for each in texts]
 
 
 def chunk_here(

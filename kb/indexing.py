@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kb import eviction, reading, redaction, spool_queue, words, writing
 from kb.access import Access
-from kb.chunking import chunk_in_worker, chunk_next, chunk_part
+from kb.chunking import chunk_in_worker, chunk_next, chunk_part, chunk_together
 from kb.chunks import Chunk, ChunkedDocument
 from kb.compression import compress
 from kb.conversion import Converted, convert
@@ -53,14 +53,34 @@ def add(access: Access, spec: SourceSpec, data: bytes) -> Indexed:
         return store(access, db, [prepared])[0]
 
 
-def prepare(access: Access, spec: SourceSpec, data: bytes, *, apart: bool = False) -> Prepared:
-    """All that can be done before the database is needed. With `apart` workers do what takes long,
-    so that other threads of this process get on."""
+def prepare(access: Access, spec: SourceSpec, data: bytes) -> Prepared:
+    """All that can be done before the database is needed."""
     text = _convert(spec, data)
     part = spool_queue.SpoolPart(text.data, 0, 1)
-    chunker = chunk_in_worker if apart else chunk_part
-    cut = _cut(part, text.chunked_as, redaction.spans(access.redact, text.data), chunker)
-    content = StoredContent(
+    cut = _cut(part, text.chunked_as, redaction.spans(access.redact, text.data))
+    return Prepared(spec, _content(spec, data, text), cut)
+
+
+def prepare_all(access: Access, sources: Sequence[tuple[SourceSpec, bytes]]) -> list[Prepared]:
+    """The same for several. Workers do what takes long, so that other threads of this process get
+    on; those without secrets are cut together."""
+    texts = [_convert(spec, data) for spec, data in sources]
+    found = [redaction.spans(access.redact, text.data) for text in texts]
+    plain = [(t.data, t.chunked_as) for t, spans in zip(texts, found, strict=True) if not spans]
+    together = iter(chunk_together(plain))
+    prepared = []
+    for (spec, data), text, spans in zip(sources, texts, found, strict=True):
+        if spans:
+            part = spool_queue.SpoolPart(text.data, 0, 1)
+            cut = _cut(part, text.chunked_as, spans, chunk_in_worker)
+        else:
+            cut = _finish(next(together))
+        prepared.append(Prepared(spec, _content(spec, data, text), cut))
+    return prepared
+
+
+def _content(spec: SourceSpec, data: bytes, text: Converted) -> StoredContent:
+    return StoredContent(
         text.detected.kind,
         text.detected.language,
         len(text.data),
@@ -68,7 +88,6 @@ def prepare(access: Access, spec: SourceSpec, data: bytes, *, apart: bool = Fals
         hashlib.sha256(data).digest(),
         "; ".join(text.steps) or None,
     )
-    return Prepared(spec, content, cut)
 
 
 def _detect(spec: SourceSpec, beginning: bytes) -> Detected:
@@ -156,13 +175,18 @@ def _cut(
     if secrets:
         chunks = tuple(redaction.mark_secrets(document.chunks, secrets))
         document = replace(document, chunks=chunks, vocabulary=None)
-    document = words.with_search_words(document)
+    return _finish(document, sum(part.start <= s.start < part.end for s in secrets))
+
+
+def _finish(document: ChunkedDocument, redactions: int = 0) -> _Cut:
+    document = words.with_search_terms(document)
+    vocabulary = document.vocabulary
     return _Cut(
         document.chunks,
         tuple(compress(chunk.text) for chunk in document.chunks),
-        document.vocabulary or frozenset(),
+        words.vocabulary_of(document.chunks) if vocabulary is None else vocabulary,
         document.notes,
-        sum(part.start <= secret.start < part.end for secret in secrets),
+        redactions,
         document.state,
     )
 

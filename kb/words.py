@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
-from kb.chunks import ChunkedDocument
+from kb.chunks import Chunk, ChunkedDocument
 from kb.folding import fold_words
 
 _MIXED_CASE = re.compile(r"(?:(?:[a-z0-9]++|[A-Z][a-z0-9]++)[A-Z]|[A-Z]{2,}+[a-z])[A-Za-z0-9]*+")
@@ -93,20 +93,26 @@ def _parts(name: bytes) -> tuple[str, ...]:
     return tuple(_PART.findall(word)) if _MIXED_CASE.fullmatch(word) else ()
 
 
-def with_search_words(document: ChunkedDocument) -> ChunkedDocument:
-    """The document with its vocabulary and the terms of every chunk, as far as it lacks them."""
+def with_search_terms(document: ChunkedDocument) -> ChunkedDocument:
+    """The document with the terms of every chunk, as far as it lacks them."""
+    if all(chunk.search_terms is not None for chunk in document.chunks):
+        return document
     chunks = tuple(
         replace(chunk, search_terms=index_terms(chunk.text, chunk.identifiers))
         if chunk.search_terms is None
         else chunk
         for chunk in document.chunks
     )
-    words = document.vocabulary
-    if words is None:
-        texts = [chunk.text for chunk in chunks]
-        blocks = (texts[at : at + _BLOCK] for at in range(0, len(texts), _BLOCK))
-        words = frozenset().union(*(vocabulary("\n".join(block)) for block in blocks))
-    return replace(document, chunks=chunks, vocabulary=words)
+    return replace(document, chunks=chunks)
+
+
+def vocabulary_of(chunks: Iterable[Chunk]) -> frozenset[str]:
+    """The distinct words of all chunks."""
+    words: set[str] = set()
+    texts = [chunk.text for chunk in chunks]
+    for at in range(0, len(texts), _BLOCK):
+        words |= vocabulary("\n".join(texts[at : at + _BLOCK]))
+    return frozenset(words)
 
 
 def name_parts(name: str) -> list[str]:

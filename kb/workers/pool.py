@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from kb.chunks import ChunkedDocument
-from kb.detect import Detected
 from kb.html_markdown import bare_text
 from kb.workers.processes import WORKERS, WorkerDiedError, WorkerPool
-from kb.workers.wire import ChunkOrder, ConvertOrder, decode_document, encode_job
+from kb.workers.wire import (
+    ChunkOrder,
+    ConvertOrder,
+    Text,
+    TextOrder,
+    decode_documents,
+    encode_job,
+)
 
-__all__ = ["WORKERS", "WorkerDiedError", "chunk", "processes", "restart", "to_markdown"]
+__all__ = ["WORKERS", "Text", "WorkerDiedError", "chunk_all", "processes", "restart", "to_markdown"]
 
 _pool = WorkerPool(Path(__file__).with_name("__main__.py"))
 
 
-def chunk(
-    data: bytes, detected: Detected, *, base_byte: int = 0, base_line: int = 1
-) -> ChunkedDocument:
-    """`data` chunked in a worker, with the words of every chunk.
+def chunk_all(texts: Sequence[Text]) -> list[ChunkedDocument]:
+    """Texts chunked in a worker, with the words of every chunk, in one exchange. The first
+    document has the vocabulary of all.
 
     Raises:
-        WorkerDiedError: it cannot be chunked so; it is to be cut as text.
+        WorkerDiedError: one of them cannot be chunked so.
     """
-    job = ChunkOrder(detected.kind, detected.language, base_byte, base_line)
-    reply = _pool.exchange(encode_job(job), data)
+    order = tuple(
+        TextOrder(detected.kind, detected.language, len(data), base_byte, base_line)
+        for data, detected, base_byte, base_line in texts
+    )
+    reply = _pool.exchange(encode_job(ChunkOrder(order)), b"".join(text.data for text in texts))
     try:
-        return decode_document(reply, data, detected, base_byte)
-    except (ValueError, TypeError, KeyError) as error:
+        return decode_documents(reply, texts)
+    except (ValueError, TypeError, KeyError, IndexError) as error:
         raise WorkerDiedError(f"its answer makes no sense: {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""What a chunking worker does with an order: chunk a source, or convert a page."""
+"""What a chunking worker does with an order: chunk texts, or convert a page."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ from kb import words
 from kb.chunking import chunk_here
 from kb.detect import Detected
 from kb.html_markdown import to_markdown
-from kb.workers.wire import ConvertOrder, decode_job, encode_document
+from kb.workers.wire import ConvertOrder, decode_job, encode_documents
 
 
 def answer(header: bytes, data: bytes) -> bytes:
-    """Return the document that was chunked, or the page as Markdown."""
+    """Return the documents that were chunked, or the page as Markdown."""
     job = decode_job(header)
     if isinstance(job, ConvertOrder):
         return to_markdown(data.decode(), base_url=job.base_url).encode()
-    document = chunk_here(
-        data,
-        Detected(job.kind, job.language, "said"),
-        base_byte=job.base_byte,
-        base_line=job.base_line,
-    )
-    return encode_document(words.with_search_words(document))
+    documents = []
+    at = 0
+    for text in job.texts:
+        document = chunk_here(
+            data[at : at + text.size],
+            Detected(text.kind, text.language, "said"),
+            base_byte=text.base_byte,
+            base_line=text.base_line,
+        )
+        at += text.size
+        documents.append(words.with_search_terms(document))
+    chunks = (chunk for document in documents for chunk in document.chunks)
+    return encode_documents(documents, words.vocabulary_of(chunks))

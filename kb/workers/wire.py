@@ -7,13 +7,32 @@ the bytes that were sent. JSON, because a worker may have been taken over by wha
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from kb.chunks import Chunk, ChunkedDocument
 from kb.detect import Detected
 from kb.packing import text_and_raw
+
+
+class Text(NamedTuple):
+    """A text to chunk: what it is, and where in its source it begins."""
+
+    data: bytes
+    detected: Detected
+    base_byte: int = 0
+    base_line: int = 1
+
+
+class TextOrder(NamedTuple):
+    """The same without its bytes, of which there are `size`."""
+
+    kind: str
+    language: str | None
+    size: int
+    base_byte: int
+    base_line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,70 +44,73 @@ class ConvertOrder:
 
 @dataclass(frozen=True, slots=True)
 class ChunkOrder:
-    """What is to be chunked: where `data`, which travels beside it, stands in its source, and what
-    it is."""
+    """Texts that are to be chunked together. They travel beside it, one after the other."""
 
-    kind: str
-    language: str | None
-    base_byte: int
-    base_line: int
+    texts: tuple[TextOrder, ...]
 
 
 Job = ChunkOrder | ConvertOrder
-_JOBS: dict[str, type[Job]] = {job.__name__: job for job in (ChunkOrder, ConvertOrder)}
 
 
 def encode_job(job: Job) -> bytes:
-    return json.dumps([type(job).__name__, asdict(job)]).encode()
+    return json.dumps(job.base_url if isinstance(job, ConvertOrder) else job.texts).encode()
 
 
 def decode_job(frame: bytes) -> Job:
-    name, fields = json.loads(frame)
-    return _JOBS[name](**fields)
+    order = json.loads(frame)
+    if isinstance(order, list):
+        return ChunkOrder(tuple(TextOrder(*fields) for fields in order))
+    return ConvertOrder(order)
 
 
-def encode_document(document: ChunkedDocument) -> bytes:
-    """The document without its text, but with the words it is found by."""
-    rows = [
-        (
-            chunk.title,
-            chunk.language,
-            chunk.end_byte - chunk.start_byte,
-            chunk.start_line,
-            chunk.end_line,
-            chunk.identifiers,
-            chunk.search_terms,
-        )
-        for chunk in document.chunks
-    ]
-    words = None if document.vocabulary is None else sorted(document.vocabulary)
-    return json.dumps({"chunks": rows, "notes": document.notes, "vocabulary": words}).encode()
+def encode_documents(documents: Sequence[ChunkedDocument], vocabulary: Iterable[str]) -> bytes:
+    """The documents without their text, but with the words that they are found by."""
+    rows = [([_row(chunk) for chunk in document.chunks], document.notes) for document in documents]
+    return json.dumps({"documents": rows, "vocabulary": list(vocabulary)}).encode()
 
 
-def decode_document(frame: bytes, data: bytes, detected: Detected, base: int) -> ChunkedDocument:
-    """The document that `frame` tells of `data`, which begins at byte `base` of its source.
+def _row(chunk: Chunk) -> tuple[object, ...]:
+    return (
+        chunk.title,
+        chunk.language,
+        chunk.end_byte - chunk.start_byte,
+        chunk.start_line,
+        chunk.end_line,
+        chunk.identifiers,
+        chunk.search_terms,
+    )
+
+
+def decode_documents(frame: bytes, texts: Sequence[Text]) -> list[ChunkedDocument]:
+    """The documents that `frame` tells of `texts`. The first has the vocabulary of all.
 
     Raises:
-        ValueError: the frame does not tile `data`; a worker that is well never sends such.
+        ValueError: the frame does not tile them; a worker that is well never sends such.
     """
     reply: dict[str, Any] = json.loads(frame)
-    chunks = []
+    vocabulary = frozenset(map(str, reply["vocabulary"]))
+    documents = []
+    for text, (rows, notes) in zip(texts, reply["documents"], strict=True):
+        documents.append(
+            ChunkedDocument(
+                text.detected.kind,
+                text.detected.language,
+                tuple(_chunks(rows, text)),
+                tuple(map(str, notes)),
+                vocabulary=vocabulary,
+            )
+        )
+        vocabulary = frozenset()
+    return documents
+
+
+def _chunks(rows: Sequence[Sequence[Any]], text: Text) -> Iterator[Chunk]:
     position = 0
-    for row in reply["chunks"]:
-        chunk = _chunk(row, data, position, detected.kind, base)
-        position += chunk.end_byte - chunk.start_byte
-        chunks.append(chunk)
-    if position != len(data):
-        raise ValueError(f"{position} of {len(data)} bytes came back")
-    notes = tuple(map(str, reply["notes"]))
-    words = reply["vocabulary"]
-    return ChunkedDocument(
-        detected.kind,
-        detected.language,
-        tuple(chunks),
-        notes,
-        vocabulary=None if words is None else frozenset(map(str, words)),
-    )
+    for row in rows:
+        yield _chunk(row, text.data, position, text.detected.kind, text.base_byte)
+        position += row[2]
+    if position != len(text.data):
+        raise ValueError(f"{position} of {len(text.data)} bytes came back")
 
 
 def _chunk(row: Sequence[Any], data: bytes, start: int, kind: str, base: int) -> Chunk:
