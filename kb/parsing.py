@@ -29,7 +29,7 @@ END_TIMES = 2.0
 """So many times that, and a worker ends. A parser asks whether it is late between its steps, and
 one step of it may be quadratic in what was read so far: half a minute for 90 KB of `a<` as Java."""
 
-SMALL_BYTES = 16_384
+SMALL_BYTES = 262_144
 """A worker parses so much without asking for the time, which takes a third of it: nearly all ends
 at once, and what does not ends with the worker."""
 
