@@ -38,14 +38,14 @@ def detect(
         return Detected(kind, language, "said")
     if language is not None:
         return Detected(filetypes.kind_of_language(language), language, "said")
-    if media_type and (found := filetypes.by_media_type(media_type)):
-        return Detected(*found, "media type")
-    if name and (found := filetypes.by_name(name)):
-        return Detected(*found, "name")
-    if found := _by_shebang(data):
-        return Detected(*found, "shebang")
-    if found := shapes.by_shape(data):
-        return Detected(*found, "shape")
+    for by, find, given in (  # in this order, for looking at the text takes longest
+        ("media type", filetypes.by_media_type, media_type),
+        ("name", filetypes.by_name, name),
+        ("shebang", _by_shebang, data),
+        ("shape", shapes.by_shape, data),
+    ):
+        if given and (found := find(given)):
+            return Detected(*found, by)
     return Detected("text", None, "nothing else fits")
 
 

@@ -220,7 +220,9 @@ class _Pass:
         try:
             with open_plain(entry.path, self.walk.root, follow=follow) as file:
                 status = os.fstat(file.fileno())
-                data = file.read(selection.max_file_bytes + 1)
+                data = file.read(status.st_size + 1)
+                if len(data) > status.st_size:  # it grows, or has no size, as those of /proc
+                    data += file.read(selection.max_file_bytes + 1 - len(data))
         except OSError as error:
             self.walk.skip(entry.path, f"unreadable: {error.strerror}", Why.UNREADABLE)
             return None, entry.status

@@ -235,6 +235,7 @@ def _remember_folders() -> Callable[[str], str]:
     """
     real_folder = lru_cache(FOLDERS_REMEMBERED)(policy.real_path)
 
+    @lru_cache(1)  # it is asked for each path twice
     def real_path(path: str) -> str:
         folder, _, name = path.rpartition("/")
         if not folder or name in {"", ".", ".."} or os.path.islink(path):

@@ -78,6 +78,7 @@ def _any_name() -> re.Pattern[str]:
     return re.compile("|".join(map(fnmatch.translate, SECRET_NAMES)))
 
 
+@functools.lru_cache(64)  # a name is looked at by itself, and at the end of its path
 def _originals(name: str) -> tuple[str, ...]:
     """What a file may be a copy of: itself, if its name names no other."""
     if "copy" in name or " (" in name:

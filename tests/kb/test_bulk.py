@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ SOURCES = [
 def preparation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "workers":
         monkeypatch.setattr(bulk, "INLINE_BYTES", 0)
+        monkeypatch.setattr(bulk, "BATCH_SOURCES", 5)
     monkeypatch.setattr(bulk, "TRANSACTION_BYTES", 5000)
     return request.param
 
@@ -85,21 +87,22 @@ def test_many_small_sources_are_prepared_while_one_takes_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bulk, "INLINE_BYTES", -1)
+    monkeypatch.setattr(bulk, "BATCH_SOURCES", 1)
     prepared = threading.Semaphore(0)
-    prepare = indexing.prepare
+    prepare = indexing.prepare_all
 
     def slow_at_first(
-        access: Access, about: SourceSpec, data: bytes, *, apart: bool = False
-    ) -> indexing.Prepared:
-        if about.label == "slow":
-            for _ in range(50):
+        access: Access, sources: Sequence[tuple[SourceSpec, bytes]]
+    ) -> list[indexing.Prepared]:
+        if sources[0][0].label == "slow":
+            for _ in range(bulk.AHEAD_BATCHES):
                 assert prepared.acquire(timeout=60)
         else:
             prepared.release()
-        return prepare(access, about, data)
+        return prepare(access, sources)
 
-    monkeypatch.setattr(indexing, "prepare", slow_at_first)
-    labels = ["slow", *(f"{n}.txt" for n in range(50))]
+    monkeypatch.setattr(indexing, "prepare_all", slow_at_first)
+    labels = ["slow", *(f"{n}.txt" for n in range(bulk.AHEAD_BATCHES))]
     with Store.open(tmp_path / "kb.db") as store:
         with store.bulk() as addition:
             for label in labels:
@@ -107,11 +110,12 @@ def test_many_small_sources_are_prepared_while_one_takes_long(
         assert [indexed.label for indexed in addition.indexed] == labels
 
 
-@pytest.mark.parametrize(("bound", "most"), [("AHEAD_BYTES", 3000), ("AHEAD_SOURCES", 3)])
+@pytest.mark.parametrize(("bound", "most"), [("AHEAD_BYTES", 3000), ("AHEAD_BATCHES", 3)])
 def test_no_more_is_prepared_ahead_than_bounds_allow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
 ) -> None:
     monkeypatch.setattr(bulk, "INLINE_BYTES", -1)
+    monkeypatch.setattr(bulk, "BATCH_SOURCES", 1)
     monkeypatch.setattr(bulk, bound, most)
     with Store.open(tmp_path / "kb.db") as store, store.bulk() as addition:
         for n in range(20):

@@ -306,3 +306,11 @@ def test_a_name_that_is_no_text_is_skipped_and_told_and_nothing_else(
     assert reasons(report)["bad\\xff.txt"] == "a name that is not UTF-8"
     assert "readme.md" in report.indexed
     assert index_selection(store, root, Selection(), only={Path(named)}).indexed == ()
+
+
+def test_a_file_that_holds_more_than_its_size_says_is_read_whole(tmp_path: Path) -> None:
+    limits = Path("/proc/self/limits")
+    with Store.open(tmp_path / "kb.db") as store:
+        indexed = index_file(store, limits)
+        assert indexed is not None
+        assert store.text(indexed.source_id) == limits.read_bytes()

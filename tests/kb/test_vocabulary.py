@@ -67,4 +67,4 @@ def test_the_words_of_many_chunks_are_those_of_the_whole_text() -> None:
     text = "\n".join(lines) + "\n"
     document = chunk(text.encode(), kind="text")
     assert len(document) > 400
-    assert words.with_search_words(document).vocabulary == words.vocabulary(text)
+    assert words.vocabulary_of(document) == words.vocabulary(text)

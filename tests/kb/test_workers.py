@@ -9,12 +9,13 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import kb
-from kb import grammars, words, workers
+from kb import bulk, grammars, words, workers
 from kb.chunkers import CHUNKERS
 from kb.chunking import chunk_here, chunk_in_worker
 from kb.detect import Detected
@@ -72,13 +73,14 @@ def test_a_worker_gives_what_chunking_here_gives(kind: str) -> None:
     for data in (b"", PROGRAM, b'{"name": "x", "list": [1, 2]}\n# title\n\n| a |\n' * 300):
         here = chunk_here(data, detected, base_byte=7, base_line=3)
         there = chunk_in_worker(data, detected, base_byte=7, base_line=3)
-        assert there == words.with_search_words(here)
+        expected = words.with_search_terms(here)
+        assert there == replace(expected, vocabulary=words.vocabulary_of(here))
 
 
 def test_many_threads_share_the_workers(fresh_workers) -> None:
     sources = [b"def function%d():\n    return 1\n" % n * 30 for n in range(40)]
     with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda data: workers.chunk(data, PYTHON), sources))
+        found = list(threads.map(lambda data: chunk_in_worker(data, PYTHON), sources))
     assert [document.chunks[0].title for document in found] == [
         (f"function{n}",) for n in range(40)
     ]
@@ -121,6 +123,29 @@ def test_a_worker_that_fails_loses_no_source(
         assert store.search("getValue")[0].hits
 
 
+def test_a_worker_that_dies_of_one_of_many_sources_leaves_the_others_as_they_are(
+    fresh_workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = (
+        "right = serve.answer\n"
+        "serve.answer = lambda *order: os._exit(3) if b'poison' in order[1] else right(*order)"
+    )
+    monkeypatch.setattr(fresh_workers, "_entry", entry(tmp_path, change))
+    monkeypatch.setattr(bulk, "INLINE_BYTES", -1)
+    with kb.Store.open(tmp_path / "kb.db") as store:
+        with store.bulk() as addition:
+            for n, word in enumerate(("fine", "poison", "good")):
+                data = b"def %b():\n    return 1\n" % word.encode()
+                addition.add(SourceSpec(f"{n}.py", origin="file", name=f"{n}.py"), data)
+        notes = [added.notes for added in addition.indexed]
+        assert [len(one) for one in notes] == [0, 1, 0]
+        assert "exit 3" in notes[1][0]
+        assert [store.search(word)[0].hits[0].title for word in ("fine", "good")] == [
+            "fine", "good"
+        ]  # fmt: skip
+        assert store.search("poison")[0].hits
+
+
 def test_without_any_worker_sources_are_cut_as_text(
     fresh_workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,11 +168,11 @@ def hung_up(worker: processes._Worker) -> None:
 def test_a_worker_that_ended_while_idle_is_replaced(
     fresh_workers, end: Callable[[processes._Worker], None]
 ) -> None:
-    workers.chunk(PROGRAM, PYTHON)
+    chunk_in_worker(PROGRAM, PYTHON)
     (first,) = fresh_workers._idle
     end(first)
     assert gone(first.process.pid)
-    assert workers.chunk(PROGRAM, PYTHON).notes == ()
+    assert chunk_in_worker(PROGRAM, PYTHON).notes == ()
     (second,) = fresh_workers._idle
     assert second.process.pid != first.process.pid
 
