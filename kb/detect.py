@@ -7,9 +7,12 @@ plain text.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kb import filetypes, shapes
+
+_Look = Callable[[], tuple[str, str | None] | None]
 
 _SHEBANG = re.compile(rb"#![ \t]*(\S+)(?:[ \t]+(?:-S[ \t]+)?(\S+))?")
 
@@ -38,13 +41,14 @@ def detect(
         return Detected(kind, language, "said")
     if language is not None:
         return Detected(filetypes.kind_of_language(language), language, "said")
-    for by, find, given in (  # in this order, for looking at the text takes longest
-        ("media type", filetypes.by_media_type, media_type),
-        ("name", filetypes.by_name, name),
-        ("shebang", _by_shebang, data),
-        ("shape", shapes.by_shape, data),
-    ):
-        if given and (found := find(given)):
+    looks: tuple[tuple[str, _Look], ...] = (  # at the text itself last: that takes longest
+        ("media type", lambda: filetypes.by_media_type(media_type) if media_type else None),
+        ("name", lambda: filetypes.by_name(name) if name else None),
+        ("shebang", lambda: _by_shebang(data)),
+        ("shape", lambda: shapes.by_shape(data)),
+    )
+    for by, look in looks:
+        if (found := look()) is not None:
             return Detected(*found, by)
     return Detected("text", None, "nothing else fits")
 
