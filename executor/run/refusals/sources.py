@@ -73,7 +73,7 @@ SOURCES = {
     # Files.
     "secret": Source(
         "read",
-        "a cover: a secret by its name, or by a rule",
+        "the cover of a secret",
         TOLD,
         "nothing shows a secret: pass what is needed by env in a profile of yours",
         if_failed=True,
