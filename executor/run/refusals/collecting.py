@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ import trio
 from executor.engine.exit import Consumption, Exit
 from executor.engine.layout import Layout
 from executor.engine.rootfs import ETC_ENTRIES, SYSTEM_FOLDERS
+from executor.errors import RequestError
 from executor.model import Refusal, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.project.view.search import ProjectSearch
@@ -132,7 +134,7 @@ def _of_errors(
     stderr = result.stderr
     kinds = {one.refusal.kind for one in known}
     targets = {one.refusal.target for one in known}
-    better = {"network": "network", "privilege": "call"}
+    better = {"network": "network", "privilege": "call", "call": "call"}
     for one in of_errors(f"{stderr.head}\n{stderr.tail}", _shown(result, facts, host)):
         kind, target = one.refusal.kind, one.refusal.target
         if better.get(kind) not in kinds and not (kind == "limit" and target in targets):
@@ -146,19 +148,23 @@ def _shown(result: Result, facts: RunFacts, host: HostLooks) -> Shown:
         cwd=facts.cwd,
         home=facts.layout.home,
         scratch=facts.layout.scratch,
+        job=facts.layout.job,
         is_writable=facts.is_project_writable,
         visible=(*VISIBLE, *facts.binds, *facts.profile.read),
         limits_memory=not (cgroup and cgroup.active),
         host_home=os.path.expanduser("~"),
         host_has=host.has_path,
-        find_secrets=lambda: _find_secrets(facts.search),
+        find_secrets=functools.cache(lambda: _find_secrets(facts.search)),
         denies=lambda path: _is_secret(facts.search, path),
     )
 
 
-def _find_secrets(search: ProjectSearch) -> tuple[str, ...]:
-    secrets, _ = search.find_hidden()
-    return tuple(os.path.relpath(path, search.project) for path in secrets)
+def _find_secrets(search: ProjectSearch) -> frozenset[str]:
+    try:
+        secrets, _ = search.find_hidden()
+    except RequestError:  # it has grown too large to be searched, which the next run says
+        return frozenset()
+    return frozenset(os.path.relpath(path, search.project) for path in secrets)
 
 
 def _is_secret(search: ProjectSearch, path: str) -> bool:

@@ -33,8 +33,13 @@ WORDS = {
         "nosuchfile",
     ),
     errno.ENETUNREACH: ("network is unreachable", "enetunreach", "network unreachable"),
+    errno.EAFNOSUPPORT: (
+        "address family not supported",
+        "eafnosupport",
+        "getifaddrs",
+        "uv_interface_addresses",
+    ),
     errno.EMFILE: ("too many open files", "emfile"),
-    errno.ENOSPC: ("no space left on device", "enospc"),
     errno.EFBIG: ("file too large", "efbig"),
     errno.ENOMEM: ("cannot allocate memory", "enomem", "memoryerror", "out of memory"),
 }

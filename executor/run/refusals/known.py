@@ -39,7 +39,11 @@ def of_connections(result: Result) -> Iterator[Found]:
 
 
 def of_commit(result: Result) -> Iterator[Found]:
-    """What did not reach the project. A conflict is none: there the host was first."""
+    """What did not reach the project.
+
+    A conflict is none, since there the host was first, and neither is what a deletion left alone,
+    which the run did not see.
+    """
     for left in result.not_committed:
         if left.kind in SOURCES:
             yield SOURCES[left.kind].found(left.path, why=left.reason)
@@ -55,6 +59,6 @@ def of_limits(result: Result, consumed: Consumption | None) -> Iterator[Found]:
     if consumed and consumed.fork_refusals:
         counts["processes"] = consumed.fork_refusals
     for name, count in counts.items():
-        yield SOURCES["limit"].found(name, count)
+        yield SOURCES["full" if name == "scratch_bytes" else "limit"].found(name, count)
     if {result.signal, result.exit_code} & SIZE_SIGNALS:
         yield SOURCES["met limit"].found("file_bytes")

@@ -63,13 +63,17 @@ SOURCES = {
     "unreachable": Source("network", "the empty network", INFERRED, BY_NAME, if_failed=True),
     # Sockets of the host, which cells do not see.
     "project socket": Source(
-        "socket", "the cell's view", EXACT, 'sockets = ["{target}"] in a profile of yours'
+        "socket",
+        "the cell's view",
+        EXACT,
+        'sockets = ["{target}"] in a profile of yours whose project is "read_only" or "live"',
     ),
     "host socket": Source("socket", "the cell's view", EXACT, NOTHING),
     "library socket": Source("socket", "the cell's view", EXACT, NOTHING, if_failed=True),
     # System calls that the filter refuses.
     "call": Source("call", "seccomp", EXACT, NOTHING),
     "probe": Source("call", "seccomp", EXACT, NOTHING, if_failed=True),
+    "family": Source("call", "seccomp", INFERRED, NOTHING, if_failed=True),
     # Files.
     "secret": Source(
         "read",
@@ -107,7 +111,6 @@ SOURCES = {
     "held": Source("commit", "held for a person", EXACT, "`context-mode changes apply ID`"),
     "closed": Source("commit", "the host's rights", EXACT, "a right to write it"),
     "refused": Source("commit", "the commit", EXACT, NOTHING),
-    "kept": Source("commit", "the commit", EXACT, "delete it yourself"),
     "repository": Source(
         "commit",
         "the commit",
@@ -116,6 +119,12 @@ SOURCES = {
     ),
     # Limits, whose target is their name.
     "limit": Source("limit", "the limit", EXACT, "--limit {target}=…, or [limits] {target}"),
+    "full": Source(
+        "limit",
+        "the limit",
+        EXACT,
+        "--limit {target}=…, or of many files scratch_inodes; for good in [limits]",
+    ),
     "met limit": Source(
         "limit", "the limit", INFERRED, "--limit {target}=…, or [limits] {target}", if_failed=True
     ),

@@ -14,13 +14,20 @@ from executor.run.refusals.sources import SOURCES, Found
 HOST_PATHS_MAX = 10  # of which it is told in one run that the host has them
 NAMED_MAX = 2  # of a line
 WRITE_ERRORS = (errno.EACCES, errno.EROFS, errno.EPERM)
+# Targets of errors that name none: news only where nothing of that kind has a name.
+A_FILE, A_SOCKET = "a file", "a socket of another family"
+AN_OPERATION, THE_NETWORK = "a privileged operation", "the network"
+UNNAMED = frozenset((A_FILE, A_SOCKET, AN_OPERATION, THE_NETWORK))
+PATHLESS = {
+    errno.ENETUNREACH: ("unreachable", THE_NETWORK),
+    errno.EAFNOSUPPORT: ("family", A_SOCKET),
+}
 # What runs may write wherever they are.
 SCRATCH_FOLDERS = (rootfs.SCRATCH, "/var/tmp", rootfs.SHARED_MEMORY, "/dev")
 PROC_FOLDERS = ("/proc", "/sys")
 # A limit that an error names.
 ERROR_LIMITS = {
     errno.EMFILE: "open_files",
-    errno.ENOSPC: "scratch_bytes",
     errno.EFBIG: "file_bytes",
     errno.ENOMEM: "memory_bytes",
 }
@@ -38,41 +45,46 @@ class Shown:
     cwd: str
     home: str
     scratch: str
+    job: str
     is_writable: bool  # whether the project is the program's to change
     visible: tuple[str, ...]  # what else of the host is shown, where it lies
     limits_memory: bool  # whether an allocation fails at the limit, in place of a kill
     host_home: str
     host_has: Callable[[str], bool]
-    find_secrets: Callable[[], tuple[str, ...]]
+    find_secrets: Callable[[], frozenset[str]]
     denies: Callable[[str], bool]  # whether a path is a secret, or a rule keeps it from being read
 
 
 def of_errors(text: str, shown: Shown) -> Iterator[Found]:
     """The refusals that an error output speaks of, in its order, doubles included."""
     asked: set[str] = set()
+    kinds: set[str] = set()
     for found in find_errors(text):
-        if one := _judge(found, shown, asked):
+        one = _judge(found, shown, asked)
+        if one and not (one.refusal.target in UNNAMED and one.refusal.kind in kinds):
+            kinds.add(one.refusal.kind)
             yield one
 
 
 def _judge(found: ErrorText, shown: Shown, asked: set[str]) -> Found | None:
     if found.error in ERROR_LIMITS:
-        is_own = "/dev/full" in found.candidates  # which has never room
-        if is_own or (found.error == errno.ENOMEM and not shown.limits_memory):
-            return None
-        return SOURCES["met limit"].found(ERROR_LIMITS[found.error])
-    if found.error == errno.ENETUNREACH:
-        return SOURCES["unreachable"].found("the network")
+        is_met = found.error != errno.ENOMEM or shown.limits_memory
+        return SOURCES["met limit"].found(ERROR_LIMITS[found.error]) if is_met else None
+    if found.error in PATHLESS:
+        source, target = PATHLESS[found.error]
+        return SOURCES[source].found(target)
     paths = [_absolute(text, shown) for text in found.candidates]
     if found.error in (*WRITE_ERRORS, errno.ENOENT):
         for path in paths:
             if secret := _secret(path, shown):
                 return SOURCES["secret"].found(secret)
-    named = [
+    absolute = [
         path
         for path, text in zip(paths, found.candidates, strict=True)
         if text.startswith(("/", "~/"))
     ]
+    # Most interpreters name the program itself as well, in front.
+    named = [path for path in absolute if not _is_below(path, shown.job)]
     if found.error == errno.ENOENT:
         likeliest = named[:NAMED_MAX]
         return next(filter(None, (_absent(path, shown, asked) for path in likeliest)), None)
@@ -92,9 +104,10 @@ def _unwritable(error: int, named: list[str], paths: list[str], shown: Shown) ->
             return SOURCES["read-only"].found(path)
     if is_read_only:
         source = SOURCES["read-only" if shown.is_writable else "read-only project"]
-        return source.found(paths[0] if paths else "a file")
+        likely = (path for path in paths if "." in os.path.basename(path))
+        return source.found(next(likely, A_FILE))
     if error == errno.EPERM:
-        return SOURCES["privilege"].found(named[0] if named else "a privileged operation")
+        return SOURCES["privilege"].found(named[0] if named else AN_OPERATION)
     return None
 
 
@@ -117,13 +130,13 @@ def _absent(path: str, shown: Shown, asked: set[str]) -> Found | None:
 
 def _secret(path: str, shown: Shown) -> str:
     """The covered path at or above this one, relative to the project; empty if none is."""
-    below = path.removeprefix(f"{shown.project}/") if _is_below(path, shown.project) else ""
-    if not below:
+    if not path.startswith(f"{shown.project}/"):
         return ""
-    covers = (
-        name for name in shown.find_secrets() if below == name or below.startswith(f"{name}/")
-    )
-    return next(covers, "")
+    secrets = shown.find_secrets()
+    below = path[len(shown.project) + 1 :]
+    while below and below not in secrets:
+        below = os.path.dirname(below)
+    return below
 
 
 def _absolute(text: str, shown: Shown) -> str:

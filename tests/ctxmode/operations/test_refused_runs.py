@@ -1,4 +1,4 @@
-"""What the sandbox refused is kept beside the runs: bounded, whole or not at all, without secrets."""
+"""What the sandbox refused is kept beside the runs: bounded, whole or not, without secrets."""
 
 import sqlite3
 from contextlib import closing
