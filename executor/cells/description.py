@@ -34,6 +34,7 @@ class CellSpec:
     seccomp: bytes
     notices: bytes = b""  # the filter that has the supervisor told of some calls
     heavy_notices: bytes = b""  # the same for programs that tell of their exit, too
+    names: bool = False  # the supervisor is asked for names, and has none
     told: ToldCalls | None = None  # the refused calls of which the supervisor is told
     judged: JudgedCalls | None = None  # tier B: the calls that are judged one by one
     scopes_signals: bool = True  # Landlock keeps signals within the run
@@ -95,7 +96,8 @@ def _describe_tree(
 ) -> None:
     """The file tree and network of a cell with namespaces."""
     read_only = READ_ONLY | NOSUID | NODEV
-    accounts = rootfs.account_files(spec.uid, spec.gid) | rootfs.NAME_SERVICE
+    accounts = rootfs.account_files(spec.uid, spec.gid)
+    accounts |= rootfs.NAME_SERVICE if spec.names else {}
     binds = [(path, path, read_only) for path in system.binds]
     binds += [(source, target, read_only) for source, target in spec.binds]
     writable: tuple[str, ...] = (spec.scratch, spec.home, rootfs.SHARED_MEMORY, *rootfs.DEVICES)
@@ -130,6 +132,7 @@ def _describe_tree(
     description["access"] = [("/", "r"), *((path, "rw") for path in writable)]
     description["deny_tcp"] = False
     description["listen"] = list(spec.listen)
+    description["names"] = spec.names
 
 
 def _tier_b_access(spec: CellSpec) -> list[tuple[str, str]]:

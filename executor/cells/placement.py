@@ -142,6 +142,7 @@ class Placement:
             seccomp=seccomp.program(seccomp.Filter(namespaces=self.can.namespaces)),
             notices=report(),
             heavy_notices=report(exits=exits),
+            names=self.can.namespaces,
             told=told,
             judged=None if self.can.namespaces else seccomp.build_judged(_landlock_abi()),
             binds=(

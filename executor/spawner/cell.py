@@ -152,7 +152,7 @@ def _make(cell: Description[CellDescription]) -> tuple[tree.Handles, list[socket
     socket.sethostname(cell.data["hostname"])
     _loopback_up()
     listeners = [socket.create_server(("127.0.0.1", port)) for port in cell.data["listen"]]
-    names = name_server.listen()
+    names = name_server.listen() if cell.data.get("names") else None
     handles = tree.build(cell)
     handles.names = names
     return handles, listeners

@@ -150,6 +150,7 @@ class CellDescription(BoxDescription):
     files: NotRequired[list[File]]
     scratch: NotRequired[Scratch]
     listen: NotRequired[list[int]]
+    names: NotRequired[bool]
 
 
 class ContainerDescription(BoxDescription):

@@ -9,7 +9,6 @@ names, which says what it tried, not what came of it.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
 import os
@@ -28,7 +27,7 @@ ADDRESS_BYTES_MAX = 128  # struct sockaddr_storage
 UNIX, IPV4, IPV6 = int(socket.AF_UNIX), int(socket.AF_INET), int(socket.AF_INET6)
 SYS_PIDFD_GETFD = 438
 V4_MAPPED = bytes(10) + b"\xff\xff"
-LISTENS = b"0A"  # the state of a socket in /proc/net/tcp
+NAME_SERVICE_PORT = 53
 LOOKED_UP = 0  # in place of a call's number
 
 
@@ -44,8 +43,7 @@ class RefusedCounts:
     def __init__(self, errors: Mapping[int, int] | None = None) -> None:
         self._errors = errors or {}
         self._counts: dict[tuple[int, str], int] = {}
-        self._seen = 0
-        self.omitted = 0
+        self._seen = self._looks = self.omitted = 0
 
     @property
     def counts(self) -> list[Notice]:
@@ -54,19 +52,19 @@ class RefusedCounts:
     def begin(self) -> None:
         """What was tried so far belongs to no run."""
         self._counts.clear()
-        self._seen = self.omitted = 0
+        self._seen = self._looks = self.omitted = 0
 
     def refuse(self, asked: Notification) -> int:
         """The error of a call; it is counted. Whatever is not known is refused, too."""
-        self.count(
-            asked.call, str(asked.arguments[0] & 0xFFFFFFFF) if self._is_socket(asked) else ""
-        )
-        return self._errors.get(asked.call, errno.EPERM)
+        error = self._errors.get(asked.call, errno.EPERM)
+        is_socket = error == errno.EAFNOSUPPORT
+        self.count(asked.call, str(asked.arguments[0] & 0xFFFFFFFF) if is_socket else "")
+        return error
 
     def see_connect(self, asked: Notification) -> None:
-        """Count where a call is to connect to, unless that is nowhere."""
-        if self._seen >= NOTICES_MAX:
-            self.omitted += 1
+        """Count where a call is to connect to, unless that is in the cell. So many are seen."""
+        self._looks += 1
+        if self._looks > NOTICES_MAX:
             return
         if target := _read_target(asked):
             self.count(asked.call, target)
@@ -84,9 +82,6 @@ class RefusedCounts:
             self._counts[key] = self._counts.get(key, 0) + 1
         else:
             self.omitted += 1
-
-    def _is_socket(self, asked: Notification) -> bool:
-        return self._errors.get(asked.call) == errno.EAFNOSUPPORT
 
 
 def _read_target(asked: Notification) -> str:
@@ -112,9 +107,10 @@ def _describe(content: bytes, thread: int, descriptor: int) -> str:
     (port,) = struct.unpack_from("!H", content, 2)
     place, size = (4, 4) if family == IPV4 else (8, 16)
     address = content[place : place + size]
-    kind = _kind(thread, descriptor)
-    if _is_near(address) and (kind == "udp" or _is_served(port)):
+    is_near = _is_near(address)
+    if is_near and port == NAME_SERVICE_PORT:
         return ""
+    kind = "tcp" if is_near else _kind(thread, descriptor)
     host = socket.inet_ntop(family, address)
     return f"{kind} {f'[{host}]' if family == IPV6 else host}:{port}"
 
@@ -133,17 +129,6 @@ def _is_near(address: bytes) -> bool:
     """Whether an address is one of the cell's own: of the loopback, or none."""
     last = address[-4:] if address[:-4] in (b"", V4_MAPPED) else b""
     return last[:1] in (b"\x7f", b"\0") if last else address[:-1] == bytes(15) and address[-1] < 2
-
-
-def _is_served(port: int) -> bool:
-    """Whether something in the cell listens on a port."""
-    ending = f":{port:04X}".encode()
-    for path in ("/proc/self/net/tcp", "/proc/self/net/tcp6"):
-        with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
-            for fields in map(bytes.split, file):
-                if fields[1].endswith(ending) and fields[3] == LISTENS:
-                    return True
-    return False
 
 
 def _kind(thread: int, descriptor: int) -> str:

@@ -16,6 +16,7 @@ from executor.errors import RequestError
 from executor.model import Refusal, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.project.view.search import ProjectSearch
+from executor.run.refusals.error_texts import find_errors
 from executor.run.refusals.host_looks import HostLooks, NoLooks
 from executor.run.refusals.known import of_commit, of_connections, of_limits
 from executor.run.refusals.notices import Homes, of_notices
@@ -103,10 +104,14 @@ def collect(run: RunEnd, facts: RunFacts, host: HostLooks) -> list[Found]:
         *of_limits(result, run.consumed),
         *_of_notices(run, facts, host),
     ]
-    known = [one for one in exact if run.has_failed or not one.source.if_failed]
-    if not run.has_failed or isinstance(host, NoLooks):
+    if not run.has_failed:
+        return [one for one in exact if not one.source.if_failed]
+    text = f"{result.stderr.head}\n{result.stderr.tail}"
+    errors = {0, *(found.error for found in find_errors(text))}
+    known = [one for one in exact if one.source.if_error in errors]
+    if isinstance(host, NoLooks):
         return known
-    return [*known, *_of_errors(result, facts, known, host)]
+    return [*known, *_of_errors(text, known, _shown(result, facts, host))]
 
 
 def _may_be_refused(run: RunEnd) -> bool:
@@ -127,15 +132,12 @@ def _of_notices(run: RunEnd, facts: RunFacts, host: HostLooks) -> Iterator[Found
     return of_notices(run.end.refused, allowed, name_denied_calls(), homes, host)
 
 
-def _of_errors(
-    result: Result, facts: RunFacts, known: list[Found], host: HostLooks
-) -> Iterator[Found]:
+def _of_errors(text: str, known: list[Found], shown: Shown) -> Iterator[Found]:
     """What errors speak of, but for what is known better."""
-    stderr = result.stderr
     kinds = {one.refusal.kind for one in known}
     targets = {one.refusal.target for one in known}
     better = {"network": "network", "privilege": "call", "call": "call"}
-    for one in of_errors(f"{stderr.head}\n{stderr.tail}", _shown(result, facts, host)):
+    for one in of_errors(text, shown):
         kind, target = one.refusal.kind, one.refusal.target
         if better.get(kind) not in kinds and not (kind == "limit" and target in targets):
             yield one

@@ -33,6 +33,7 @@ WORDS = {
         "nosuchfile",
     ),
     errno.ENETUNREACH: ("network is unreachable", "enetunreach", "network unreachable"),
+    errno.ECONNREFUSED: ("connection refused", "econnrefused"),
     errno.EAFNOSUPPORT: (
         "address family not supported",
         "eafnosupport",

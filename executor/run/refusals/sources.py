@@ -6,6 +6,7 @@ run did not end well. The others say what a run that ended well was kept from, t
 
 from __future__ import annotations
 
+import errno
 from typing import NamedTuple
 
 from executor.model import Refusal
@@ -23,6 +24,7 @@ class Source(NamedTuple):
     certainty: str
     remedy: str
     if_failed: bool = False
+    if_error: int = 0  # of which the program's errors speak, too: it does not stand by itself
 
     def found(self, target: str, count: int = 1, why: str = "") -> Found:
         """One refusal of this row; `why` is what refused it said besides."""
@@ -59,6 +61,7 @@ SOURCES = {
         INFERRED,
         'network = ["{target}"] in a profile of yours',
         if_failed=True,
+        if_error=errno.ECONNREFUSED,
     ),
     "unreachable": Source("network", "the empty network", INFERRED, BY_NAME, if_failed=True),
     # Sockets of the host, which cells do not see.

@@ -13,7 +13,7 @@ from executor.run.refusals.sources import SOURCES, Found
 
 HOST_PATHS_MAX = 10  # of which it is told in one run that the host has them
 NAMED_MAX = 2  # of a line
-WRITE_ERRORS = (errno.EACCES, errno.EROFS, errno.EPERM)
+PATH_ERRORS = (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOENT)
 # Targets of errors that name none: news only where nothing of that kind has a name.
 A_FILE, A_SOCKET = "a file", "a socket of another family"
 AN_OPERATION, THE_NETWORK = "a privileged operation", "the network"
@@ -73,11 +73,11 @@ def _judge(found: ErrorText, shown: Shown, asked: set[str]) -> Found | None:
     if found.error in PATHLESS:
         source, target = PATHLESS[found.error]
         return SOURCES[source].found(target)
+    if found.error not in PATH_ERRORS:
+        return None
     paths = [_absolute(text, shown) for text in found.candidates]
-    if found.error in (*WRITE_ERRORS, errno.ENOENT):
-        for path in paths:
-            if secret := _secret(path, shown):
-                return SOURCES["secret"].found(secret)
+    if secret := next(filter(None, (_secret(path, shown) for path in paths)), ""):
+        return SOURCES["secret"].found(secret)
     absolute = [
         path
         for path, text in zip(paths, found.candidates, strict=True)

@@ -79,7 +79,7 @@ def test_a_namespaced_cell_is_told_all_it_may_touch():
     assert (told["scratch"]["bytes"], told["scratch"]["inodes"]) == (2 * MIB, 300)
     assert ["/tmp/1", "/opt/ruby", 0b111] in told["binds"]
     files = {path: cell.blob((offset, size)) for path, _, offset, size in told["files"]}
-    assert files == rootfs.account_files(1000, 1001) | rootfs.NAME_SERVICE
+    assert files == rootfs.account_files(1000, 1001)
 
 
 def test_what_is_committed_is_a_view_with_room_of_its_own():

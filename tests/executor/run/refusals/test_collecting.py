@@ -113,7 +113,8 @@ NOTICES = {
 
 @pytest.mark.parametrize(("notice", "status", "expected"), NOTICES.values(), ids=NOTICES)
 def test_what_a_supervisor_saw_is_named(notice, status, expected, facts):
-    assert named(ended(notice, status=status), facts) == ([expected] if expected else [])
+    run = ended(notice, status=status, stderr=Stream("connect: Connection refused"))
+    assert named(run, facts) == ([expected] if expected else [])
 
 
 def test_a_name_that_is_granted_is_told_apart(facts):
@@ -176,6 +177,12 @@ def test_so_many_are_listed_each_once_and_the_others_are_counted():
     short = bounded(Result(Status.OK), [one, several[0]], 0).refusals
     assert [refusal.certainty for refusal in short] == [EXACT, INFERRED]
     assert len(short[1].target) == TARGET_CHARACTERS_MAX
+
+
+@pytest.mark.parametrize(("said", "expected"), [("Connection refused", 1), ("no", 0)])
+def test_a_port_of_the_host_is_named_where_an_error_speaks_of_it(said, expected, facts):
+    run = ended((CONNECT, "tcp 127.0.0.1:5432", 1), status=FAILED, stderr=Stream(said))
+    assert named(run, facts) == [("network", "localhost:5432")] * expected
 
 
 async def test_a_run_that_was_refused_nothing_is_left_as_it_is(facts):
