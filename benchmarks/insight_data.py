@@ -24,10 +24,12 @@ from ctxmode.operations import audit
 from ctxmode.operations.facts import open_memory
 from ctxmode.operations.library import open_library
 from ctxmode.operations.pages import begin, open_pages
+from ctxmode.operations.refused_runs import add_refusals
 from ctxmode.operations.run_records import RunRecord, add_run
 from ctxmode.operations.session_store import open_session_store
 from ctxmode.operations.usage import DAY_S
 from ctxmode.operations.usage_schema import prepare
+from executor.run.refusals.sources import SOURCES
 from kb import SourceSpec
 from memory.facts.branching import create_branch
 from memory.facts.model import Author, Draft
@@ -88,6 +90,13 @@ def fill(config: Config, amounts: Amounts, *, now: float, seed: int = 1) -> None
     _fill_audit(config)
 
 
+REFUSALS = (
+    SOURCES["name"].found("registry.npmjs.org", 4).refusal,
+    SOURCES["call"].found("ptrace").refusal,
+    SOURCES["absent"].found("~/.config/gh/hosts.yml").refusal,
+)
+
+
 def fill_counts(config: Config, amounts: Amounts, chance: random.Random, now: float) -> None:
     """Write the counts of calls of past days, and the table of runs."""
     with closing(connect(config.usage_file)) as db:
@@ -103,7 +112,9 @@ def fill_counts(config: Config, amounts: Amounts, chance: random.Random, now: fl
                 row = (today - back * DAY_S, tool, calls, calls // 12, produced, returned)
                 db.execute("INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?)", row)
         for number in range(amounts.runs):
-            add_run(db, _make_run(chance, now - (amounts.runs - number) * 2_311, number))
+            run = add_run(db, _make_run(chance, now - (amounts.runs - number) * 2_311, number))
+            if number % 9 == 0:
+                add_refusals(db, run, REFUSALS[: number % 3 + 1])
         db.execute("COMMIT")
 
 

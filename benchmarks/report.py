@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from ctxmode.config.rules import load
-from executor import LocalEngine, open_engine
+from executor import LocalEngine, Settings, open_engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,9 @@ def show(report: Report, *, as_json: bool) -> None:
 
 
 @asynccontextmanager
-async def opened(*, has_rules: bool = False) -> AsyncIterator[LocalEngine]:
+async def opened(
+    *, has_rules: bool = False, settings: Settings | None = None
+) -> AsyncIterator[LocalEngine]:
     """An executor for an empty project, with nothing remembered; with the rules that hold there,
     or without any."""
     with tempfile.TemporaryDirectory(prefix="ctxmode-bench-") as folder:
@@ -128,5 +130,6 @@ async def opened(*, has_rules: bool = False) -> AsyncIterator[LocalEngine]:
             state_dir=Path(folder, "state"),
             rules=partial(load, project, Path.home()) if has_rules else None,
             home=Path.home(),
+            settings=settings or Settings(),
         ) as executor:
             yield executor

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
@@ -270,12 +270,17 @@ def _open_recorder(config: Config) -> Recorder:
 async def _record(
     config: Config, recorder: Recorder | None, request: Request, answer: Answer
 ) -> Answer:
-    """Write the verdict to the audit log, and the run into the table of the latest."""
-    if recorder:
-        from ctxmode.operations.run_records import make_run_record  # noqa: PLC0415 - as above
+    """Write the verdict to the audit log, and the run into the table of the latest. A single run is
+    listed there where it was refused something."""
+    refusals = answer.result.refusals
+    if recorder or refusals:
+        from ctxmode.operations.refused_runs import RefusedRun  # noqa: PLC0415 - as above
+        from ctxmode.operations.run_records import make_run_record  # noqa: PLC0415
 
         output_id = answer.kept.output_id if answer.kept else None
-        await recorder.count(make_run_record(request, answer.result, output_id))
+        run = make_run_record(request, answer.result, output_id)
+        with closing(_open_recorder(config)) if recorder is None else nullcontext(recorder) as to:
+            await to.count(RefusedRun(run, refusals) if refusals else run)
     return await log_verdict(config, request, answer)
 
 

@@ -233,6 +233,24 @@ class Connection:
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a run was refused: one target, however often it was tried.
+
+    `kind` says what was tried: network, socket, call, read, write, privilege, commit or limit, and
+    `by` what refused it. `certainty` is `exact` where that itself says so, `told` where the
+    program's own error names a path that is known to be covered, and `inferred` where only the
+    text of an error speaks for it. `remedy` says what grants it, or that nothing does.
+    """
+
+    kind: str
+    target: str
+    by: str
+    certainty: str
+    count: int = 1
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Artifact:
     """A file that the run was asked to hand back: its name there, and where its copy is.
 
@@ -261,6 +279,8 @@ class Result:
     changed_files_omitted: int = 0
     connections: tuple[Connection, ...] = ()
     not_committed: tuple[NotCommitted, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    refusals_omitted: int = 0
     changes_id: str | None = None  # under which changes are kept for a person to apply
     persists: bool = False  # whether what changed is in the project now
     verdict: Mapping[str, Any] | None = None
@@ -291,6 +311,7 @@ class Result:
         out["artifacts"] = [_plain(artifact) for artifact in self.artifacts]
         out["connections"] = [_plain(connection) for connection in self.connections]
         out["not_committed"] = [_plain(path) for path in self.not_committed]
+        out["refusals"] = [_plain(refusal) for refusal in self.refusals]
         out["changed_files"] = [_plain(change) for change in self.changed_files]
         out["verdict"] = None if self.verdict is None else dict(self.verdict)
         return out
@@ -311,6 +332,7 @@ class Result:
         given["artifacts"] = tuple(Artifact(**a) for a in given["artifacts"])
         given["connections"] = tuple(Connection(**c) for c in given["connections"])
         given["not_committed"] = tuple(NotCommitted(**n) for n in given["not_committed"])
+        given["refusals"] = tuple(Refusal(**r) for r in given["refusals"])
         given["changed_files"] = tuple(ChangedFile(**c) for c in given["changed_files"])
         return cls(**given)
 

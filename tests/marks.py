@@ -30,6 +30,8 @@ executor/engine/test_layers.py executor/engine/test_messages.py executor/engine/
 executor/instance/test_unpacking.py executor/pool/test_budget.py executor/pool/test_pool.py
 executor/pool/test_pressure.py executor/run/test_capture.py executor/run/test_outcome.py
 executor/run/test_output_routing.py executor/run/test_runner.py executor/test_model.py
+executor/run/refusals/test_told.py executor/run/refusals/test_collecting.py
+executor/spawner/test_name_server.py
 executor/test_request.py executor/test_service.py images/test_base.py images/test_context.py
 images/test_groups.py images/test_naming.py images/test_settings.py images/test_workplace.py
 hosts/test_endpoint.py hosts/test_host_table.py repomap/importing/ repomap/test_structure.py
@@ -88,6 +90,7 @@ repomap/test_bad_maps.py::test_a_scan_that_is_killed
 repomap/test_bad_maps.py::test_three_thousand
 policy/test_differential.py policy/test_mutations.py policy/test_real_scripts.py
 executor/test_identities.py executor/project/test_real_builds.py
+executor/run/refusals/test_refused_acts.py::test_benign
 executor/project/test_real_repositories.py executor/project/test_kills.py
 executor/project/test_tools_obey.py escapes/test_scale.py e2e/test_wheel.py
 executor/pool/test_prewarming.py::test_a_warm_run_is_told executor/containers/test_escapes.py

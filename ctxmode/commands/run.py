@@ -35,6 +35,7 @@ from ctxmode.render.highlight import harmless, one_line
 from ctxmode.render.live_output import LiveOutput
 from ctxmode.render.progress_line import waiting
 from ctxmode.render.refusals import refusal_text
+from ctxmode.render.refused_acts import list_refused_acts
 from ctxmode.render.results import BY_VERB, answer_text, changes_text, ending, run_notes
 from ctxmode.render.terminal_output import for_stdout
 from ctxmode.suggestions import or_all
@@ -235,7 +236,8 @@ def _tell(answer: Answer) -> None:
         sys.stderr.write(f"context-mode: {one_line(ending(result))}\n")
     elif result.message:
         sys.stderr.write(f"context-mode: {one_line(result.message)}\n")
-    for note in (*run_notes(result), *filter(None, [answer.note])):
+    refused = list_refused_acts(result)
+    for note in (*run_notes(result), *refused, *filter(None, [answer.note])):
         sys.stderr.write(f"context-mode: {one_line(note)}\n")
     if sys.stderr.isatty() and result.changed_files:
         sys.stderr.write(f"context-mode: {one_line(changes_text(result))}\n")

@@ -11,6 +11,7 @@ from typing import Any
 
 from ctxmode.operations.answers import BatchAnswer, SearchAnswer
 from ctxmode.render.passages import SAID, age_s, name_kind
+from ctxmode.render.refused_acts import list_refused_acts
 from ctxmode.render.results import BY_TOOL, show_outputs
 from executor import Background
 from executor.model import Result, Status
@@ -59,8 +60,8 @@ def run(answer: Answer) -> dict[str, Any]:
             {"name": a.name, "bytes": a.bytes, "path": a.path, "reason": a.reason}
             for a in result.artifacts
         ]
-    if refused := [f"{c.host}:{c.port}: {c.reason}" for c in result.connections if not c.allowed]:
-        data["refused_connections"] = refused
+    if refused := list_refused_acts(result):
+        data["refused"] = refused
     if result.not_committed:
         data["not_committed"] = [f"{n.kind} {n.path}: {n.reason}" for n in result.not_committed]
     if result.changes_id:

@@ -27,7 +27,8 @@ StrPath = str | os.PathLike[str]
 
 
 class AuditEntry(NamedTuple):
-    """One verdict. `time` is in seconds since 1970; `rules` the ids of all rules that spoke."""
+    """One verdict. `time` is in seconds since 1970; `rules` the ids of all rules that spoke.
+    `refused` is what the sandbox refused the program."""
 
     surface: str
     language: str
@@ -36,6 +37,7 @@ class AuditEntry(NamedTuple):
     excerpt: str
     project: str
     time: float
+    refused: tuple[str, ...] = ()
 
 
 def entry(
@@ -62,7 +64,8 @@ def excerpt(text: str) -> str:
 def write(folder: StrPath, entry: AuditEntry, *, wait: bool = True) -> str | None:
     """Append an entry that its owner alone may read; return why that failed, or nothing. Without
     `wait` it writes nothing and returns None while another process writes."""
-    line = json.dumps(entry._asdict(), ensure_ascii=True, separators=(",", ":")) + "\n"
+    fields = {name: value for name, value in entry._asdict().items() if value or name != "refused"}
+    line = json.dumps(fields, ensure_ascii=True, separators=(",", ":")) + "\n"
     path = os.path.join(folder, FILE_NAME)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)

@@ -1,4 +1,5 @@
-"""Verdicts on runs, written to the audit log; the run's answer says if that failed."""
+"""Verdicts on runs and what the sandbox refused them, written to the audit log; the run's answer
+says if that failed."""
 
 from __future__ import annotations
 
@@ -13,12 +14,17 @@ from executor.run.output_routing import Answer
 
 
 async def log_verdict(config: Config, request: Request, answer: Answer) -> Answer:
-    """Write the verdict to the audit log; a failure to write becomes a note of the answer."""
-    verdict = answer.result.verdict
+    """Write the verdict and the refusals to the audit log; a failure to write becomes a note of the
+    answer."""
+    verdict, refusals = answer.result.verdict, answer.result.refusals
     if verdict is None:
         return answer
     text = request.code if request.code is not None else str(request.path)
     entry = audit.entry("sandbox", request.language, text, verdict, str(config.project))
+    if refusals:
+        from ctxmode.operations.refused_runs import summarize  # noqa: PLC0415 - few are refused
+
+        entry = entry._replace(refused=summarize(refusals))
     # Handing one line to a thread takes longer than writing it, and the answer waits for both.
     problem = audit.write(config.log_dir, entry, wait=False)
     if problem is None:

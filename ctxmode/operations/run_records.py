@@ -77,11 +77,12 @@ def make_run_record(request: Request, result: Result, output_id: str | None) -> 
     )
 
 
-def add_run(db: sqlite3.Connection, run: RunRecord) -> None:
-    """Add a row, and now and then let the oldest go."""
+def add_run(db: sqlite3.Connection, run: RunRecord) -> int:
+    """Add a row, and now and then let the oldest go; return its number."""
     number = db.execute(_ADD, run).lastrowid or 0
     if number % PRUNED_EVERY == 0:
         db.execute("DELETE FROM run WHERE id <= ?", (number - ROWS_MAX,))
+    return number
 
 
 def list_runs(

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import trio
 
 from base.sqlite_files import SchemaError, connect, connect_read_only
+from ctxmode.operations.refused_runs import RefusedRun, add_refused_run
 from ctxmode.operations.run_records import RunRecord, add_run
 from ctxmode.operations.usage_schema import prepare
 
@@ -46,7 +47,10 @@ class CallRecord:
     returned: int = 0
 
 
-def record(path: Path, one: CallRecord | RunRecord) -> None:
+Counted = CallRecord | RunRecord | RefusedRun
+
+
+def record(path: Path, one: Counted) -> None:
     """Add one call or run, waiting for other servers of the project; sqlite3.Error or SchemaError
     if it cannot."""
     with contextlib.closing(connect(path, wait_s=BUSY_TIMEOUT_S)) as db:
@@ -65,18 +69,18 @@ class Recorder:
         self._file: os.stat_result | None = None
         self._added = 0
 
-    async def count(self, one: CallRecord | RunRecord) -> None:
+    async def count(self, one: Counted) -> None:
         """Add one call or run; where the counts cannot be written, say so in the log."""
         try:
             if not self.add(one):
                 await trio.to_thread.run_sync(record, self._path, one)
         except (sqlite3.Error, SchemaError, OSError) as error:
             # A run's call is counted in the same file, and says the same.
-            is_run = isinstance(one, RunRecord)
+            is_run = not isinstance(one, CallRecord)
             level, what = (logging.INFO, "run") if is_run else (logging.WARNING, "call")
             logging.getLogger(__name__).log(level, "a %s was not counted: %s", what, error)
 
-    def add(self, one: CallRecord | RunRecord) -> bool:
+    def add(self, one: Counted) -> bool:
         """Return whether it was added; where not, `record` is to wait for its turn.
         sqlite3.Error, SchemaError: the counts cannot be written. OSError: the file's folder is
         gone."""
@@ -116,7 +120,10 @@ class Recorder:
         return db
 
 
-def _add(db: sqlite3.Connection, one: CallRecord | RunRecord) -> None:
+def _add(db: sqlite3.Connection, one: Counted) -> None:
+    if isinstance(one, RefusedRun):
+        add_refused_run(db, one)
+        return
     if isinstance(one, RunRecord):
         add_run(db, one)
         return

@@ -1,7 +1,8 @@
 """The tables of a project's file of counts. `prepare` brings a file up to date.
 
 `usage` counts calls by day and tool. `run` has the latest runs, a row each, without any text of
-theirs: what was run and printed is in the audit log and in the store.
+theirs: what was run and printed is in the audit log and in the store. `refusal` has what the
+sandbox refused them, secrets masked.
 """
 
 from __future__ import annotations
@@ -46,6 +47,18 @@ _RUN = """
         output_id TEXT
     )"""
 
+_REFUSAL = """
+    CREATE TABLE refusal (
+        id INTEGER PRIMARY KEY,
+        run INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        target TEXT NOT NULL,
+        by TEXT NOT NULL,
+        certainty TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        remedy TEXT NOT NULL
+    )"""
+
 
 def create_usage_table(db: sqlite3.Connection) -> None:
     """Make the counts of calls."""
@@ -58,7 +71,13 @@ def create_run_table(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX run_status ON run (status, id)")
 
 
-STEPS: tuple[Step, ...] = (create_usage_table, create_run_table)
+def create_refusal_table(db: sqlite3.Connection) -> None:
+    """Make the table of what runs were refused."""
+    db.execute(_REFUSAL)
+    db.execute("CREATE INDEX refusal_run ON refusal (run)")
+
+
+STEPS: tuple[Step, ...] = (create_usage_table, create_run_table, create_refusal_table)
 
 
 def prepare(db: sqlite3.Connection) -> None:

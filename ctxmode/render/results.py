@@ -9,6 +9,7 @@ from ctxmode.render import highlight
 from ctxmode.render.amounts import inflect, size
 from ctxmode.render.passages import query_text
 from ctxmode.render.refusals import refusal_text
+from ctxmode.render.refused_acts import list_refused_acts
 from executor.model import Result, Status
 
 if TYPE_CHECKING:
@@ -33,7 +34,13 @@ def answer_text(answer: Answer, find: str = BY_TOOL) -> str:
     if result.status in (Status.DENIED, Status.REDIRECTED):
         return refusal_text(result) + (f"\n[{answer.note}]" if answer.note else "")
     body = streams_text(result) if answer.sections is None else sections_text(answer)
-    return f"{body}\n{footer(answer, find)}" if body else footer(answer, find)
+    return f"{body}\n{ending_text(answer, find)}" if body else ending_text(answer, find)
+
+
+def ending_text(answer: Answer, find: str = BY_TOOL) -> str:
+    """Write what follows the output: a line for each refusal, and the footer."""
+    refused = [f"[{highlight.one_line(line)}]" for line in list_refused_acts(answer.result)]
+    return "\n".join((*refused, footer(answer, find)))
 
 
 def streams_text(of: Result | Background[Answer]) -> str:
@@ -102,8 +109,7 @@ def ending(result: Result) -> str:
 
 
 def run_notes(result: Result) -> list[str]:
-    """List what else a reader must know: files handed back, protected paths, refused
-    connections."""
+    """List what else a reader must know: files handed back, protected paths."""
     notes = []
     if handed := [
         f"{a.name} ({size(a.bytes or 0)}) at {a.path}" for a in result.artifacts if a.path
@@ -112,9 +118,6 @@ def run_notes(result: Result) -> list[str]:
     if skipped := [f"{a.name}: {a.reason}" for a in result.artifacts if not a.path]:
         notes.append(f"not handed back: {', '.join(skipped)}")
     notes += not_committed(result)
-    refused = [f"{c.host}:{c.port} ({c.reason})" for c in result.connections if not c.allowed]
-    if refused:
-        notes.append(f"connections refused: {', '.join(refused)}")
     return notes
 
 
@@ -243,6 +246,6 @@ def _command_text(command: CommandAnswer, find: str, *, whole: bool) -> str:
     if command.answer is None:
         return f"# {command.label}\n[skipped: {command.skipped}]"
     failed = not command.answer.result.ok
-    shown = answer_text if whole or failed else footer
+    shown = answer_text if whole or failed else ending_text
     text = shown(command.answer, find)
     return f"# {command.label}\n{text}"

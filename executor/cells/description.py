@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from executor.engine import rootfs
 from executor.engine.orders import Packed
 from executor.engine.rootfs import JOB_BYTES, ROOM_BYTES, ROOM_INODES
-from executor.engine.seccomp import JudgedCalls
+from executor.engine.seccomp import JudgedCalls, ToldCalls
 from executor.model import MIB, Limits
 from executor.profile import ProjectAccess
 from executor.project.view.guarded_files import Guarded
@@ -34,6 +34,8 @@ class CellSpec:
     seccomp: bytes
     notices: bytes = b""  # the filter that has the supervisor told of some calls
     heavy_notices: bytes = b""  # the same for programs that tell of their exit, too
+    names: bool = False  # the supervisor is asked for names, and has none
+    told: ToldCalls | None = None  # the refused calls of which the supervisor is told
     judged: JudgedCalls | None = None  # tier B: the calls that are judged one by one
     scopes_signals: bool = True  # Landlock keeps signals within the run
     binds: tuple[tuple[str, str], ...] = ()  # (source, path in the cell), read-only
@@ -74,6 +76,9 @@ def _pack_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[str,
         "heavy_notices": packed.blob(spec.heavy_notices),
         "scopes_signals": spec.scopes_signals,
     }
+    if spec.told:
+        rest = packed.blob(spec.told.program)
+        description["told"] = {"filter": rest, "errors": list(spec.told.errors)}
     if spec.judged:
         filter_ = packed.blob(spec.judged.program)
         description["judged"] = {"filter": filter_, "kinds": list(spec.judged.kinds)}
@@ -92,6 +97,7 @@ def _describe_tree(
     """The file tree and network of a cell with namespaces."""
     read_only = READ_ONLY | NOSUID | NODEV
     accounts = rootfs.account_files(spec.uid, spec.gid)
+    accounts |= rootfs.NAME_SERVICE if spec.names else {}
     binds = [(path, path, read_only) for path in system.binds]
     binds += [(source, target, read_only) for source, target in spec.binds]
     writable: tuple[str, ...] = (spec.scratch, spec.home, rootfs.SHARED_MEMORY, *rootfs.DEVICES)
@@ -126,6 +132,7 @@ def _describe_tree(
     description["access"] = [("/", "r"), *((path, "rw") for path in writable)]
     description["deny_tcp"] = False
     description["listen"] = list(spec.listen)
+    description["names"] = spec.names
 
 
 def _tier_b_access(spec: CellSpec) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,6 +127,9 @@ class Placement:
         persists = access in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
         exits = self.can.sees_exits and not session and not persists
         renames = access in {ProjectAccess.COPY_ON_WRITE, ProjectAccess.COMMIT}
+        # In tier B the one listener that a program can have is asked about other calls.
+        told = seccomp.build_told() if self.can.namespaces else None
+        report = partial(seccomp.notices, renames=renames, refused=told is not None)
         return CellSpec(
             namespaces=self.can.namespaces,
             uid=self.spawner.uid or UNPRIVILEGED_ID,
@@ -136,8 +140,10 @@ class Placement:
             project_source=self.spawner.source(project),
             access=access,
             seccomp=seccomp.program(seccomp.Filter(namespaces=self.can.namespaces)),
-            notices=seccomp.notices(renames=renames),
-            heavy_notices=seccomp.notices(exits=exits, renames=renames),
+            notices=report(),
+            heavy_notices=report(exits=exits),
+            names=self.can.namespaces,
+            told=told,
             judged=None if self.can.namespaces else seccomp.build_judged(_landlock_abi()),
             binds=(
                 *((self.spawner.source(path), path) for path in not_of_the_system(binds)),

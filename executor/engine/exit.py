@@ -23,6 +23,9 @@ class Exit:
     changed: Sequence[tuple[str, str, int | None]]
     changed_omitted: int
     leaves_open: bool = False  # its ends of the pipes, though it writes nothing there any more
+    # What its calls and look-ups were refused, as the supervisor counted it.
+    refused: Sequence[tuple[int, str, int]] = ()
+    refused_omitted: int = 0
     unstopped: str = ""  # why a session's processes had to be ended instead of stopped
 
 

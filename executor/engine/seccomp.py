@@ -74,6 +74,8 @@ DENIED_FILE_COMMANDS = (1024, 1026, 1040)
 UNKNOWN = -1  # __NR_SCMP_ERROR
 # The calls of which the supervisor asks for reports: `executor.spawner.notices`.
 EXITS, RENAMES = ("exit_group",), ("rename", "renameat", "renameat2")
+# And those of which it is told what programs try: `executor.spawner.refused`.
+CONNECTS = ("connect",)
 NOTIFY_API = 5  # seccomp_api_get(3): the kernel and the library know of notifications
 # Of the host in tier B, which has no namespace of its own for any of these: sockets, and objects
 # that are found by a number alone, whoever made them. Answered with EACCES.
@@ -122,6 +124,9 @@ DENIED_IOCTLS = (0x5412, 0x541C, 0x5423)
 DEVICE_KINDS = 0o170000  # S_IFMT
 # Families that reach past an empty network namespace, or whose code is rarely exercised.
 ALLOWED_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
+ALL_FAMILIES = frozenset(range(64)) - frozenset(ALLOWED_FAMILIES)
+# Libraries ask for the machine's interfaces on the way to anything else, and do without.
+UNTOLD_FAMILIES = frozenset((int(socket.AF_NETLINK),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +135,7 @@ class Filter:
 
     namespaces: bool = True  # False in tier B: what they would keep apart is refused
     own_kernel: bool = False  # a container's own, like gVisor's, which asks for fewer capabilities
+    without_told: bool = False  # what `build_told` refuses is left to it
 
 
 @functools.cache
@@ -143,20 +149,18 @@ def program(spec: Filter) -> bytes:
     rules = pyseccomp.SyscallFilter(defaction=pyseccomp.ALLOW)
     rules.set_attr(pyseccomp.Attr.ACT_BADARCH, kill)
     refuse = pyseccomp.ERRNO(errno.EPERM)
-    for names in DENIED.values():
-        for name in names.split():
-            _add(rules, refuse, name)
+    if not spec.without_told:
+        _deny_calls(rules, refuse)
     _add(rules, refuse, "personality", pyseccomp.Arg(0, pyseccomp.NE, 0))
     _add(rules, pyseccomp.ERRNO(errno.ENOSYS), "clone3")  # its flags lie behind a pointer
-    for flag in (*CLONE_NEW_FLAGS, CLONE_UNTRACED):
-        _add(rules, refuse, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, flag, flag))
     for request in DENIED_IOCTLS:
         _add(rules, refuse, "ioctl", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, 0xFFFFFFFF, request))
     for command in DENIED_FILE_COMMANDS:
         for name in ("fcntl", "fcntl64"):
             _add(rules, refuse, name, pyseccomp.Arg(1, pyseccomp.MASKED_EQ, 0xFFFFFFFF, command))
     if spec.namespaces:
-        _deny_families(rules)
+        unsupported = pyseccomp.ERRNO(errno.EAFNOSUPPORT)
+        _deny_families(rules, unsupported, UNTOLD_FAMILIES if spec.without_told else ALL_FAMILIES)
     else:
         _deny_shared(rules)
     if spec.own_kernel:
@@ -164,22 +168,66 @@ def program(spec: Filter) -> bytes:
     return _export(rules)
 
 
+def _deny_calls(rules: pyseccomp.SyscallFilter, action: int) -> None:
+    for names in DENIED.values():
+        for name in names.split():
+            _add(rules, action, name)
+    for flag in (*CLONE_NEW_FLAGS, CLONE_UNTRACED):
+        _add(rules, action, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, flag, flag))
+
+
 @functools.cache
-def notices(*, exits: bool = False, renames: bool = False) -> bytes:
+def notices(*, exits: bool = False, renames: bool = False, refused: bool = False) -> bytes:
     """A filter that reports these calls to the supervisor before they take effect.
 
-    It is empty where there are no such calls, or the kernel can't report them.
+    With `refused` it also asks about what `build_told` leaves out of the refusing filter, which
+    the kernel refuses (ENOSYS) when nobody answers, and reports connections. It is empty where
+    there are no such calls, or the kernel can't report them.
 
     Raises:
         OSError: libseccomp refused it or is missing.
     """
-    calls = (EXITS if exits else ()) + (RENAMES if renames else ())
+    calls = EXITS * exits + RENAMES * renames + CONNECTS * refused
     if not calls or pyseccomp.get_api() < NOTIFY_API:
         return b""
     rules = pyseccomp.SyscallFilter(defaction=pyseccomp.ALLOW)
     for name in calls:
         _add(rules, pyseccomp.NOTIFY, name)
+    if refused:
+        _deny_calls(rules, pyseccomp.NOTIFY)
+        _deny_families(rules, pyseccomp.NOTIFY, ALL_FAMILIES - UNTOLD_FAMILIES)
     return _export(rules)
+
+
+@dataclass(frozen=True, slots=True)
+class ToldCalls:
+    """The refusing filter without the calls that are told, and by number the error of each."""
+
+    program: bytes
+    errors: tuple[tuple[int, int], ...]
+
+
+@functools.cache
+def build_told() -> ToldCalls | None:
+    """What stands beside `notices` with `refused`; None where the kernel can't report calls.
+
+    Raises:
+        OSError: libseccomp refused a rule or is missing.
+    """
+    if pyseccomp.get_api() < NOTIFY_API:
+        return None
+    errors = dict.fromkeys(name_denied_calls(), errno.EPERM)
+    errors[_number("socket")] = errno.EAFNOSUPPORT
+    return ToldCalls(program(Filter(without_told=True)), tuple(errors.items()))
+
+
+@functools.cache
+def name_denied_calls() -> dict[int, str]:
+    """The calls of which the supervisor is told, by number."""
+    names = [name for group in DENIED.values() for name in group.split()]
+    numbers = {_number(name): name for name in (*names, "clone", "socket", *CONNECTS)}
+    numbers.pop(UNKNOWN, None)
+    return numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,11 +308,9 @@ def _deny_shared(rules: pyseccomp.SyscallFilter) -> None:
     _add(rules, pyseccomp.ERRNO(errno.EPERM), "prctl", shares)
 
 
-def _deny_families(rules: pyseccomp.SyscallFilter) -> None:
-    unsupported = pyseccomp.ERRNO(errno.EAFNOSUPPORT)
-    for family in range(64):
-        if family not in ALLOWED_FAMILIES:
-            _add(rules, unsupported, "socket", pyseccomp.Arg(0, pyseccomp.EQ, family))
+def _deny_families(rules: pyseccomp.SyscallFilter, action: int, families: frozenset[int]) -> None:
+    for family in sorted(families):
+        _add(rules, action, "socket", pyseccomp.Arg(0, pyseccomp.EQ, family))
 
 
 def _deny_device_nodes(rules: pyseccomp.SyscallFilter) -> None:

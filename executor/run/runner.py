@@ -28,6 +28,7 @@ from executor.project.door import with_commit
 from executor.project.view import sampling
 from executor.run.capture import READ_BYTES, Capture
 from executor.run.progress import RunRecord, status_of
+from executor.run.refusals.collecting import RunEnd, RunFacts, with_refusals
 
 if TYPE_CHECKING:
     from executor.project.commit import Commit
@@ -165,10 +166,18 @@ class Runner:
                         cell, layout, record, job.profile, job.label, is_over=True
                     )
                     result = with_commit(result, done, stage=job.profile.stage)
+                facts = self.facts(job.profile, layout, job)
+                result = await with_refusals(RunEnd(result, end, consumed), facts)
         except SandboxError as error:
             progress.failure = str(error)
             return progress.result(Status.SANDBOX_ERROR)
         return result
+
+    def facts(self, profile: Profile, layout: Layout, job: Job) -> RunFacts:
+        """What a run in a box of this layout was given."""
+        copies = self.placement.can.copy_on_write
+        binds = (*job.binds, *(target for _, target in job.shown))
+        return RunFacts(profile, layout, job.cwd, self.placement.search, copies, binds)
 
     async def commit(  # noqa: PLR0913 - all that a commit needs
         self,

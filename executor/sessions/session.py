@@ -24,6 +24,7 @@ from executor.profile import Profile, ProjectAccess
 from executor.project.door import with_commit
 from executor.project.view import guarded_files as project_files
 from executor.run.progress import RunRecord, status_of
+from executor.run.refusals.collecting import RunEnd, with_refusals
 from executor.run.runner import LIVE_STOP_S_MAX, Runner, check_view, watch_room
 from executor.sessions.interpreter import InterpreterProgram, SessionDescriptors
 from executor.sessions.turn import FAREWELL_S_MAX, Turn
@@ -254,11 +255,14 @@ class Session:
             self.over = f"its processes could not be stopped between calls: {end.unstopped}"
         result = progress.result(status, end, consumed)
         if self.profile.project is ProjectAccess.LIVE:
-            return replace(result, persists=True)
-        if end is not None and self._view.record is not None:
+            result = replace(result, persists=True)
+        elif end is not None and self._view.record is not None:
             done = await self._view.commit(cell, call.label)
-            return with_commit(result, done, stage=False)
-        return result
+            result = with_commit(result, done, stage=False)
+        layout = self._view.layout
+        job = replace(self._job(), cwd=layout.inside(call.cwd))
+        facts = self._runner.facts(self.profile, layout, job)
+        return await with_refusals(RunEnd(result, end, consumed), facts)
 
     async def _begin(self, cell: Box, progress: RunRecord) -> Mapping[str, str]:
         """Wake the box up, the project being seen and guarded as it is now.

@@ -10,7 +10,7 @@ import socket
 import struct
 from functools import partial
 
-from . import artifacts, notices, prewarmed, project, session, tree
+from . import artifacts, name_server, notices, prewarmed, project, refused, session, tree
 from .confine import Confinement, landlock_abi
 from .kernel import (
     PR_SET_CHILD_SUBREAPER,
@@ -125,6 +125,7 @@ def _confinement(cell: Description[CellDescription], run: RunDescription) -> Con
         cell.blob(cell.data["seccomp"]),
         cell.blob(cell.data["notices"]),
         cell.blob(cell.data["heavy_notices"]),
+        refused.read_filter(cell),
         read_judged(cell),
         cell.data.get("scopes_signals", True),
     )
@@ -151,7 +152,10 @@ def _make(cell: Description[CellDescription]) -> tuple[tree.Handles, list[socket
     socket.sethostname(cell.data["hostname"])
     _loopback_up()
     listeners = [socket.create_server(("127.0.0.1", port)) for port in cell.data["listen"]]
-    return tree.build(cell), listeners
+    names = name_server.listen() if cell.data.get("names") else None
+    handles = tree.build(cell)
+    handles.names = names
+    return handles, listeners
 
 
 def _become_user(cell: CellDescription) -> None:

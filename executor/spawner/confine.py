@@ -62,6 +62,7 @@ class Confinement:
     seccomp: bytes
     notices: bytes = b""  # a second filter, see `notices`
     heavy_notices: bytes = b""  # that of heavy programs
+    without_told: bytes = b""  # in place of `seccomp` where the supervisor hears of the notices
     judged: JudgedFilter | None = None  # or one that asks about calls, see `process_calls`
     scopes_signals: bool = True  # False where Landlock is too old for it, or to be taken for that
 
@@ -98,11 +99,15 @@ def enter_program(
         os.umask(0o022)
         end = arrange_descriptors(stdio, end)
         os.chdir(run["cwd"])
-        confine(confinement)
+        _take_on(confinement)
+        is_heard = False
         if confinement.judged:
             _hand_over_listener(confinement.judged.filter, end, is_required=True)
         elif line.notices:
-            _hand_over_listener(line.notices, end)
+            is_heard = _hand_over_listener(line.notices, end)
+        # What the supervisor is asked about it refuses; if it is gone, the kernel does.
+        refusing = confinement.without_told if is_heard else b""
+        _install_filter(refusing or confinement.seccomp)
         if line.waits and not os.read(end, 1):
             os._exit(0)  # the supervisor is gone
         os.execve(argv[0], list(argv), run["env"])  # noqa: S606 - no shell is the point
@@ -121,12 +126,17 @@ def confine(confinement: Confinement) -> None:
     Raises:
         OSError, StepError: a layer is refused.
     """
+    _take_on(confinement)
+    _install_filter(confinement.seccomp)
+
+
+def _take_on(confinement: Confinement) -> None:
+    """All layers but the filters of calls."""
     _set_rlimits(confinement.rlimits)
     prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
     if landlock_abi() > 0:
         _restrict(confinement)
     _drop_capabilities()
-    _install_filter(confinement.seccomp)
 
 
 def arrange_descriptors(stdio: Sequence[int], line: int) -> int:
@@ -225,8 +235,8 @@ def _install_filter(program: bytes) -> None:
     prctl("seccomp", PR_SET_SECCOMP, 2, _sock_fprog(buffer))
 
 
-def _hand_over_listener(program: bytes, line: int, *, is_required: bool = False) -> None:
-    """Install a filter that asks, and give the supervisor its listener.
+def _hand_over_listener(program: bytes, line: int, *, is_required: bool = False) -> bool:
+    """Install a filter that asks, and give the supervisor its listener; whether it has one.
 
     There can be none if another one listens above this process. Then a filter that is `required`
     is installed even so: the kernel refuses what it would have asked about.
@@ -243,6 +253,7 @@ def _hand_over_listener(program: bytes, line: int, *, is_required: bool = False)
         socket.send_fds(supervisor, [LISTENERS], listeners)
     for listener in listeners:
         os.close(listener)
+    return bool(listeners)
 
 
 def _sock_fprog(program: ctypes.Array[ctypes.c_char]) -> bytes:

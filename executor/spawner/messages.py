@@ -14,6 +14,9 @@ File = tuple[str, int, int, int]
 Change = tuple[str, str, int | None]
 """Path relative to the project, what happened to it, and its size."""
 
+Notice = tuple[int, str, int]
+"""The number of a call, or 0 for a name that was looked up; what it was for, and how often."""
+
 
 class SetUp(TypedDict):
     """The first message to a spawner."""
@@ -103,6 +106,16 @@ class JudgedCallsMessage(TypedDict):
     kinds: list[tuple[int, str]]
 
 
+class ToldCallsMessage(TypedDict):
+    """The refused calls of which the supervisor is told.
+
+    `filter` is what remains of the refusing filter where it is; `errors` has the error of each.
+    """
+
+    filter: Blob
+    errors: list[tuple[int, int]]
+
+
 class BoxDescription(TypedDict):
     """What every box is told of itself."""
 
@@ -115,6 +128,7 @@ class BoxDescription(TypedDict):
     seccomp: Blob
     notices: Blob
     heavy_notices: Blob
+    told: NotRequired[ToldCallsMessage]
     project: NotRequired[ProjectMessage]
     scopes_signals: NotRequired[bool]
     judged: NotRequired[JudgedCallsMessage]
@@ -136,6 +150,7 @@ class CellDescription(BoxDescription):
     files: NotRequired[list[File]]
     scratch: NotRequired[Scratch]
     listen: NotRequired[list[int]]
+    names: NotRequired[bool]
 
 
 class ContainerDescription(BoxDescription):
@@ -186,6 +201,8 @@ class Report(TypedDict):
     scratch_full: bool
     changed: list[Change]
     changed_omitted: int
+    refused: NotRequired[list[Notice]]
+    refused_omitted: NotRequired[int]
     leaves_open: NotRequired[bool]
     unstopped: NotRequired[str]
 

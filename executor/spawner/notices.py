@@ -2,8 +2,9 @@
 
 An exit: behind exit_group(2) no instruction of the program runs any more. What follows is the
 kernel's own work: an interpreter's memory takes it 1 to 7 ms, and a parent is told when that is
-done. A rename: see `renaming`. Nothing that is decided here rests on what a program says: the call,
-the thread and the exit code are the kernel's to tell.
+done. A rename: see `renaming`. A call that is refused, or connects: see `refused`. Nothing that is
+decided here rests on what a program says: the call, the thread and the exit code are the kernel's
+to tell.
 """
 
 from __future__ import annotations
@@ -12,18 +13,21 @@ import contextlib
 import fcntl
 import os
 import select
+import socket
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from . import notification
+from . import name_server, notification
 from .confine import Confinement
-from .kernel import SYS_EXIT_GROUP
+from .kernel import SYS_CONNECT, SYS_EXIT_GROUP, SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2
 from .messages import BoxDescription
+from .refused import RefusedCounts
 from .renaming import Renames
 from .tree import Handles
 
 SET_FLAGS = 0x40082104  # _IOW('!', 4, u64): linux/seccomp.h
 SYNC_WAKE_UP = 1
+RENAMES = frozenset((SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2))
 
 
 class HeldCall(NamedTuple):
@@ -65,13 +69,22 @@ class HeldCall(NamedTuple):
 class Notices:
     """The supervisor's ends of the filters that programs and all they start have taken on.
 
-    `fd` is ready to be read when somebody asks.
+    `fd` is ready to be read when somebody asks, a name of the cell's name server included.
     """
 
-    def __init__(self, renames: Renames | None = None) -> None:
+    def __init__(
+        self,
+        renames: Renames | None = None,
+        refused: RefusedCounts | None = None,
+        names: socket.socket | None = None,
+    ) -> None:
         self._epoll = select.epoll()
         self.fd = self._epoll.fileno()
         self._renames = renames
+        self.refused = refused or RefusedCounts()
+        self._names = names
+        if names:
+            self._epoll.register(names, select.EPOLLIN)
         self._programs: dict[int, Confinement] = {}  # by listener
 
     def listen(self, listener: int, program: Confinement) -> None:
@@ -88,6 +101,9 @@ class Notices:
         Any other process goes on to its end; `main` stays in the call until it is killed.
         """
         for listener, event in self._epoll.poll(0):
+            if self._names and listener == self._names.fileno():
+                name_server.answer_all(self._names, self.refused)
+                continue
             if not event & select.EPOLLIN:
                 self._close(listener)
                 continue
@@ -95,13 +111,22 @@ class Notices:
                 call = HeldCall(listener, notification.receive(listener))
             except OSError:  # who asked was killed meanwhile
                 continue
-            if call.number != SYS_EXIT_GROUP and self._renames:
-                self._renames.decide(call, self._programs[listener])
-            elif call.number == SYS_EXIT_GROUP and call.is_of(main):
+            if call.number == SYS_EXIT_GROUP and call.is_of(main):
                 return call.arguments[0] & 0xFF
-            else:
-                call.go_on()
+            self._answer(call, self._programs[listener])
         return None
+
+    def _answer(self, call: HeldCall, program: Confinement) -> None:
+        """Let go on what is named here; everything else is refused."""
+        if call.number in RENAMES and self._renames:
+            self._renames.decide(call, program)
+        elif call.number == SYS_CONNECT:
+            self.refused.see_connect(call.asked)
+            call.go_on()
+        elif call.number == SYS_EXIT_GROUP or call.number in RENAMES:
+            call.go_on()
+        else:
+            call.answer(self.refused.refuse(call.asked))
 
     def settle(self, ended: Mapping[int, int]) -> None:
         """Answer those for whom a process has worked that is among these, by its wait status."""
@@ -117,5 +142,6 @@ class Notices:
 
 def of_cell(cell: BoxDescription, handles: Handles) -> Notices:
     """Those of a cell's programs."""
-    project = cell.get("project")
-    return Notices(Renames(project["target"], handles.view) if project else None)
+    project, told = cell.get("project"), cell.get("told")
+    renames = Renames(project["target"], handles.view) if project else None
+    return Notices(renames, RefusedCounts(dict(told["errors"]) if told else {}), handles.names)

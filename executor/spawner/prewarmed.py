@@ -71,6 +71,7 @@ class PrewarmedProgram:
     def release(self, control: socket.socket, run: Description[RunDescription]) -> Supervisor:
         """Put the run's files in place; the supervisor of what it is from now on."""
         tree.place_files(run)
+        self._notices.refused.begin()
         return self._supervisor(control, run)
 
     def attend(self, control: socket.socket) -> None:

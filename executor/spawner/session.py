@@ -15,7 +15,7 @@ import signal
 import socket
 from dataclasses import dataclass
 
-from . import artifacts, changes, notices, project, tree
+from . import artifacts, changes, notices, project, refused, tree
 from .confine import Confinement
 from .kernel import StepError
 from .messages import (
@@ -139,6 +139,7 @@ class _Session:
             tree.hide("", self._cell.data["project"], covered)
         self._before = project.look(self._cell.data, self._handles)
         self._population.peak_processes = 1
+        self._notices.refused.begin()
         self._cpu_before_s, _ = self._population.measure()
         begun = {str(n): f for n, f in folders if renewed and os.path.isdir(f)}
         send(self._control, {"begun": begun})
@@ -200,6 +201,7 @@ class _Session:
             self._cell.blob(self._cell.data["seccomp"]),
             self._cell.blob(self._cell.data["notices"]),
             self._cell.blob(self._cell.data["heavy_notices"]),
+            refused.read_filter(self._cell),
             read_judged(self._cell),
             self._cell.data.get("scopes_signals", True),
         )
@@ -240,4 +242,6 @@ class _Session:
             "scratch_full": tree.is_full(self._handles),
             "changed": changed.listed,
             "changed_omitted": changed.omitted,
+            "refused": self._notices.refused.counts,
+            "refused_omitted": self._notices.refused.omitted,
         }

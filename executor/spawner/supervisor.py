@@ -69,8 +69,8 @@ class Supervisor:
         self._confinement = confinement
         self._stdio = tuple(stdio)
         self.population = prewarmed.population
-        self._notices = prewarmed.notices
-        self.population.poller.register(self._notices.fd, select.POLLIN)
+        self.notices = prewarmed.notices
+        self.population.poller.register(self.notices.fd, select.POLLIN)
         self.reason: str | None = None  # why the run was ended from here
         self._first = prewarmed.launched
         self.is_still = False  # what is left of the run is for the kernel to take apart
@@ -101,7 +101,7 @@ class Supervisor:
             self.population.end_all()
 
     def _start(self, step: StepMessage, *, last: bool) -> Launched:
-        confinement, notices = self._confinement, self._notices
+        confinement, notices = self._confinement, self.notices
         launched = launch(step, self._run, confinement, self._stdio, notices, last=last)
         self.population.ask(launched.judge)
         launched.arrive()
@@ -120,12 +120,12 @@ class Supervisor:
                 self._control.recv(64)  # an order or the server's end: both mean stop
                 self.reason = self.reason or "asked"
             ended = dict(population.reap())
-            self._notices.settle(ended)
+            self.notices.settle(ended)
             self.reason = self.reason or find_exceeded(population, self._run)
             if self.reason and listening:
                 population.poller.unregister(self._control)
                 listening = False
-            if main not in ended and self._notices.fd in ready:
+            if main not in ended and self.notices.fd in ready:
                 ended |= self._find_served(main)
             if main in ended:
                 break
@@ -140,7 +140,7 @@ class Supervisor:
 
     def _find_served(self, main: int) -> dict[int, int]:
         """The wait status that the step's process would have, if that is what is exiting."""
-        code = self._notices.serve(main)
+        code = self.notices.serve(main)
         if code is None:
             return {}
         self.population.be_still()
@@ -216,6 +216,8 @@ def measure(supervisor: Supervisor, changed: ReportedChanges) -> Report:
         "scratch_full": False,
         "changed": changed.listed,
         "changed_omitted": changed.omitted,
+        "refused": supervisor.notices.refused.counts,
+        "refused_omitted": supervisor.notices.refused.omitted,
     }
 
 

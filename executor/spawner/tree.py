@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import socket
 import stat
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
@@ -41,12 +42,13 @@ SITES = ("/tmp", "/run", "/mnt", "/var")
 
 @dataclass(slots=True)
 class Handles:
-    """Folders that the supervisor still reads when the program can't reach them any more."""
+    """What the supervisor still reads when the program can't reach it any more."""
 
     scratch: int | None = None
     view: View | None = None  # of a copy-on-write project
     copy_on_write: bool | str = False  # or why not
     room: str = ""  # where what it writes lies: on disk, or in memory and why
+    names: socket.socket | None = None  # of the cell's name server
 
     def folders(self) -> Iterator[int]:
         if self.scratch is not None:

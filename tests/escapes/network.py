@@ -118,7 +118,11 @@ def query(port, address):
         client.sendto(b"\\0\\1\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0\\6@canary@", (address, port))
 attempt("by hand", query, 53, "8.8.8.8")
 attempt("to the host", query, @udp@, "127.0.0.1")
-attempt("resolver's configuration", open, "/etc/resolv.conf")
+def configuration():
+    with open("/etc/resolv.conf") as file:
+        if file.read() == "nameserver 127.0.0.1\\noptions timeout:1 attempts:1\\n":
+            raise OSError(errno.ENOENT, "the cell's own")
+attempt("resolver's configuration", configuration)
 attempt("device", lambda: os.system("exec 3>/dev/udp/192.0.2.1/53") and kernel(-1))
 def stream():
     with socket.socket() as client:

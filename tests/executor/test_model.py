@@ -17,6 +17,7 @@ from executor.model import (
     Layer,
     Limits,
     NotCommitted,
+    Refusal,
     Request,
     Result,
     Status,
@@ -75,6 +76,18 @@ results = st.builds(
     changed_files=several(st.builds(ChangedFile, text, text, st.none() | count, text)),
     changed_files_omitted=count,
     connections=several(st.builds(Connection, text, count, st.booleans(), text)),
+    refusals=several(
+        st.builds(
+            Refusal,
+            kind=text,
+            target=text,
+            by=text,
+            certainty=text,
+            count=count,
+            remedy=text,
+        )
+    ),
+    refusals_omitted=count,
     not_committed=several(st.builds(NotCommitted, text, text, text)),
     changes_id=maybe_text,
     persists=st.booleans(),

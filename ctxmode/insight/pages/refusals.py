@@ -1,4 +1,5 @@
-"""What was refused: programs that the rules did not let run, as the audit log has them."""
+"""What was refused: what the sandbox kept from programs, as the table of runs has it, and programs
+that the rules did not let run, as the audit log has them."""
 
 from __future__ import annotations
 
@@ -9,7 +10,12 @@ from ctxmode.insight.charts import build_bars
 from ctxmode.insight.model import ROWS, Asked, Data, part
 from ctxmode.insight.reading import Reader
 from ctxmode.operations import audit
+from ctxmode.operations.refused_runs import KeptRefusals, count_by_kind, list_refused
+from executor.model import Refusal
 
+RUNS_SHOWN = 25
+ACTS_SHOWN = 100
+ACT_FIELDS = ("kind", "target", "by", "certainty", "count", "remedy")
 ALLOWED = ("allow", "ask, granted")
 
 
@@ -23,10 +29,22 @@ def build(reader: Reader, asked: Asked) -> Data:
     for one in refused:
         for rule in _list_rules(one):
             rules[rule] = rules.get(rule, 0) + 1
+    acts = reader.runs(lambda db: list_refused(db, limit=RUNS_SHOWN)) or []
     return part("/refusals", asked, [_build_row(one) for one in refused[at : at + ROWS + 1]]) | {
         "total": len(refused),
         "rules": build_bars(rules),
+        "acts": [_build_act(run, refusal) for run in acts for refusal in run.refusals][:ACTS_SHOWN],
+        "kinds": build_bars(reader.runs(count_by_kind) or {}),
     }
+
+
+def _build_act(run: KeptRefusals, refusal: Refusal) -> Data:
+    return {
+        "run": run.number,
+        "at": run.at,
+        "language": run.language,
+        "status": run.status,
+    } | {name: getattr(refusal, name) for name in ACT_FIELDS}
 
 
 def _is_refused(entry: Mapping[str, Any], project: str) -> bool:

@@ -15,8 +15,10 @@ from ctxmode.insight.site import BY_PATH, build_page
 from ctxmode.operations import audit
 from ctxmode.operations.facts import open_memory
 from ctxmode.operations.library import open_library
+from ctxmode.operations.refused_runs import RefusedRun
 from ctxmode.operations.run_records import RunRecord
 from ctxmode.operations.usage import record
+from executor.model import Refusal
 from kb import SourceSpec
 from memory.facts.model import Author, Draft
 from memory.sessions.schema import create_tables
@@ -94,6 +96,13 @@ def _run(config, text):
     )
 
 
+def _refuse_act(config, text):
+    config.usage_file.parent.mkdir(parents=True, exist_ok=True)
+    run = RunRecord(5.0, *("x",) * 3, "A", "ok", 0, None, "run", None, *(0,) * 9, None, None)
+    refusal = Refusal("network", text, text, "exact", 2, text)
+    record(config.usage_file, RefusedRun(run, (refusal,)))
+
+
 SHOWN = (
     ("a fact's text", _remember, "/memory", {}),
     ("one fact", _remember, "/fact", {"path": "/memory/general/x"}),
@@ -102,6 +111,7 @@ SHOWN = (
     ("a passage", _keep, "/search", {"q": "word"}),
     ("a question", _keep, "/search", {"q": HOSTILE}),
     ("a refused program", _refuse, "/refusals", {}),
+    ("a refused act", _refuse_act, "/refusals", {}),
     ("a session's title", _open_session, "/sessions", {}),
     ("a session's event", _open_session, "/session", {"id": "a:1"}),
     ("a run", _run, "/runs", {}),

@@ -19,6 +19,8 @@ from executor.engine.seccomp import (
     WITHOUT_NAMESPACES,
     Filter,
     build_judged,
+    build_told,
+    name_denied_calls,
     notices,
     program,
 )
@@ -175,6 +177,46 @@ def test_just_those_calls_are_told_that_are_asked_for(exits, renames):
 def test_a_kernel_that_can_tell_nobody_is_not_asked_to(monkeypatch):
     monkeypatch.setattr(pyseccomp, "get_api", lambda: 4)
     assert notices.__wrapped__(exits=True) == b""
+
+
+ARGUMENTS = (
+    *((), (1, 2, 3, 4, 5, 6), (0x4000, 1), (0, 1024), (0, 0x5412), (0, 0x541C)),
+    *((flag | 17,) for flag in (*CLONE_NEW_FLAGS, CLONE_UNTRACED)),
+    *((family,) for family in range(64)),
+)
+
+
+def test_what_is_told_in_place_of_refused_is_refused_by_who_is_told_or_by_the_kernel():
+    """What the whole filter refuses is refused or asked about by the two in its place."""
+    told, whole = build_told(), program(Filter())
+    asks = notices(refused=True)
+    errors = dict(told.errors)
+    for number in range(500):
+        for arguments in ARGUMENTS:
+            alone = verdict(whole, number, *arguments)
+            if (rest := verdict(told.program, number, *arguments)) == alone:
+                continue
+            assert (rest, verdict(asks, number, *arguments)) == (ALLOW, NOTIFY), number
+            assert alone == refuse(errors[number]), number
+
+
+def test_nothing_but_what_is_refused_and_connections_is_asked_about():
+    whole, asks = program(Filter()), notices(refused=True)
+    for number in range(500):
+        for arguments in ARGUMENTS:
+            if verdict(asks, number, *arguments) == NOTIFY and number != number_of("connect"):
+                assert verdict(whole, number, *arguments) != ALLOW, number
+
+
+def test_every_call_that_is_told_has_a_name():
+    assert dict(build_told().errors).keys() == name_denied_calls().keys()
+    assert set(known(" ".join(DENIED.values()))) <= set(name_denied_calls().values())
+
+
+def test_where_the_kernel_tells_nobody_the_whole_filter_stays(monkeypatch):
+    monkeypatch.setattr(pyseccomp, "get_api", lambda: 4)
+    assert build_told.__wrapped__() is None
+    assert notices.__wrapped__(refused=True) == b""
 
 
 # Arguments that name the caller itself, and others: by whole registers.

@@ -18,6 +18,7 @@ from executor.engine.job import Job
 from executor.engine.layout import Layout
 from executor.engine.tiers import TIERS
 from executor.errors import SandboxError
+from executor.project.view.search import ProjectSearch
 from executor.run.progress import RunRecord
 from executor.run.runner import Runner
 
@@ -28,6 +29,7 @@ INLINE_BYTES = 1000
 class Place:
     """Where jobs are placed; its boxes are `Box`es."""
 
+    search = ProjectSearch(Path("/nowhere"))
     tier, isolation, can, travels = "A", Isolation("A"), TIERS["A"], False
 
     def layout(self, *_: object, **__: object) -> Layout:

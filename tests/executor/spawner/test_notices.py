@@ -115,7 +115,7 @@ async def test_what_is_committed_is_looked_at_when_the_kernel_is_done(profile, e
     """What a program has asked the kernel to write may still be written while it exits."""
     placement = executor._runner.placement
     spec = placement.cell(profile, Limits(), (), placement.layout(profile))
-    assert spec.heavy_notices == seccomp.notices(exits=exits, renames=True)
+    assert spec.heavy_notices == seccomp.notices(exits=exits, renames=True, refused=True)
 
 
 def _in_a_process(code: str) -> object:

@@ -1,0 +1,111 @@
+"""List what the sandbox refused the latest runs: by what, how certain that is, what grants it.
+
+RUN is the number of a run, as the list shows it, or the id of its output. What rules refused is in
+`context-mode policy log`.
+
+examples:
+  context-mode run python -c 'import socket; socket.gethostbyname("example.com")' || true
+  context-mode refusals
+  context-mode refusals 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import sqlite3
+import sys
+import time
+from contextlib import closing
+
+from base.sqlite_files import SchemaError, connect_read_only, require_current
+from ctxmode import exit_codes
+from ctxmode.config.locations import Config, load_config
+from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.launch import print_answer, print_json
+from ctxmode.operations.refused_runs import (
+    KeptRefusals,
+    count_refused,
+    is_known,
+    list_refused,
+    to_json,
+)
+from ctxmode.operations.usage_schema import STEPS
+from ctxmode.render.amounts import age, inflect
+from ctxmode.render.highlight import one_line
+from ctxmode.render.refused_acts import describe
+
+LIMIT = 20
+TARGETS_SHOWN = 3
+WAIT_S = 5.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", nargs="?", metavar="RUN", help="all of one run's")
+    parser.add_argument(
+        "--limit", type=int, metavar="N", default=LIMIT, help=f"the latest N runs; default: {LIMIT}"
+    )
+    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
+
+
+def run(args: argparse.Namespace) -> int:
+    config = load_config(args.project)
+    runs, total, known = _read(config, args.run or "", max(args.limit, 0))
+    if args.run and not known:
+        listed = ", ".join(str(one.number) for one in runs) or "none"
+        raise UsageError(f"no run {args.run!r} is listed", f"Refused something: {listed}.")
+    if args.run:
+        text = "\n".join(map(_describe, runs)) or f"Run {args.run} was refused nothing."
+        print_answer(args, {"runs": [to_json(one) for one in runs], "total": len(runs)}, text)
+    elif args.json:
+        print_json({"runs": [to_json(one) for one in runs], "total": total})
+    elif not runs:
+        sys.stdout.write("Nothing was refused to the runs that are listed.\n")
+    else:
+        _show(runs)
+    return exit_codes.OK
+
+
+def _read(config: Config, run: str, limit: int) -> tuple[list[KeptRefusals], int, bool]:
+    """Read the runs that are asked for, how many there are, and whether the one is listed; of an
+    unknown one the latest."""
+    path = config.usage_file
+    if not path.exists():
+        return [], 0, False
+    try:
+        with closing(connect_read_only(path, wait_s=WAIT_S)) as db:
+            require_current(db, STEPS)
+            known = not run or is_known(db, run)
+            found = list_refused(db, run=run if known else "", limit=limit)
+            return found, count_refused(db), known
+    except (sqlite3.Error, SchemaError) as error:
+        raise ContextModeError(f"{path} cannot be read: {error}") from error
+
+
+def _describe(one: KeptRefusals) -> str:
+    when = age(time.time() - one.at)
+    status = one.status.replace("_", " ")
+    head = f"run {one.number}, {when} ago: {one.language}, profile {one.profile}, {status}"
+    return "\n".join((head, *(one_line(describe(refusal)) for refusal in one.refusals)))
+
+
+def _show(runs: list[KeptRefusals]) -> None:
+    from rich.text import Text  # noqa: PLC0415 - for people only
+
+    from ctxmode.render import terminal  # noqa: PLC0415
+
+    right = ("run", "ended")
+    table = terminal.build_table(
+        *right, "language", "status", "refused", fixed=(*right, "language", "status"), right=right
+    )
+    for one in runs:
+        named = [f"{refusal.kind} {refusal.target}" for refusal in one.refusals[:TARGETS_SHOWN]]
+        more = len(one.refusals) - len(named)
+        targets = ", ".join(named) + (f" and {inflect(more, 'other')}" if more else "")
+        table.add_row(
+            str(one.number),
+            age(time.time() - one.at),
+            one.language,
+            one.status.replace("_", " "),
+            Text(one_line(targets)),
+        )
+    terminal.console().print(table)

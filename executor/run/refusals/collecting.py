@@ -1,0 +1,179 @@
+"""All refusals of one run put together: the exact ones first, each target once, bounded."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import trio
+
+from executor.engine.exit import Consumption, Exit
+from executor.engine.layout import Layout
+from executor.engine.rootfs import ETC_ENTRIES, SYSTEM_FOLDERS
+from executor.errors import RequestError
+from executor.model import Refusal, Result, Status
+from executor.profile import Profile, ProjectAccess
+from executor.project.view.search import ProjectSearch
+from executor.run.refusals.error_texts import find_errors
+from executor.run.refusals.host_looks import HostLooks, NoLooks
+from executor.run.refusals.known import of_commit, of_connections, of_limits
+from executor.run.refusals.notices import Homes, of_notices
+from executor.run.refusals.sources import EXACT, Found
+from executor.run.refusals.told import Shown, of_errors
+
+REFUSALS_MAX = 50  # in a result; the others are counted
+TARGET_CHARACTERS_MAX = 300
+HOST_S_MAX = 1.0  # for what is asked of this machine's files
+ENDED_WELL = frozenset((Status.OK, Status.CANCELLED))
+VISIBLE = (*SYSTEM_FOLDERS, *(f"/etc/{name}" for name in ETC_ENTRIES))
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What a run was given, for judging what it was refused."""
+
+    profile: Profile
+    layout: Layout
+    cwd: str
+    search: ProjectSearch
+    copies_on_write: bool
+    binds: tuple[str, ...] = ()
+
+    @property
+    def project(self) -> str:
+        """Where the program sees the project."""
+        return self.layout.inside(self.layout.project)
+
+    @property
+    def is_project_writable(self) -> bool:
+        access = self.profile.project
+        if access is ProjectAccess.COPY_ON_WRITE:
+            return self.copies_on_write
+        return access is not ProjectAccess.READ_ONLY
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run ended, and what its supervisor and its control group counted, if they lived."""
+
+    result: Result
+    end: Exit | None
+    consumed: Consumption | None
+
+    @property
+    def has_failed(self) -> bool:
+        return self.result.status not in ENDED_WELL
+
+
+async def with_refusals(run: RunEnd, facts: RunFacts) -> Result:
+    """The result with what the run was refused. Most were refused nothing, and wait for nothing."""
+    if not _may_be_refused(run):
+        return run.result
+    found: list[Found] = []
+    with trio.move_on_after(HOST_S_MAX) as deadline:
+        found = await trio.to_thread.run_sync(
+            collect, run, facts, HostLooks(), abandon_on_cancel=True
+        )
+    if deadline.cancelled_caught:
+        found = collect(run, facts, NoLooks())
+    omitted = run.end.refused_omitted if run.end else 0
+    return bounded(run.result, (one.refusal for one in found), omitted)
+
+
+def bounded(result: Result, found: Iterable[Refusal], omitted: int) -> Result:
+    """The result with so many refusals as it may have, each target once."""
+    merged: dict[tuple[str, str, str], Refusal] = {}
+    for one in found:
+        short = replace(one, target=_cut(one.target), by=_cut(one.by), remedy=_cut(one.remedy))
+        key = short.kind, short.target, short.by
+        count = short.count + (merged[key].count if key in merged else 0)
+        merged[key] = replace(short, count=count)
+    listed = sorted(merged.values(), key=lambda one: one.certainty != EXACT)
+    omitted += len(listed[REFUSALS_MAX:])
+    return replace(result, refusals=tuple(listed[:REFUSALS_MAX]), refusals_omitted=omitted)
+
+
+def collect(run: RunEnd, facts: RunFacts, host: HostLooks) -> list[Found]:
+    """What all sources say, the exact ones first."""
+    result = run.result
+    exact = [
+        *of_connections(result),
+        *of_commit(result),
+        *of_limits(result, run.consumed),
+        *_of_notices(run, facts, host),
+    ]
+    if not run.has_failed:
+        return [one for one in exact if not one.source.if_failed]
+    text = f"{result.stderr.head}\n{result.stderr.tail}"
+    errors = {0, *(found.error for found in find_errors(text))}
+    known = [one for one in exact if one.source.if_error in errors]
+    if isinstance(host, NoLooks):
+        return known
+    return [*known, *_of_errors(text, known, _shown(result, facts, host))]
+
+
+def _may_be_refused(run: RunEnd) -> bool:
+    consumed, result = run.consumed, run.result
+    met = consumed is not None and (consumed.oom_kills or consumed.fork_refusals)
+    seen = run.end is not None and run.end.refused
+    told = result.connections or result.not_committed
+    return bool(run.has_failed or seen or met or told)
+
+
+def _of_notices(run: RunEnd, facts: RunFacts, host: HostLooks) -> Iterator[Found]:
+    if run.end is None or not run.end.refused:
+        return iter(())
+    from executor.engine.seccomp import name_denied_calls  # noqa: PLC0415 - loads a library
+
+    homes = Homes(facts.project, facts.layout.home, os.path.expanduser("~"))
+    allowed = facts.profile.network
+    return of_notices(run.end.refused, allowed, name_denied_calls(), homes, host)
+
+
+def _of_errors(text: str, known: list[Found], shown: Shown) -> Iterator[Found]:
+    """What errors speak of, but for what is known better."""
+    kinds = {one.refusal.kind for one in known}
+    targets = {one.refusal.target for one in known}
+    better = {"network": "network", "privilege": "call", "call": "call"}
+    for one in of_errors(text, shown):
+        kind, target = one.refusal.kind, one.refusal.target
+        if better.get(kind) not in kinds and not (kind == "limit" and target in targets):
+            yield one
+
+
+def _shown(result: Result, facts: RunFacts, host: HostLooks) -> Shown:
+    cgroup = result.isolation.layers.get("cgroup")
+    return Shown(
+        project=facts.project,
+        cwd=facts.cwd,
+        home=facts.layout.home,
+        scratch=facts.layout.scratch,
+        job=facts.layout.job,
+        is_writable=facts.is_project_writable,
+        visible=(*VISIBLE, *facts.binds, *facts.profile.read),
+        limits_memory=not (cgroup and cgroup.active),
+        host_home=os.path.expanduser("~"),
+        host_has=host.has_path,
+        find_secrets=functools.cache(lambda: _find_secrets(facts.search)),
+        denies=lambda path: _is_secret(facts.search, path),
+    )
+
+
+def _find_secrets(search: ProjectSearch) -> frozenset[str]:
+    try:
+        secrets, _ = search.find_hidden()
+    except RequestError:  # it has grown too large to be searched, which the next run says
+        return frozenset()
+    return frozenset(os.path.relpath(path, search.project) for path in secrets)
+
+
+def _is_secret(search: ProjectSearch, path: str) -> bool:
+    from policy.secrets import is_secret_path  # noqa: PLC0415 - only errors ask
+
+    return search.denies(path) or is_secret_path(path)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TARGET_CHARACTERS_MAX else f"{text[: TARGET_CHARACTERS_MAX - 1]}…"

@@ -1,0 +1,115 @@
+"""Refusals that a box's supervisor saw: names looked up, connections, system calls."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from executor.network import Allowlist
+from executor.run.refusals.host_looks import HostLooks
+from executor.run.refusals.sources import SOURCES, Found
+from executor.spawner.messages import Notice
+from executor.spawner.refused import LOOKED_UP
+
+# Calls that libraries and runtimes try on their way, and do without: no news where a run ended
+# well. libuv asks for rings, compilers and profilers for counters, allocators for pages' places.
+PROBES = frozenset(
+    (
+        *("io_uring_setup", "io_uring_enter", "io_uring_register", "perf_event_open", "kcmp"),
+        *("name_to_handle_at", "move_pages", "migrate_pages", "memfd_secret", "statmount"),
+        *("listmount", "fanotify_init", "userfaultfd", "remap_file_pages", "process_madvise"),
+        *("adjtimex", "clock_adjtime", "modify_ldt", "sysfs", "ustat"),
+    )
+)
+# Families of sockets that libraries try so.
+PROBED_FAMILIES = frozenset((int(socket.AF_ALG),))
+# Sockets that the C library and its kin try on the way to something else: name services, the log.
+LIBRARY_SOCKETS = (
+    "/run/nscd/",
+    "/var/run/nscd/",
+    "/run/systemd/",
+    "/run/avahi-daemon/",
+    "/var/run/avahi-daemon/",
+    "/dev/log",
+    "/var/lib/sss/",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Homes:
+    """Where the box's program sees the project and its home, and where this user's home is."""
+
+    project: str
+    home: str
+    host_home: str
+
+
+def of_notices(
+    notices: Iterable[Notice],
+    allowed: Allowlist,
+    names: Mapping[int, str],
+    homes: Homes,
+    host: HostLooks,
+) -> Iterator[Found]:
+    """The refusals among what a supervisor counted; `names` has the calls by number."""
+    for number, target, count in notices:
+        if number == LOOKED_UP:
+            granted = any(rule.allows(target, rule.port or 443) for rule in allowed.rules)
+            yield SOURCES["granted name" if granted else "name"].found(target, count)
+            continue
+        name = names.get(number, f"call {number}")
+        if name == "connect":
+            kind, _, address = target.partition(" ")
+            if kind == "unix":
+                one = _of_unix(address, count, homes, host)
+            else:
+                one = _of_address(kind, address, count, host)
+            if one:
+                yield one
+        elif name == "socket":
+            family = int(target) if target.isdigit() else -1
+            source = SOURCES["probe" if family in PROBED_FAMILIES else "call"]
+            yield source.found(f"socket({_name_family(family)})", count)
+        else:
+            yield SOURCES["probe" if name in PROBES else "call"].found(name, count)
+
+
+def _of_address(kind: str, address: str, count: int, host: HostLooks) -> Found | None:
+    text, _, port = address.rpartition(":")
+    try:
+        found = ipaddress.ip_address(text.strip("[]"))
+    except ValueError:
+        return None
+    found = getattr(found, "ipv4_mapped", None) or found
+    if found.is_loopback or found.is_unspecified:
+        if kind == "udp" or not port.isdigit() or not host.listens(int(port)):
+            return None
+        return SOURCES["loopback"].found(f"localhost:{port}", count)
+    if kind == "udp":
+        return SOURCES["datagram"].found(f"{address} by UDP", count)
+    return SOURCES["stream"].found(address, count)
+
+
+def _of_unix(path: str, count: int, homes: Homes, host: HostLooks) -> Found | None:
+    if path.startswith("@"):
+        return SOURCES["host socket"].found(path, count) if host.has_abstract(path) else None
+    path = os.path.normpath(path)
+    if path.startswith(f"{homes.project}/"):
+        target = path[len(homes.project) + 1 :]
+        return SOURCES["project socket"].found(target, count) if host.has_path(path) else None
+    if path.startswith(f"{homes.home}/"):
+        path = f"{homes.host_home}{path[len(homes.home) :]}"
+    if not host.has_path(path):
+        return None
+    is_usual = any(path == usual or path.startswith(usual) for usual in LIBRARY_SOCKETS)
+    return SOURCES["library socket" if is_usual else "host socket"].found(path, count)
+
+
+def _name_family(number: int) -> str:
+    try:
+        return socket.AddressFamily(number).name
+    except ValueError:
+        return f"family {number}"

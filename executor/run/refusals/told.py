@@ -1,0 +1,149 @@
+"""Refusals that only a program's error output speaks of, held against what its box showed it."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from executor.engine import rootfs
+from executor.run.refusals.error_texts import ErrorText, find_errors
+from executor.run.refusals.sources import SOURCES, Found
+
+HOST_PATHS_MAX = 10  # of which it is told in one run that the host has them
+NAMED_MAX = 2  # of a line
+PATH_ERRORS = (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOENT)
+# Targets of errors that name none: news only where nothing of that kind has a name.
+A_FILE, A_SOCKET = "a file", "a socket of another family"
+AN_OPERATION, THE_NETWORK = "a privileged operation", "the network"
+UNNAMED = frozenset((A_FILE, A_SOCKET, AN_OPERATION, THE_NETWORK))
+PATHLESS = {
+    errno.ENETUNREACH: ("unreachable", THE_NETWORK),
+    errno.EAFNOSUPPORT: ("family", A_SOCKET),
+}
+# What runs may write wherever they are.
+SCRATCH_FOLDERS = (rootfs.SCRATCH, "/var/tmp", rootfs.SHARED_MEMORY, "/dev")
+PROC_FOLDERS = ("/proc", "/sys")
+# A limit that an error names.
+ERROR_LIMITS = {
+    errno.EMFILE: "open_files",
+    errno.EFBIG: "file_bytes",
+    errno.ENOMEM: "memory_bytes",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a box showed a program, for judging the paths that its errors name.
+
+    Paths of the project are as the box has them. `find_secrets` gives what is covered,
+    relative to the project. `host_has` says whether the host has a path that boxes do not show.
+    """
+
+    project: str
+    cwd: str
+    home: str
+    scratch: str
+    job: str
+    is_writable: bool  # whether the project is the program's to change
+    visible: tuple[str, ...]  # what else of the host is shown, where it lies
+    limits_memory: bool  # whether an allocation fails at the limit, in place of a kill
+    host_home: str
+    host_has: Callable[[str], bool]
+    find_secrets: Callable[[], frozenset[str]]
+    denies: Callable[[str], bool]  # whether a path is a secret, or a rule keeps it from being read
+
+
+def of_errors(text: str, shown: Shown) -> Iterator[Found]:
+    """The refusals that an error output speaks of, in its order, doubles included."""
+    asked: set[str] = set()
+    kinds: set[str] = set()
+    for found in find_errors(text):
+        one = _judge(found, shown, asked)
+        if one and not (one.refusal.target in UNNAMED and one.refusal.kind in kinds):
+            kinds.add(one.refusal.kind)
+            yield one
+
+
+def _judge(found: ErrorText, shown: Shown, asked: set[str]) -> Found | None:
+    if found.error in ERROR_LIMITS:
+        is_met = found.error != errno.ENOMEM or shown.limits_memory
+        return SOURCES["met limit"].found(ERROR_LIMITS[found.error]) if is_met else None
+    if found.error in PATHLESS:
+        source, target = PATHLESS[found.error]
+        return SOURCES[source].found(target)
+    if found.error not in PATH_ERRORS:
+        return None
+    paths = [_absolute(text, shown) for text in found.candidates]
+    if secret := next(filter(None, (_secret(path, shown) for path in paths)), ""):
+        return SOURCES["secret"].found(secret)
+    absolute = [
+        path
+        for path, text in zip(paths, found.candidates, strict=True)
+        if text.startswith(("/", "~/"))
+    ]
+    # Most interpreters name the program itself as well, in front.
+    named = [path for path in absolute if not _is_below(path, shown.job)]
+    if found.error == errno.ENOENT:
+        likeliest = named[:NAMED_MAX]
+        return next(filter(None, (_absent(path, shown, asked) for path in likeliest)), None)
+    return _unwritable(found.error, named, paths, shown)
+
+
+def _unwritable(error: int, named: list[str], paths: list[str], shown: Shown) -> Found | None:
+    """What a refused write was for; None where the run, or the file itself, forbade it."""
+    is_read_only = error == errno.EROFS
+    for path in named:
+        if _is_below(path, shown.project):
+            is_own = shown.is_writable
+            return None if is_own else SOURCES["read-only project"].found(path)
+        if _is_below(path, *SCRATCH_FOLDERS, shown.scratch, shown.home):
+            return None
+        if error != errno.EPERM or _is_below(path, *PROC_FOLDERS):
+            return SOURCES["read-only"].found(path)
+    if is_read_only:
+        source = SOURCES["read-only" if shown.is_writable else "read-only project"]
+        likely = (path for path in paths if "." in os.path.basename(path))
+        return source.found(next(likely, A_FILE))
+    if error == errno.EPERM:
+        return SOURCES["privilege"].found(named[0] if named else AN_OPERATION)
+    return None
+
+
+def _absent(path: str, shown: Shown, asked: set[str]) -> Found | None:
+    """Whether the host has what a box did not show; asked of few paths a run, never of secrets."""
+    own = (shown.project, shown.scratch, *SCRATCH_FOLDERS, *PROC_FOLDERS)
+    if _is_below(path, *own, *shown.visible):
+        return None
+    target = path
+    if _is_below(path, shown.home):
+        target = f"~{path[len(shown.home) :]}"
+        path = f"{shown.host_home}{path[len(shown.home) :]}"
+    if path == "/" or (path not in asked and len(asked) >= HOST_PATHS_MAX):
+        return None
+    asked.add(path)
+    if shown.denies(path) or not shown.host_has(path):
+        return None
+    return SOURCES["absent"].found(target)
+
+
+def _secret(path: str, shown: Shown) -> str:
+    """The covered path at or above this one, relative to the project; empty if none is."""
+    if not path.startswith(f"{shown.project}/"):
+        return ""
+    secrets = shown.find_secrets()
+    below = path[len(shown.project) + 1 :]
+    while below and below not in secrets:
+        below = os.path.dirname(below)
+    return below
+
+
+def _absolute(text: str, shown: Shown) -> str:
+    if text.startswith("~/"):
+        text = f"{shown.home}{text[1:]}"
+    return os.path.normpath(os.path.join(shown.cwd, text))
+
+
+def _is_below(path: str, *folders: str) -> bool:
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)

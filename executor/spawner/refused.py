@@ -1,0 +1,149 @@
+"""What a program's calls and look-ups were refused, counted for the run's result.
+
+The filter asks about calls that it would else refuse itself, so that they are known: each is
+answered with the very error that the filter has for it, and none ever goes on. Where nobody answers
+the kernel refuses it (ENOSYS). Connections are told, too, and go on: the cell's empty network
+refuses them. Of a program nothing is believed but the number of its call and the address that it
+names, which says what it tried, not what came of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import socket
+import struct
+from collections.abc import Mapping
+
+from .kernel import libc
+from .messages import BoxDescription, Notice
+from .notification import Notification
+from .wire import Description
+
+NOTICES_MAX = 200  # of one run: beyond that calls are answered, and only counted
+TARGETS_MAX = 64
+ADDRESS_BYTES_MAX = 128  # struct sockaddr_storage
+UNIX, IPV4, IPV6 = int(socket.AF_UNIX), int(socket.AF_INET), int(socket.AF_INET6)
+SYS_PIDFD_GETFD = 438
+V4_MAPPED = bytes(10) + b"\xff\xff"
+NAME_SERVICE_PORT = 53
+LOOKED_UP = 0  # in place of a call's number
+
+
+def read_filter(cell: Description[BoxDescription]) -> bytes:
+    """The refusing filter without the calls that are told; empty where none are."""
+    told = cell.data.get("told")
+    return cell.blob(told["filter"]) if told else b""
+
+
+class RefusedCounts:
+    """What was refused since `begin`, by call and target."""
+
+    def __init__(self, errors: Mapping[int, int] | None = None) -> None:
+        self._errors = errors or {}
+        self._counts: dict[tuple[int, str], int] = {}
+        self._seen = self._looks = self.omitted = 0
+
+    @property
+    def counts(self) -> list[Notice]:
+        return [(call, target, count) for (call, target), count in self._counts.items()]
+
+    def begin(self) -> None:
+        """What was tried so far belongs to no run."""
+        self._counts.clear()
+        self._seen = self._looks = self.omitted = 0
+
+    def refuse(self, asked: Notification) -> int:
+        """The error of a call; it is counted. Whatever is not known is refused, too."""
+        error = self._errors.get(asked.call, errno.EPERM)
+        is_socket = error == errno.EAFNOSUPPORT
+        self.count(asked.call, str(asked.arguments[0] & 0xFFFFFFFF) if is_socket else "")
+        return error
+
+    def see_connect(self, asked: Notification) -> None:
+        """Count where a call is to connect to, unless that is in the cell. So many are seen."""
+        self._looks += 1
+        if self._looks > NOTICES_MAX:
+            return
+        if target := _read_target(asked):
+            self.count(asked.call, target)
+
+    def see_name(self, name: str, *, is_again: bool) -> None:
+        """Count a name that was looked up; `is_again` where most clients ask for it twice."""
+        if not (is_again and (LOOKED_UP, name) in self._counts):
+            self.count(LOOKED_UP, name)
+
+    def count(self, call: int, target: str) -> None:
+        """Count one act, while there is room."""
+        self._seen += 1
+        key = call, target
+        if self._seen <= NOTICES_MAX and (key in self._counts or len(self._counts) < TARGETS_MAX):
+            self._counts[key] = self._counts.get(key, 0) + 1
+        else:
+            self.omitted += 1
+
+
+def _read_target(asked: Notification) -> str:
+    """The address that a thread connects to, as text; empty for none that could be refused."""
+    descriptor, address, length = asked.arguments[:3]
+    try:
+        memory = os.open(f"/proc/{asked.thread}/mem", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            content = os.pread(memory, min(length & 0xFFFFFFFF, ADDRESS_BYTES_MAX), address)
+        finally:
+            os.close(memory)
+        return _describe(content, asked.thread, descriptor)
+    except (OSError, OverflowError, ValueError, struct.error):
+        return ""
+
+
+def _describe(content: bytes, thread: int, descriptor: int) -> str:
+    (family,) = struct.unpack_from("=H", content)
+    if family == UNIX:
+        return _describe_unix(content[2:], thread)
+    if family not in (IPV4, IPV6):
+        return ""
+    (port,) = struct.unpack_from("!H", content, 2)
+    place, size = (4, 4) if family == IPV4 else (8, 16)
+    address = content[place : place + size]
+    is_near = _is_near(address)
+    if is_near and port == NAME_SERVICE_PORT:
+        return ""
+    kind = "tcp" if is_near else _kind(thread, descriptor)
+    host = socket.inet_ntop(family, address)
+    return f"{kind} {f'[{host}]' if family == IPV6 else host}:{port}"
+
+
+def _describe_unix(name: bytes, thread: int) -> str:
+    if name.startswith(b"\0"):
+        return "unix @" + name[1:].rstrip(b"\0").decode(errors="replace")
+    path = os.fsdecode(name.partition(b"\0")[0])
+    if not path.startswith("/"):
+        path = os.path.normpath(os.path.join(os.readlink(f"/proc/{thread}/cwd"), path))
+    shown = path.encode(errors="surrogateescape").decode(errors="replace")
+    return "" if os.path.lexists(path) else f"unix {shown}"
+
+
+def _is_near(address: bytes) -> bool:
+    """Whether an address is one of the cell's own: of the loopback, or none."""
+    last = address[-4:] if address[:-4] in (b"", V4_MAPPED) else b""
+    return last[:1] in (b"\x7f", b"\0") if last else address[:-1] == bytes(15) and address[-1] < 2
+
+
+def _kind(thread: int, descriptor: int) -> str:
+    """What kind of socket a thread's descriptor is; a stream where that can't be seen."""
+    with open(f"/proc/{thread}/status", "rb") as file:
+        (process,) = (int(line.split()[1]) for line in file if line.startswith(b"Tgid:"))
+    pidfd = os.pidfd_open(process)
+    try:
+        number = ctypes.c_long(descriptor & 0xFFFFFFFF)
+        copy = libc.syscall(
+            ctypes.c_long(SYS_PIDFD_GETFD), ctypes.c_long(pidfd), number, ctypes.c_long(0)
+        )
+    finally:
+        os.close(pidfd)
+    if copy < 0:
+        return "tcp"
+    with socket.socket(fileno=copy) as own:
+        return "udp" if own.type == socket.SOCK_DGRAM else "tcp"
