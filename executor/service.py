@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
@@ -35,6 +36,10 @@ from executor.sessions.registry import Sessions
 from executor.toolchains.caches import ToolchainCaches
 from executor.toolchains.catalog import Toolchains
 
+if TYPE_CHECKING:
+    from executor.packages.layers import Packages
+    from executor.packages.model import Wanted
+
 # Asked before every run, so that a rule written while a server runs holds from then on.
 LoadRules = Callable[[], policy.Rules]
 
@@ -61,6 +66,7 @@ class Parts:
     caches: ToolchainCaches
     compiler: Compiler
     judges: Judges
+    packages: Callable[[], Packages]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,17 @@ class JudgedRequest:
     checked: Checked
     caller: Caller
     verdict: Mapping[str, Any] | None
+    packages: Wanted | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Examined:
+    """A request that can be run as asked, what it demands in vain, and what rules are asked."""
+
+    checked: Checked
+    packages: Wanted | None = None
+    unmet: str = ""
+    question: RuleCheck | None = None
 
 
 class LocalEngine:
@@ -98,6 +115,7 @@ class LocalEngine:
         self._caches = parts.caches
         self._compiler = parts.compiler
         self._judges = parts.judges
+        self._packages = parts.packages
 
     @property
     def isolation(self) -> Isolation:
@@ -130,6 +148,7 @@ class LocalEngine:
 
         Raises:
             RequestError: the request can't be run as asked; its hint says what to do.
+            PackagesError: its packages can't be had.
             SandboxUnavailableError: the server's temporary folder is no longer its own.
             policy.RuleFileError: a file of rules can't be read: nothing is run unguarded.
             OSError: the output can't be spooled.
@@ -146,17 +165,18 @@ class LocalEngine:
             RequestError, policy.RuleFileError: see `run`.
         """
         # By a thread, however quick it was the last time: the project chooses what is read there.
-        checked, unmet, question = await trio.to_thread.run_sync(self._check, request)
-        if unmet:
-            return Completed(self._refuse(request, Status.SANDBOX_UNAVAILABLE, unmet))
+        found = await trio.to_thread.run_sync(self._check, request)
+        checked, question = found.checked, found.question
+        if found.unmet:
+            return Completed(self._refuse(request, Status.SANDBOX_UNAVAILABLE, found.unmet))
         if question is None:
-            return JudgedRequest(checked, caller, None)
+            return JudgedRequest(checked, caller, None, found.packages)
         verdict = await self._judges.verdict(question.subject, question.rules, caller.tools)
         strictest = max([verdict, *question.of_files], key=lambda one: one.decision)
         settled = await caller.settle(strictest.to_json())
         if status := refusal(settled):
             return Completed(self._refuse(request, status, str(settled["message"]), settled))
-        return JudgedRequest(checked, caller, settled)
+        return JudgedRequest(checked, caller, settled, found.packages)
 
     async def place(
         self,
@@ -169,6 +189,7 @@ class LocalEngine:
 
         Raises:
             RequestError: its language does not run here.
+            PackagesError: its packages can't be had.
             SandboxUnavailableError, OSError: see `run`.
         """
         checked = judged.checked
@@ -181,16 +202,36 @@ class LocalEngine:
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
         if checked.request.session is not None:
             completed = await self._run_in_session(checked, chosen, on_output)
+        elif judged.packages is not None:
+            from executor.packages.running import run_with  # noqa: PLC0415 - most runs want none
+
+            completed = await run_with(
+                self._packages(),
+                judged.packages,
+                self._toolchains.describe(chosen),
+                judged.caller,
+                partial(self._run_alone, checked, on_output, observe),
+                verify_first=checked.profile.project in {ProjectAccess.COMMIT, ProjectAccess.LIVE},
+            )
         else:
-            shown = self._caches.folders(chosen)
-            execution = Execution(checked, chosen, shown, on_output, observe)
-            if chosen.toolchain.inputs is None:  # nothing of it is compiled by itself
-                completed = await execution.start(self._runner)
-            else:
-                version = self._toolchains.version(chosen)
-                completed = await self._compiler.run(execution, version)
+            completed = await self._run_alone(checked, on_output, observe, chosen)
         named = replace(completed.result, verdict=judged.verdict, toolchain=chosen.toolchain.name)
         return replace(completed, result=named)
+
+    async def _run_alone(
+        self,
+        checked: Checked,
+        on_output: OnOutput | None,
+        observe: Observe | None,
+        chosen: runtimes.Candidate,
+        shown: tuple[tuple[str, str], ...] = (),
+    ) -> Completed:
+        """A program in a box of its own, compiled by itself where it is."""
+        shown = (*self._caches.folders(chosen), *shown)
+        execution = Execution(checked, chosen, shown, on_output, observe)
+        if chosen.toolchain.inputs is None:  # nothing of it is compiled by itself
+            return await execution.start(self._runner)
+        return await self._compiler.run(execution, self._toolchains.version(chosen))
 
     async def check(self, request: Request) -> None:
         """Refuse what `run` would refuse of the request as such, and run nothing.
@@ -255,12 +296,13 @@ class LocalEngine:
         """One language, as `languages` reports it."""
         return await self._toolchains.report(runtimes.language(name))
 
-    def _check(self, request: Request) -> tuple[Checked, str, RuleCheck | None]:
+    def _check(self, request: Request) -> _Examined:
         """A request that can be run as asked, what it demands in vain, and what rules are asked."""
         checked = check(request, self.project, self._terms.profiles, self._terms.limits)
+        wanted = self._read_packages(checked)
         unmet = self._unmet(checked)
         if unmet or self._terms.rules is None:
-            return checked, unmet, None
+            return _Examined(checked, wanted, unmet)
         rules = self._terms.rules()
         self._hide(rules)
         subject = policy.Subject(
@@ -274,7 +316,15 @@ class LocalEngine:
         )
         files = filter(None, (checked.script, checked.bind_file))
         judged = (policy.evaluate_read(one, rules, real_path=policy.real_path) for one in files)
-        return checked, "", RuleCheck(subject, rules, tuple(judged))
+        return _Examined(checked, wanted, "", RuleCheck(subject, rules, tuple(judged)))
+
+    def _read_packages(self, checked: Checked) -> Wanted | None:
+        if not checked.request.packages:
+            return None
+        from executor.packages.wanted import read_wanted  # noqa: PLC0415 - most runs want none
+
+        named = checked.request.packages
+        return read_wanted(named, checked.language.name, checked.cwd, self.project)
 
     def _hide(self, rules: policy.Rules) -> None:
         """Keep what rules deny to be read out of every box, whatever opens it there.
@@ -299,6 +349,8 @@ class LocalEngine:
             profile.network.is_open and not place.can.network_by_allowlist
         ):
             return f"profile {profile.name} needs tier {STRONGEST}, {place.shortfall()}"
+        if checked.request.packages and not place.can.shows_packages:
+            return f"packages need tier {STRONGEST}, {place.shortfall()}"
         if profile.project is ProjectAccess.LIVE and not place.can.live_project:
             return (
                 f"profile {profile.name} needs tier {STRONGEST}, since others work on a copy of "

@@ -79,6 +79,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stage", action="store_true", help="keep what it changes for `context-mode changes`"
     )
     parser.add_argument(
+        "--packages", action="append", default=[], metavar="SPEC|FILE", help="what it imports"
+    )
+    parser.add_argument(
         "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable"
     )
     parser.add_argument("--json", action="store_true", help="the whole result as JSON")
@@ -115,6 +118,7 @@ def build_request(args: argparse.Namespace) -> Request:
         drain=args.drain,
         profile=args.profile,
         stage=args.stage,
+        packages=tuple(args.packages),
         intent=args.intent,
     )
 
