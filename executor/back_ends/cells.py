@@ -18,7 +18,7 @@ from executor.back_ends.ground import BackEnd, ServerGround, existing
 from executor.cells import cgroup
 from executor.cells.cell import Cell, open_spawner
 from executor.cells.description import pack_cell
-from executor.cells.placement import Placement
+from executor.cells.placement import Placement, not_of_the_system
 from executor.engine import seccomp
 from executor.engine.layers import REMEDIES, Findings, layers
 from executor.engine.orders import RunSpec, pack_run
@@ -80,7 +80,7 @@ async def open_cells(
         (
             *(str(here.temporary), str(ground.rooms)),
             *(str(ground.state_dir / name) for name in ("caches", "packages")),
-            *map(os.path.realpath, find_tools()),
+            *not_of_the_system(find_tools()),
         )
     )
     is_prewarming = settings.prewarm and not settings.sole_language

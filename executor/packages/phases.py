@@ -117,11 +117,13 @@ class Phases:
         if phase.ca:
             files["ca.pem"] = _read_system_ca() + b"\n" + phase.ca.encode()
         files["phase.sh"] = (
-            f"set -eu\nmkdir -p {out}/tree\n{phase.program}\nexec tar -cf {bundle} -C {out} tree\n"
+            f"set -eu\nmkdir -p {out}/tree\n"
+            f"finish() {{ exec tar -cf {bundle} -C {out} tree; }}\n{phase.program}\nfinish\n"
         ).encode()
-        env |= {role.upper(): path for role, path in candidate.real_paths.items()}
+        env = {role.upper(): path for role, path in candidate.real_paths.items()} | env
         env |= {"IN": given, "OUT": f"{out}/tree", "AT": phase.row.at, "LANG": "C.UTF-8"}
-        env |= {"SSL_CERT_FILE": f"{layout.job}/ca.pem" if phase.ca else SYSTEM_CA}
+        ca = f"{layout.job}/ca.pem" if phase.ca else SYSTEM_CA
+        env |= {"SSL_CERT_FILE": ca, "NODE_EXTRA_CA_CERTS": ca}
         env |= {
             name: text.replace("{scratch}", layout.scratch)
             for name, text in phase.row.extra_env.items()
@@ -194,13 +196,14 @@ def _tools(row: Ecosystem) -> tuple[tuple[tuple[str, str], ...], dict[str, str]]
     """
     shown, env = [], {}
     for tool in row.tools:
-        path = find_tool(tool.name)
-        if path is None:
+        found = find_tool(tool)
+        if found is None:
             raise PackagesError(
                 f"packages of {row.title} need {tool.name}, which is not here", tool.hint
             )
-        shown.append((os.path.realpath(path), f"{TOOL_AT}/{tool.name}"))
-        env["TOOL"] = f"{TOOL_AT}/{tool.name}"
+        path, whole = found
+        shown.append((whole, f"{TOOL_AT}/{tool.name}"))
+        env[tool.name.upper()] = f"{TOOL_AT}/{tool.name}{path.removeprefix(whole)}"
     return tuple(shown), env
 
 

@@ -8,10 +8,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A program that an ecosystem's phases need, and how to get one that is missing."""
+    """A program that an ecosystem's phases need, and how to get one that is missing.
+
+    Its files are all in the folder that lies so many levels `above` it; 0 is itself alone.
+    """
 
     name: str
     hint: str
+    above: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from runtimes.packages.model import Ecosystem, Tool
 
 _LOCK = """\
-"$TOOL" pip compile "$IN/wanted" --python "$PYTHON" --generate-hashes --only-binary :all: \\
+"$UV" pip compile "$IN/wanted" --python "$PYTHON" --generate-hashes --only-binary :all: \\
     --default-index "$REGISTRY" ${CUTOFF:+--exclude-newer "$CUTOFF"} \\
     --no-header --no-annotate -o "$OUT/requirements.txt" >/dev/null 2>"$TMPDIR/said" ||
     { cat "$TMPDIR/said" >&2; exit 1; }
@@ -20,12 +20,12 @@ if [ -f "$IN/pylock.toml" ]; then list="$IN/pylock.toml"; fi
 if [ -f "$IN/uv.lock" ]; then
     cp -r "$IN" "$TMPDIR/project"
     list="$TMPDIR/requirements.txt"
-    (cd "$TMPDIR/project" && "$TOOL" export --python "$PYTHON" --frozen --no-dev \\
+    (cd "$TMPDIR/project" && "$UV" export --python "$PYTHON" --frozen --no-dev \\
         --no-emit-project --offline -q -o "$list" >/dev/null)
 fi
 set -- --require-hashes
 if [ "$list" = "$IN/pylock.toml" ]; then set --; fi
-"$TOOL" pip install --python "$PYTHON" --target "$OUT" --only-binary :all: "$@" \\
+"$UV" pip install --python "$PYTHON" --target "$OUT" --only-binary :all: "$@" \\
     --default-index "$REGISTRY" -r "$list" 2>"$TMPDIR/said" ||
     { cat "$TMPDIR/said" >&2; exit 1; }
 # Such a name is left out with a warning; who chose it is not to be trusted with the rest.

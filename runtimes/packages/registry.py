@@ -6,12 +6,14 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
-from runtimes.packages.model import Ecosystem
+from runtimes.packages.javascript import JAVASCRIPT
+from runtimes.packages.model import Ecosystem, Tool
 from runtimes.packages.python import PYTHON
 
-ECOSYSTEMS: Final[tuple[Ecosystem, ...]] = (PYTHON,)
+ECOSYSTEMS: Final[tuple[Ecosystem, ...]] = (PYTHON, JAVASCRIPT)
 BY_NAME: Final = {row.name: row for row in ECOSYSTEMS}
 _OF_LANGUAGE: Final = {language: row for row in ECOSYSTEMS for language in row.languages}
 
@@ -21,15 +23,22 @@ def ecosystem_of(language: str) -> Ecosystem | None:
     return _OF_LANGUAGE.get(language)
 
 
-def find_tool(name: str) -> str | None:
-    """Where a tool lies on this machine: beside this interpreter, as an extra, or on PATH."""
+def find_tool(tool: Tool) -> tuple[str, str] | None:
+    """Where a tool lies on this machine, and the folder or file that holds all of it.
+
+    It is looked for beside this interpreter, where an extra is, and on PATH.
+    """
     beside = os.path.dirname(sys.executable)
-    return shutil.which(name, path=os.pathsep.join((beside, os.environ.get("PATH", ""))))
+    found = shutil.which(tool.name, path=os.pathsep.join((beside, os.environ.get("PATH", ""))))
+    if found is None:
+        return None
+    path = Path(os.path.realpath(found))
+    return str(path), str(path.parents[tool.above - 1] if tool.above else path)
 
 
 def find_tools() -> Iterator[str]:
-    """The tools of all ecosystems that are there, as they are called."""
+    """What cells are shown of the tools that are here."""
     for row in ECOSYSTEMS:
         for tool in row.tools:
-            if path := find_tool(tool.name):
-                yield path
+            if found := find_tool(tool):
+                yield found[1]
