@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +21,12 @@ from executor.engine.engine import (
     Observe,
     OnOutput,
     OnProgress,
+    PackagesAnswer,
     PoolState,
 )
 from executor.engine.tiers import STRONGEST
-from executor.errors import RequestError
+from executor.engine.unmet import find_unmet
+from executor.errors import PackagesError, RequestError
 from executor.model import Isolation, Limits, Request, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.request import Checked, check
@@ -202,36 +203,35 @@ class LocalEngine:
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
         if checked.request.session is not None:
             completed = await self._run_in_session(checked, chosen, on_output)
-        elif judged.packages is not None:
-            from executor.packages.running import run_with  # noqa: PLC0415 - most runs want none
-
-            completed = await run_with(
-                self._packages(),
-                judged.packages,
-                self._toolchains.describe(chosen),
-                judged.caller,
-                partial(self._run_alone, checked, on_output, observe),
-                verify_first=checked.profile.project in {ProjectAccess.COMMIT, ProjectAccess.LIVE},
-            )
         else:
-            completed = await self._run_alone(checked, on_output, observe, chosen)
+            shown = self._caches.folders(chosen)
+            execution = Execution(checked, chosen, shown, on_output, observe)
+            completed = await self._run_alone(execution, judged)
         named = replace(completed.result, verdict=judged.verdict, toolchain=chosen.toolchain.name)
         return replace(completed, result=named)
 
-    async def _run_alone(
-        self,
-        checked: Checked,
-        on_output: OnOutput | None,
-        observe: Observe | None,
-        chosen: runtimes.Candidate,
-        shown: tuple[tuple[str, str], ...] = (),
-    ) -> Completed:
-        """A program in a box of its own, compiled by itself where it is."""
-        shown = (*self._caches.folders(chosen), *shown)
-        execution = Execution(checked, chosen, shown, on_output, observe)
-        if chosen.toolchain.inputs is None:  # nothing of it is compiled by itself
-            return await execution.start(self._runner)
-        return await self._compiler.run(execution, self._toolchains.version(chosen))
+    async def _run_alone(self, execution: Execution, judged: JudgedRequest) -> Completed:
+        """A program in a box of its own, with its packages, compiled by itself where it is."""
+        chosen = execution.candidate
+
+        async def start(
+            candidate: runtimes.Candidate, shown: tuple[tuple[str, str], ...] = ()
+        ) -> Completed:
+            shown = (*execution.shown, *shown)
+            equipped = replace(execution, candidate=candidate, shown=shown)
+            if candidate.toolchain.inputs is None:  # nothing of it is compiled by itself
+                return await equipped.start(self._runner)
+            return await self._compiler.run(equipped, self._toolchains.version(chosen))
+
+        if judged.packages is None:
+            return await start(chosen)
+        from executor.packages.running import run_with  # noqa: PLC0415 - most runs want none
+
+        persists = judged.checked.profile.project in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
+        proven = self._toolchains.describe(chosen)
+        return await run_with(
+            self._packages(), judged.packages, proven, judged.caller, start, verify_first=persists
+        )
 
     async def check(self, request: Request) -> None:
         """Refuse what `run` would refuse of the request as such, and run nothing.
@@ -271,6 +271,34 @@ class LocalEngine:
         secrets = self._runner.placement.search.secrets()
         return any(path == secret or path.startswith(f"{secret}/") for secret in secrets)
 
+    async def have_packages(
+        self,
+        language: str,
+        named: Sequence[str],
+        caller: Caller,
+        *,
+        fetch: bool,
+        fresh: bool = False,
+    ) -> PackagesAnswer:
+        """Lock packages, and `fetch` them, unless they are kept; `fresh` locks anew.
+
+        Raises:
+            RequestError: they are named wrongly, or the language does not run here.
+            PackagesError: they can't be had.
+        """
+        from executor.packages import running, wanted  # noqa: PLC0415 - most runs want none
+
+        if not self._runner.placement.can.shows_packages:
+            why = self._runner.placement.shortfall()
+            raise PackagesError(f"packages need tier {STRONGEST}, {why}")
+        row = runtimes.language(language)
+        given = wanted.read_wanted(named, row.name, str(self.project), self.project)
+        chosen = await self._toolchains.choose(row, preparing=caller.preparing)
+        if isinstance(chosen, LanguageReport):
+            raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
+        proven = self._toolchains.describe(chosen)
+        return await running.have(self._packages(), given, proven, caller, fetch=fetch, fresh=fresh)
+
     async def languages(
         self, *, refresh: bool = False, on_progress: OnProgress | None = None
     ) -> Mapping[str, LanguageReport]:
@@ -300,7 +328,7 @@ class LocalEngine:
         """A request that can be run as asked, what it demands in vain, and what rules are asked."""
         checked = check(request, self.project, self._terms.profiles, self._terms.limits)
         wanted = self._read_packages(checked)
-        unmet = self._unmet(checked)
+        unmet = find_unmet(checked, self._runner.placement)
         if unmet or self._terms.rules is None:
             return _Examined(checked, wanted, unmet)
         rules = self._terms.rules()
@@ -342,28 +370,6 @@ class LocalEngine:
             )
         self._runner.placement.search.deny(denied)
 
-    def _unmet(self, checked: Checked) -> str:
-        """What this request demands and the tier in use lacks; empty if nothing."""
-        place, profile = self._runner.placement, checked.profile
-        if profile.floor not in place.can.floors or (
-            profile.network.is_open and not place.can.network_by_allowlist
-        ):
-            return f"profile {profile.name} needs tier {STRONGEST}, {place.shortfall()}"
-        if checked.request.packages and not place.can.shows_packages:
-            return f"packages need tier {STRONGEST}, {place.shortfall()}"
-        if profile.project is ProjectAccess.LIVE and not place.can.live_project:
-            return (
-                f"profile {profile.name} needs tier {STRONGEST}, since others work on a copy of "
-                f"the project, {place.shortfall()}"
-            )
-        if _is_building_session(checked) and place.travels:
-            return (
-                f"a session with profile {profile.name} needs an engine that mounts folders of "
-                "this machine, and projects travel to the one in use. To mend it, leave out "
-                "`session`, or use a local engine."
-            )
-        return ""
-
     def _refuse(
         self,
         request: Request,
@@ -378,11 +384,6 @@ class LocalEngine:
             isolation=self.isolation,
             profile=request.profile,
         )
-
-
-def _is_building_session(checked: Checked) -> bool:
-    is_session = checked.request.session is not None
-    return is_session and checked.profile.project is ProjectAccess.COMMIT
 
 
 def _session_name(session: str, owner: str) -> str:

@@ -91,7 +91,9 @@ def run(args: argparse.Namespace) -> int:
     request = build_request(args)
     live = not args.json and args.intent is None
     folder = Path.cwd() / args.artifacts_dir
-    caller = Caller(consent=_consent) if args.json else Caller(consent=_consent, preparing=waiting)
+    caller = (
+        Caller(consent=ask_consent) if args.json else Caller(consent=ask_consent, preparing=waiting)
+    )
     execute = partial(_execute, request=request, caller=caller, live=live, folder=folder)
     answer = with_app(args, execute, sole_language=request.language)
     _show(answer, args)
@@ -186,7 +188,7 @@ def _text(code: bytes) -> str:
         ) from error
 
 
-async def _consent(verdict: Mapping[str, Any]) -> bool | None:
+async def ask_consent(verdict: Mapping[str, Any]) -> bool | None:
     """Ask the person at the terminal; None if nobody sits there."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None

@@ -40,48 +40,51 @@ class Packages:
         self._settings = settings
 
     async def lock(
-        self, wanted: Wanted, toolchain: ProvenToolchain, caller: Caller
-    ) -> dict[str, bytes]:
-        """The files of a lock: the wanted ones, those kept from before, or new ones.
+        self, wanted: Wanted, toolchain: ProvenToolchain, caller: Caller, *, fresh: bool = False
+    ) -> tuple[dict[str, bytes], bool]:
+        """The files of a lock: the wanted ones, those kept from before unless `fresh`, or new ones.
+
+        Also whether a person agreed to it just now.
 
         Raises:
             PackagesError: it can't be made, or nobody agreed to it.
         """
         await _write(self._store.prepare)
         if wanted.lock:
-            return dict(wanted.lock)
+            return dict(wanted.lock), False
         key = self._lock_key(wanted, toolchain)
         async with self._hold(key, is_shared=False):
             kept = await trio.to_thread.run_sync(self._store.read_lock, key)
-            if kept is not None:
-                return kept
+            if kept is not None and not fresh:
+                return kept, False
             await self._agree(wanted, caller)
             files = await self._make_lock(wanted, toolchain)
             await _write(partial(self._store.keep_lock, key, wanted.label, files))
-        return files
+        return files, True
 
     @asynccontextmanager
     async def layer(
-        self, wanted: Wanted, toolchain: ProvenToolchain, caller: Caller
+        self, wanted: Wanted, toolchain: ProvenToolchain, caller: Caller, *, fresh: bool = False
     ) -> AsyncIterator[Layer]:
-        """The layer of what is wanted, which stays until the block ends.
+        """The layer of what is wanted, which stays until the block ends. See `lock` for `fresh`.
 
         Raises:
             PackagesError: it can't be had, or nobody agreed to have it fetched.
         """
-        files = await self.lock(wanted, toolchain, caller)
+        files, has_agreed = await self.lock(wanted, toolchain, caller, fresh=fresh)
         row = BY_NAME[wanted.ecosystem]
         key = _digest(_identity(row, toolchain), _digests(files))
         was_kept = True
         while True:
             async with self._hold(key, is_shared=True):
                 if await trio.to_thread.run_sync(self._store.has, key):
-                    yield self._show(row, key, was_kept=was_kept)
+                    yield self._show(row, key, files, was_kept=was_kept)
                     return
             async with self._hold(key, is_shared=False):
                 if not await trio.to_thread.run_sync(self._store.has, key):
                     was_kept = False
-                    await self._agree(wanted, caller)
+                    if not has_agreed:
+                        await self._agree(wanted, caller)
                     await self._make_layer(key, wanted, files, toolchain)
 
     async def is_sound(self, layer: Layer) -> bool:
@@ -175,10 +178,12 @@ class Packages:
         program = row.lock if name == "lock" else row.fetch
         return Phase(name, row, program, inputs, reach.network, self._registry(row).ca, env)
 
-    def _show(self, row: Ecosystem, key: str, *, was_kept: bool) -> Layer:
+    def _show(
+        self, row: Ecosystem, key: str, lock: Mapping[str, bytes], *, was_kept: bool
+    ) -> Layer:
         tree = self._store.tree(key)
         shown = ((str(tree), row.at), *((str(tree / path), at) for path, at in row.shown))
-        return Layer(key, str(tree), shown, row.env, was_kept)
+        return Layer(key, str(tree), shown, row.env, row.paths, lock, was_kept)
 
     def _lock_key(self, wanted: Wanted, toolchain: ProvenToolchain) -> str:
         row = BY_NAME[wanted.ecosystem]

@@ -59,6 +59,8 @@ class Layer:
     folder: str  # on this host
     shown: tuple[tuple[str, str], ...]  # (path on the host, path in the cell)
     env: Mapping[str, str]
+    paths: Mapping[str, str]  # executables in place of the toolchain's, by role
+    lock: Mapping[str, bytes]
     was_kept: bool  # it was there before the request
 
 

@@ -9,7 +9,7 @@ import trio
 
 import runtimes
 from executor.caller import Caller
-from executor.engine.engine import Completed
+from executor.engine.engine import Completed, PackagesAnswer
 from executor.errors import PackagesError
 from executor.model import Result, Status
 from executor.packages.layers import Packages
@@ -54,13 +54,35 @@ async def run_with(  # noqa: PLR0913 - keyword-only how sure it must be
     return replace(completed, result=result if sound else _spoil(result))
 
 
+async def have(  # noqa: PLR0913 - keyword-only what is to be done
+    packages: Packages,
+    wanted: Wanted,
+    toolchain: ProvenToolchain,
+    caller: Caller,
+    *,
+    fetch: bool,
+    fresh: bool,
+) -> PackagesAnswer:
+    """Lock packages, and `fetch` them, unless they are kept; `fresh` locks anew.
+
+    Raises:
+        PackagesError: they can't be had.
+    """
+    if not fetch:
+        files, _ = await packages.lock(wanted, toolchain, caller, fresh=fresh)
+        return PackagesAnswer(wanted.ecosystem, files)
+    async with packages.layer(wanted, toolchain, caller, fresh=fresh) as layer:
+        return PackagesAnswer(wanted.ecosystem, layer.lock, layer.key, layer.was_kept)
+
+
 def equip(candidate: runtimes.Candidate, layer: Layer) -> runtimes.Candidate:
     """The candidate with the variables by which its programs find a layer."""
     env = dict(candidate.env)
     for name, text in layer.env.items():
         is_list = name in env and name.endswith("PATH")
-        env[name] = f"{text}:{env[name]}" if is_list else text
-    return candidate._replace(env={**env, KEY_VARIABLE: layer.key})
+        env[name] = f"{text.rstrip(':')}:{env[name]}" if is_list else text
+    paths = {**candidate.paths, **layer.paths}
+    return candidate._replace(paths=paths, env={**env, KEY_VARIABLE: layer.key})
 
 
 async def _run(

@@ -34,7 +34,7 @@ class LayerStore:
     """The layers of one user, below `folder`, which no program sees as a whole."""
 
     folder: Path
-    bytes_max: int
+    bytes_max: int = 0  # only who puts layers there has a bound
 
     def prepare(self) -> None:
         """Make the folders.

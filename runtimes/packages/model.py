@@ -30,7 +30,8 @@ class Ecosystem:
     `fetch` finds a lock's files in IN and fills OUT with what their digests allow, running nothing
     of it. `build` finds that at AT, in a cell without network, and adds to OUT. `at` is where cells
     show the layer, `env` by what variables programs find it, `shown` (path in the layer, path in
-    the cell) where they find it otherwise.
+    the cell) where they find it otherwise. `paths` are executables of the toolchain, by role, in
+    whose place the layer has its own.
 
     The phases have these variables besides: REGISTRY, HOSTS, CUTOFF (an ISO date after which no
     release counts, or nothing), TOOL, and the toolchain's executables by their roles in capitals.
@@ -53,6 +54,7 @@ class Ecosystem:
     lock_files: tuple[tuple[str, ...], ...] = ()
     wanted_files: tuple[str, ...] = ()
     shown: tuple[tuple[str, str], ...] = ()
+    paths: Mapping[str, str] = field(default_factory=dict)
     build: str = ""
     tools: tuple[Tool, ...] = ()
     complaints: tuple[tuple[str, str], ...] = ()

@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from runtimes.packages.go import GO
 from runtimes.packages.javascript import JAVASCRIPT
 from runtimes.packages.model import Ecosystem, Tool
 from runtimes.packages.python import PYTHON
+from runtimes.packages.ruby import RUBY
+from runtimes.packages.rust import RUST
 
-ECOSYSTEMS: Final[tuple[Ecosystem, ...]] = (PYTHON, JAVASCRIPT)
+ECOSYSTEMS: Final[tuple[Ecosystem, ...]] = (PYTHON, JAVASCRIPT, RUBY, GO, RUST)
 BY_NAME: Final = {row.name: row for row in ECOSYSTEMS}
 _OF_LANGUAGE: Final = {language: row for row in ECOSYSTEMS for language in row.languages}
 
