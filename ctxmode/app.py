@@ -6,7 +6,7 @@ The command line and the MCP server are two skins over `App`; neither knows the 
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ctxmode.web.answers import FetchAnswer
     from ctxmode.web.pages import FetchRequest
     from executor import Background, Backgrounds, Caller, Completed, Engine, Request
+    from executor.engine.engine import PackagesAnswer
 
 T = TypeVar("T")
 
@@ -126,6 +127,15 @@ class App:
                 await self._engine.check(request)
         except UsageError as error:
             raise UsageError(f"{name}: {error.message}", error.hint) from error
+
+    async def packages(
+        self, language: str, named: Sequence[str], caller: Caller, *, fetch: bool, fresh: bool
+    ) -> PackagesAnswer:
+        """Lock packages of a language, and `fetch` them; `fresh` locks them anew."""
+        with translate_errors():
+            return await self._engine.have_packages(
+                language, named, caller, fetch=fetch, fresh=fresh
+            )
 
     async def interrupt(self, session: str) -> bool:
         """Tell what runs in a session to stop, as Ctrl-C does; return whether any does."""

@@ -56,7 +56,11 @@ def translate_errors() -> Iterator[None]:
 
 def _translate(error: Exception) -> ContextModeError | None:
     """Word the error for the front door; None if it is a defect."""
-    from executor import RequestError, SandboxUnavailableError  # noqa: PLC0415 - only errors pay
+    from executor import (  # noqa: PLC0415 - only errors pay
+        PackagesError,
+        RequestError,
+        SandboxUnavailableError,
+    )
     from kb import StoreError  # noqa: PLC0415
     from policy import RuleFileError  # noqa: PLC0415
 
@@ -66,8 +70,8 @@ def _translate(error: Exception) -> ContextModeError | None:
         return UsageError(error.message, error.hint)
     if isinstance(error, SandboxUnavailableError):
         return ContextModeError(f"no sandbox is available: {error.reason}", error.remedy)
-    if isinstance(error, StoreError):
-        return ContextModeError(str(error))
+    if isinstance(error, StoreError | PackagesError):
+        return ContextModeError(str(error), getattr(error, "hint", ""))
     if isinstance(error, OSError) and error.errno in OUT_OF_ROOM_OR_RIGHTS:
         place = f": {error.filename}" if error.filename else ""
         hint = "Free some space there, or check its owner and mode."

@@ -10,6 +10,9 @@ from .engine.engine import (
     LanguageReport as LanguageReport,
 )
 from .errors import (
+    PackagesError as PackagesError,
+)
+from .errors import (
     RequestError as RequestError,
 )
 from .errors import (

@@ -23,3 +23,12 @@ class SandboxUnavailableError(Exception):
 
 class SandboxError(Exception):
     """A cell could not be made or was lost: our failure, or the machine's."""
+
+
+class PackagesError(Exception):
+    """Packages can't be had; `hint` says what would help. Nothing half-made is left."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint

@@ -72,6 +72,7 @@ class Request:
     the program shares with the calls before and after it; `fresh` empties it first. `owner` is
     who asks, where one server has several clients: what one owner named is not another's.
     `interactive` is for a person who types it into a session: its value is shown.
+    `packages` are names of packages of its language, or a file of the project that lists them.
     With `stage` what it changes in the project is kept for a person to apply.
     With `drain` the program goes on beyond its limit of output, which is then only counted.
     `limits` of None are the defaults; `timeout_s` overrides their wall time.
@@ -98,6 +99,7 @@ class Request:
     drain: bool = False
     interactive: bool = False
     stage: bool = False
+    packages: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """A form that JSON carries and `from_json` restores exactly."""
@@ -106,6 +108,7 @@ class Request:
         out["env"] = dict(self.env)
         out["args"] = list(self.args)
         out["artifacts"] = list(self.artifacts)
+        out["packages"] = list(self.packages)
         out["stdin"] = None if self.stdin is None else _encode(self.stdin)
         out["limits"] = None if self.limits is None else _plain(self.limits)
         return out
@@ -121,6 +124,7 @@ class Request:
         given["files"] = {name: _decode(text) for name, text in given.get("files", {}).items()}
         given["args"] = tuple(given.get("args", ()))
         given["artifacts"] = tuple(given.get("artifacts", ()))
+        given["packages"] = tuple(given.get("packages", ()))
         if given.get("stdin") is not None:
             given["stdin"] = _decode(given["stdin"])
         if given.get("limits") is not None:
@@ -290,6 +294,7 @@ class Result:
     profile: str = "analyze"
     toolchain: str | None = None
     session: str | None = None  # in a session: what became of it
+    packages: str | None = None  # of the layer that it saw: "now" fetched, or "kept"
     compiled: str | None = None  # "now", "kept" from an earlier run; None beside the run, or not
 
     @property

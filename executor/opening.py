@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -23,6 +25,9 @@ from executor.sessions.registry import open_sessions
 from executor.settings import Settings
 from executor.toolchains.caches import ToolchainCaches
 from executor.toolchains.catalog import Toolchains
+
+if TYPE_CHECKING:
+    from executor.packages.layers import Packages
 
 
 @contextlib.asynccontextmanager
@@ -45,7 +50,8 @@ async def open_engine(
     with instance.join(state_dir / "instances") as here, open_ground(here, state_dir) as ground:
         temporary.own(here.temporary)
         filled = state_dir / "caches"
-        filled.mkdir(mode=0o700, exist_ok=True)
+        for folder in (filled, state_dir / "packages"):
+            folder.mkdir(mode=0o700, exist_ok=True)
         concurrency = settings.concurrency or 2 * (os.cpu_count() or 1)
         async with open_back_end(project, home, settings, ground) as made:
             made.place.search.hide([state_dir, settings.storage or state_dir])
@@ -70,10 +76,26 @@ async def open_engine(
                 terms = Terms(project, home, rules, settings.profiles, settings.limits)
                 compiled = CompiledStore(state_dir / "compiled")
                 compiler = Compiler(runner, compiled, project)
+                packages = partial(_open_packages, runner, state_dir, project, settings)
                 engine = LocalEngine(
-                    terms, Parts(runner, made.pool, toolchains, sessions, caches, compiler, judges)
+                    terms,
+                    Parts(
+                        *(runner, made.pool, toolchains, sessions, caches, compiler, judges),
+                        packages,
+                    ),
                 )
                 desk = control.Desk(runner, lambda: engine.pools)
                 await nursery.start(control.serve, here.socket, desk)
                 yield engine
                 nursery.cancel_scope.cancel()
+
+
+def _open_packages(runner: Runner, state_dir: Path, project: Path, settings: Settings) -> Packages:
+    """What has packages, loaded with the first run that wants any."""
+    from executor.packages.layers import Packages  # noqa: PLC0415
+    from executor.packages.phases import Phases, limits_of  # noqa: PLC0415
+    from executor.packages.store import LayerStore  # noqa: PLC0415
+
+    store = LayerStore(state_dir / "packages", settings.packages.bytes_max)
+    phases = Phases(runner, str(project), limits_of(settings.packages.layer_bytes))
+    return Packages(phases, store, settings.packages)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
@@ -21,10 +21,12 @@ from executor.engine.engine import (
     Observe,
     OnOutput,
     OnProgress,
+    PackagesAnswer,
     PoolState,
 )
 from executor.engine.tiers import STRONGEST
-from executor.errors import RequestError
+from executor.engine.unmet import find_unmet
+from executor.errors import PackagesError, RequestError
 from executor.model import Isolation, Limits, Request, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.request import Checked, check
@@ -34,6 +36,10 @@ from executor.run.runner import Runner
 from executor.sessions.registry import Sessions
 from executor.toolchains.caches import ToolchainCaches
 from executor.toolchains.catalog import Toolchains
+
+if TYPE_CHECKING:
+    from executor.packages.layers import Packages
+    from executor.packages.model import Wanted
 
 # Asked before every run, so that a rule written while a server runs holds from then on.
 LoadRules = Callable[[], policy.Rules]
@@ -61,6 +67,7 @@ class Parts:
     caches: ToolchainCaches
     compiler: Compiler
     judges: Judges
+    packages: Callable[[], Packages]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,17 @@ class JudgedRequest:
     checked: Checked
     caller: Caller
     verdict: Mapping[str, Any] | None
+    packages: Wanted | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Examined:
+    """A request that can be run as asked, what it demands in vain, and what rules are asked."""
+
+    checked: Checked
+    packages: Wanted | None = None
+    unmet: str = ""
+    question: RuleCheck | None = None
 
 
 class LocalEngine:
@@ -98,6 +116,7 @@ class LocalEngine:
         self._caches = parts.caches
         self._compiler = parts.compiler
         self._judges = parts.judges
+        self._packages = parts.packages
 
     @property
     def isolation(self) -> Isolation:
@@ -130,6 +149,7 @@ class LocalEngine:
 
         Raises:
             RequestError: the request can't be run as asked; its hint says what to do.
+            PackagesError: its packages can't be had.
             SandboxUnavailableError: the server's temporary folder is no longer its own.
             policy.RuleFileError: a file of rules can't be read: nothing is run unguarded.
             OSError: the output can't be spooled.
@@ -146,17 +166,18 @@ class LocalEngine:
             RequestError, policy.RuleFileError: see `run`.
         """
         # By a thread, however quick it was the last time: the project chooses what is read there.
-        checked, unmet, question = await trio.to_thread.run_sync(self._check, request)
-        if unmet:
-            return Completed(self._refuse(request, Status.SANDBOX_UNAVAILABLE, unmet))
+        found = await trio.to_thread.run_sync(self._check, request)
+        checked, question = found.checked, found.question
+        if found.unmet:
+            return Completed(self._refuse(request, Status.SANDBOX_UNAVAILABLE, found.unmet))
         if question is None:
-            return JudgedRequest(checked, caller, None)
+            return JudgedRequest(checked, caller, None, found.packages)
         verdict = await self._judges.verdict(question.subject, question.rules, caller.tools)
         strictest = max([verdict, *question.of_files], key=lambda one: one.decision)
         settled = await caller.settle(strictest.to_json())
         if status := refusal(settled):
             return Completed(self._refuse(request, status, str(settled["message"]), settled))
-        return JudgedRequest(checked, caller, settled)
+        return JudgedRequest(checked, caller, settled, found.packages)
 
     async def place(
         self,
@@ -169,6 +190,7 @@ class LocalEngine:
 
         Raises:
             RequestError: its language does not run here.
+            PackagesError: its packages can't be had.
             SandboxUnavailableError, OSError: see `run`.
         """
         checked = judged.checked
@@ -184,13 +206,32 @@ class LocalEngine:
         else:
             shown = self._caches.folders(chosen)
             execution = Execution(checked, chosen, shown, on_output, observe)
-            if chosen.toolchain.inputs is None:  # nothing of it is compiled by itself
-                completed = await execution.start(self._runner)
-            else:
-                version = self._toolchains.version(chosen)
-                completed = await self._compiler.run(execution, version)
+            completed = await self._run_alone(execution, judged)
         named = replace(completed.result, verdict=judged.verdict, toolchain=chosen.toolchain.name)
         return replace(completed, result=named)
+
+    async def _run_alone(self, execution: Execution, judged: JudgedRequest) -> Completed:
+        """A program in a box of its own, with its packages, compiled by itself where it is."""
+        chosen = execution.candidate
+
+        async def start(
+            candidate: runtimes.Candidate, shown: tuple[tuple[str, str], ...] = ()
+        ) -> Completed:
+            shown = (*execution.shown, *shown)
+            equipped = replace(execution, candidate=candidate, shown=shown)
+            if candidate.toolchain.inputs is None:  # nothing of it is compiled by itself
+                return await equipped.start(self._runner)
+            return await self._compiler.run(equipped, self._toolchains.version(chosen))
+
+        if judged.packages is None:
+            return await start(chosen)
+        from executor.packages.running import run_with  # noqa: PLC0415 - most runs want none
+
+        persists = judged.checked.profile.project in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
+        proven = self._toolchains.describe(chosen)
+        return await run_with(
+            self._packages(), judged.packages, proven, judged.caller, start, verify_first=persists
+        )
 
     async def check(self, request: Request) -> None:
         """Refuse what `run` would refuse of the request as such, and run nothing.
@@ -230,6 +271,34 @@ class LocalEngine:
         secrets = self._runner.placement.search.secrets()
         return any(path == secret or path.startswith(f"{secret}/") for secret in secrets)
 
+    async def have_packages(
+        self,
+        language: str,
+        named: Sequence[str],
+        caller: Caller,
+        *,
+        fetch: bool,
+        fresh: bool = False,
+    ) -> PackagesAnswer:
+        """Lock packages, and `fetch` them, unless they are kept; `fresh` locks anew.
+
+        Raises:
+            RequestError: they are named wrongly, or the language does not run here.
+            PackagesError: they can't be had.
+        """
+        from executor.packages import running, wanted  # noqa: PLC0415 - most runs want none
+
+        if not self._runner.placement.can.shows_packages:
+            why = self._runner.placement.shortfall()
+            raise PackagesError(f"packages need tier {STRONGEST}, {why}")
+        row = runtimes.language(language)
+        given = wanted.read_wanted(named, row.name, str(self.project), self.project)
+        chosen = await self._toolchains.choose(row, preparing=caller.preparing)
+        if isinstance(chosen, LanguageReport):
+            raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
+        proven = self._toolchains.describe(chosen)
+        return await running.have(self._packages(), given, proven, caller, fetch=fetch, fresh=fresh)
+
     async def languages(
         self, *, refresh: bool = False, on_progress: OnProgress | None = None
     ) -> Mapping[str, LanguageReport]:
@@ -255,12 +324,13 @@ class LocalEngine:
         """One language, as `languages` reports it."""
         return await self._toolchains.report(runtimes.language(name))
 
-    def _check(self, request: Request) -> tuple[Checked, str, RuleCheck | None]:
+    def _check(self, request: Request) -> _Examined:
         """A request that can be run as asked, what it demands in vain, and what rules are asked."""
         checked = check(request, self.project, self._terms.profiles, self._terms.limits)
-        unmet = self._unmet(checked)
+        wanted = self._read_packages(checked)
+        unmet = find_unmet(checked, self._runner.placement)
         if unmet or self._terms.rules is None:
-            return checked, unmet, None
+            return _Examined(checked, wanted, unmet)
         rules = self._terms.rules()
         self._hide(rules)
         subject = policy.Subject(
@@ -274,7 +344,15 @@ class LocalEngine:
         )
         files = filter(None, (checked.script, checked.bind_file))
         judged = (policy.evaluate_read(one, rules, real_path=policy.real_path) for one in files)
-        return checked, "", RuleCheck(subject, rules, tuple(judged))
+        return _Examined(checked, wanted, "", RuleCheck(subject, rules, tuple(judged)))
+
+    def _read_packages(self, checked: Checked) -> Wanted | None:
+        if not checked.request.packages:
+            return None
+        from executor.packages.wanted import read_wanted  # noqa: PLC0415 - most runs want none
+
+        named = checked.request.packages
+        return read_wanted(named, checked.language.name, checked.cwd, self.project)
 
     def _hide(self, rules: policy.Rules) -> None:
         """Keep what rules deny to be read out of every box, whatever opens it there.
@@ -292,26 +370,6 @@ class LocalEngine:
             )
         self._runner.placement.search.deny(denied)
 
-    def _unmet(self, checked: Checked) -> str:
-        """What this request demands and the tier in use lacks; empty if nothing."""
-        place, profile = self._runner.placement, checked.profile
-        if profile.floor not in place.can.floors or (
-            profile.network.is_open and not place.can.network_by_allowlist
-        ):
-            return f"profile {profile.name} needs tier {STRONGEST}, {place.shortfall()}"
-        if profile.project is ProjectAccess.LIVE and not place.can.live_project:
-            return (
-                f"profile {profile.name} needs tier {STRONGEST}, since others work on a copy of "
-                f"the project, {place.shortfall()}"
-            )
-        if _is_building_session(checked) and place.travels:
-            return (
-                f"a session with profile {profile.name} needs an engine that mounts folders of "
-                "this machine, and projects travel to the one in use. To mend it, leave out "
-                "`session`, or use a local engine."
-            )
-        return ""
-
     def _refuse(
         self,
         request: Request,
@@ -326,11 +384,6 @@ class LocalEngine:
             isolation=self.isolation,
             profile=request.profile,
         )
-
-
-def _is_building_session(checked: Checked) -> bool:
-    is_session = checked.request.session is not None
-    return is_session and checked.profile.project is ProjectAccess.COMMIT
 
 
 def _session_name(session: str, owner: str) -> str:

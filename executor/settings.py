@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.model import MIB, Limits
+from executor.packages.model import PackageSettings
 from executor.profile import PROFILES, Profile
 from executor.sessions.limits import SessionLimits
 
@@ -28,7 +29,8 @@ class Settings:
     `name_moves` moves rows of the table of names. `storage` is a folder of the server's own, which
     no program sees though it may lie in the project. The last two are no user's to set. With
     `sole_language` the executor is for a single run, of that language, and prewarms nothing.
-    `report` gets a sentence on each defect that shows while a program is judged.
+    `report` gets a sentence on each defect that shows while a program is judged. `packages` is what
+    is set of them.
     """
 
     inline_bytes: int = 4096
@@ -43,6 +45,7 @@ class Settings:
     name_moves: Mapping[str, str] = field(default_factory=dict)
     storage: Path | None = None
     sole_language: str = ""
+    packages: PackageSettings = field(default_factory=PackageSettings)
     report: Callable[[Exception], str] = repr
 
     @property

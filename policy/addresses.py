@@ -151,6 +151,24 @@ def is_public_address(address: str) -> bool:
     return not check_address(address)
 
 
+def is_site_address(address: str) -> bool:
+    """Whether an address may be a server's of one's own network, if its user says that it is.
+
+    Ranges for special purposes count: some networks use them. Link-local addresses, this machine
+    and metadata services don't.
+    """
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(parsed, IPv6Address) and (carried := _extract_ipv4(parsed)) is not None:
+        parsed = carried
+    if str(parsed) in METADATA_HOSTS:
+        return False
+    is_no_server = parsed.is_multicast or parsed.is_unspecified or parsed.is_loopback
+    return not (is_no_server or parsed.is_link_local)
+
+
 def plain_host(host: str) -> str:
     """A host in the one spelling that is compared and connected to; empty if it is none.
 

@@ -18,9 +18,10 @@ FILE.toml, or stdin with -, holds [[step]] tables:
   expect_exit = 0
   limits = { memory_bytes = "1G" }
 
-Further keys of a step: env, profile, timeout_s. What needs nothing that still runs starts at once.
-Below the folder of --reports lie artifacts/, report.json, report.md and junit.xml. Exits 0 if all
-cases passed, else 1. On GitHub the failures are annotated and the job's summary has the report.
+Further keys of a step: env, packages, profile, timeout_s. What needs nothing that still runs starts
+at once. Below the folder of --reports lie artifacts/, report.json, report.md and junit.xml. Exits 0
+if all cases passed, else 1. On GitHub the failures are annotated, and the job's summary has the
+report.
 
 examples:
   context-mode ci examples/ci/history.toml

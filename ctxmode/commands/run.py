@@ -80,6 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stage", action="store_true", help="keep what it changes for `context-mode changes`"
     )
     parser.add_argument(
+        "--packages", action="append", default=[], metavar="SPEC|FILE", help="what it imports"
+    )
+    parser.add_argument(
         "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable"
     )
     parser.add_argument("--json", action="store_true", help="the whole result as JSON")
@@ -89,7 +92,9 @@ def run(args: argparse.Namespace) -> int:
     request = build_request(args)
     live = not args.json and args.intent is None
     folder = Path.cwd() / args.artifacts_dir
-    caller = Caller(consent=_consent) if args.json else Caller(consent=_consent, preparing=waiting)
+    caller = (
+        Caller(consent=ask_consent) if args.json else Caller(consent=ask_consent, preparing=waiting)
+    )
     execute = partial(_execute, request=request, caller=caller, live=live, folder=folder)
     answer = with_app(args, execute, sole_language=request.language)
     _show(answer, args)
@@ -116,6 +121,7 @@ def build_request(args: argparse.Namespace) -> Request:
         drain=args.drain,
         profile=args.profile,
         stage=args.stage,
+        packages=tuple(args.packages),
         intent=args.intent,
     )
 
@@ -183,7 +189,7 @@ def _text(code: bytes) -> str:
         ) from error
 
 
-async def _consent(verdict: Mapping[str, Any]) -> bool | None:
+async def ask_consent(verdict: Mapping[str, Any]) -> bool | None:
     """Ask the person at the terminal; None if nobody sits there."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None

@@ -40,6 +40,7 @@ VERBS: dict[str, Verb] = {
         Verb("changes", "show, apply or forget what runs changed and was kept for you to decide"),
         Verb("refusals", "list what the sandbox refused the latest runs, and what grants it"),
         Verb("batch", "run several commands, then search what they printed"),
+        Verb("packages", "lock, fetch, list or remove the packages that programs import"),
         Verb("index", "make files, folders or stdin searchable"),
         Verb("search", "find exact passages in everything that was kept"),
         Verb("fetch", "fetch pages and make them searchable"),

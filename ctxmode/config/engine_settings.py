@@ -7,6 +7,7 @@ from typing import Any
 
 from ctxmode.config.guarded_names import load_names
 from ctxmode.config.locations import Config
+from ctxmode.config.packages import load_packages
 from ctxmode.config.profiles import load_profiles
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import UsageError
@@ -20,6 +21,7 @@ def engine_settings(config: Config) -> tuple[Settings, tuple[str, ...]]:
     configured = load_settings(config.project, config.config_home)
     profiles = load_profiles(config.project, config.config_home)
     moved = load_names(config.project, config.config_home)
+    packages = load_packages(config.project, config.config_home)
     values: Mapping[str, Any] = configured.values
     settings = Settings(
         inline_bytes=values["output.inline_bytes"],
@@ -35,7 +37,9 @@ def engine_settings(config: Config) -> tuple[Settings, tuple[str, ...]]:
         runtime=config.runtime or values["sandbox.runtime"],
         name_moves=moved.moves,
         storage=config.data_dir,
+        packages=packages.settings,
     )
     if config.runtime and settings.isolation != "container":
         raise UsageError("--runtime is for containers", "Add --isolation container.")
-    return settings, (*configured.warnings, *profiles.warnings, *moved.warnings)
+    warnings = (*configured.warnings, *profiles.warnings, *moved.warnings, *packages.warnings)
+    return settings, warnings

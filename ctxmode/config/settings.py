@@ -186,7 +186,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("sandbox.runtime", "text", _OF_EXECUTOR.runtime, "of containers, such as runsc"),
 )
 BY_KEY = {setting.key: setting for setting in SETTINGS}
-OF_OTHERS = ("profiles", "names")  # tables that others read
+OF_OTHERS = ("profiles", "names", "packages")  # tables that others read
 SUBTABLES = {"transcripts": ("sources", "prices")}  # tables in tables, that others read
 TABLES = (*OF_OTHERS, *dict.fromkeys(setting.path[0] for setting in SETTINGS))
 

@@ -39,6 +39,7 @@ class CaseCache:
             "env": sorted(step.env.items()),
             "artifacts": step.artifacts,
             "expect_exit": step.expect_exit,
+            "packages": [[name, self._digest_of(name)] for name in step.packages],
             "profile": step.profile,
             "toolchain": repr(toolchain),
             "needed": [
@@ -52,6 +53,11 @@ class CaseCache:
         if step.script is not None:
             parts["script"] = [step.script, _digest(self._project / step.script)]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    def _digest_of(self, packages: str) -> str | None:
+        """Compute the digest of a file that lists packages; None if it is no file but a name."""
+        path = self._project / packages
+        return _digest(path) if path.is_file() else None
 
     def load(self, key: str, artifacts: Path) -> Outcome | None:
         """Load the outcome under a key, with its artifacts copied to their place."""

@@ -20,7 +20,7 @@ from runtimes import UnknownLanguage, language, language_for_file
 KEYS = ("name", "profile", "timeout_s", "limits", "step")
 STEP_KEYS = (
     *("name", "language", "code", "script", "needs", "matrix", "args", "env", "inputs"),
-    *("artifacts", "expect_exit", "profile", "timeout_s", "limits"),
+    *("artifacts", "expect_exit", "packages", "profile", "timeout_s", "limits"),
 )
 STEPS_MAX = 500
 GLOB_CHARS_MAX = 1024
@@ -105,6 +105,7 @@ class _StepReader:
             inputs=self._globs(given, "inputs"),
             artifacts=self._globs(given, "artifacts"),
             expect_exit=self._exits(given),
+            packages=self._texts(given, "packages"),
             profile=self._text(given, "profile") or "analyze",
             timeout_s=self._seconds(given),
             limits=self._limits(table) or self._usual,

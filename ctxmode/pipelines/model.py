@@ -18,7 +18,7 @@ class PipelineStep:
 
     `needs` name steps that must have passed; `matrix` has it run once for each combination.
     `inputs` are globs of the project's files that it reads, for the cache; `artifacts` of what it
-    hands back. Exit codes of `expect_exit` count as passing.
+    hands back. Exit codes of `expect_exit` count as passing. `packages` are what it imports.
     """
 
     name: str
@@ -33,6 +33,7 @@ class PipelineStep:
     inputs: tuple[str, ...] = ()
     artifacts: tuple[str, ...] = ()
     expect_exit: tuple[int, ...] = (0,)
+    packages: tuple[str, ...] = ()
     profile: str = "analyze"
     timeout_s: float | None = None
     limits: Limits | None = None

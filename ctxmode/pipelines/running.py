@@ -155,6 +155,7 @@ def request_of(case: PipelineCase, artifacts: Path) -> Request:
         artifacts=tuple(map(case.fill, step.artifacts)),
         timeout_s=step.timeout_s,
         limits=step.limits,
+        packages=step.packages,
         profile=step.profile,
     )
 

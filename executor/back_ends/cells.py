@@ -18,7 +18,7 @@ from executor.back_ends.ground import BackEnd, ServerGround, existing
 from executor.cells import cgroup
 from executor.cells.cell import Cell, open_spawner
 from executor.cells.description import pack_cell
-from executor.cells.placement import Placement
+from executor.cells.placement import Placement, not_of_the_system
 from executor.engine import seccomp
 from executor.engine.layers import REMEDIES, Findings, layers
 from executor.engine.orders import RunSpec, pack_run
@@ -34,6 +34,7 @@ from executor.project.view.search import ProjectSearch
 from executor.settings import Settings
 from executor.spawner.messages import Layers
 from runtimes import Step
+from runtimes.packages import find_tools
 
 LET_IN = (
     "as root put the project where others may read it (not below /root), or start as its owner: "
@@ -76,7 +77,11 @@ async def open_cells(
     stage = dict.fromkeys([str(project), *filter(os.path.exists, binds), *existing(sorted(shown))])
     # Staged as a whole: cells are shown what is put there later.
     stage |= dict.fromkeys(
-        (str(here.temporary), str(ground.state_dir / "caches"), str(ground.rooms))
+        (
+            *(str(here.temporary), str(ground.rooms)),
+            *(str(ground.state_dir / name) for name in ("caches", "packages")),
+            *not_of_the_system(find_tools()),
+        )
     )
     is_prewarming = settings.prewarm and not settings.sole_language
     budget = _budget(here, settings.prewarm_bytes) if is_prewarming else None

@@ -6,7 +6,7 @@ task of its own, with `observe`. An engine is closed at the end of the block tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -84,6 +84,16 @@ class LanguageReport:
 
 
 @dataclass(frozen=True, slots=True)
+class PackagesAnswer:
+    """Packages that were locked: the lock's files by name, and the key of the layer, if fetched."""
+
+    ecosystem: str
+    files: Mapping[str, bytes]
+    key: str | None = None
+    was_kept: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class PoolState:
     """What is kept for one purpose, and how often a member was there when it was asked for."""
 
@@ -149,6 +159,22 @@ class Engine(Protocol):
 
         Raises:
             RequestError: the request can't be run as asked; its hint says what to do.
+        """
+
+    async def have_packages(
+        self,
+        language: str,
+        named: Sequence[str],
+        caller: Caller,
+        *,
+        fetch: bool,
+        fresh: bool = False,
+    ) -> PackagesAnswer:
+        """Lock packages, and `fetch` them, unless they are kept; `fresh` locks anew.
+
+        Raises:
+            RequestError: they are named wrongly, or the language does not run here.
+            PackagesError: they can't be had.
         """
 
     async def languages(

@@ -26,6 +26,7 @@ class Capabilities:
     network_by_allowlist: bool
     prewarm: bool
     keeps_products: bool  # compiled programs and toolchains' caches are kept, and shown to runs
+    shows_packages: bool  # packages are fetched in its boxes, and layers of them bound into others
     sees_exits: bool  # the kernel reports a program's exit to the supervisor before tearing it down
 
 
@@ -43,6 +44,7 @@ TIERS: Final[Mapping[str, Capabilities]] = MappingProxyType(
             network_by_allowlist=True,
             prewarm=True,
             keeps_products=True,
+            shows_packages=True,
             sees_exits=True,
         ),
         # Cells of the spawner without: Landlock, seccomp and rlimits.
@@ -56,6 +58,7 @@ TIERS: Final[Mapping[str, Capabilities]] = MappingProxyType(
             network_by_allowlist=False,
             prewarm=False,
             keeps_products=False,
+            shows_packages=False,
             sees_exits=False,
         ),
         # Containers of an engine.
@@ -69,6 +72,7 @@ TIERS: Final[Mapping[str, Capabilities]] = MappingProxyType(
             network_by_allowlist=True,
             prewarm=True,
             keeps_products=False,
+            shows_packages=False,
             sees_exits=False,
         ),
     }

@@ -17,11 +17,15 @@ _LOOPBACK_NAMES = ("localhost", "127.0.0.1")
 
 @dataclass(frozen=True, slots=True)
 class HostRule:
-    """One entry: a name, or with `subdomains` all names below it; on one port or the web's two."""
+    """One entry: a name, or with `subdomains` all names below it; on one port or the web's two.
+
+    With `private` it may lie on an address of a private network.
+    """
 
     name: str
     subdomains: bool = False
     port: int | None = None
+    private: bool = False
 
     def allows(self, host: str, port: int) -> bool:
         if port not in ((self.port,) if self.port else WEB_PORTS):
@@ -62,6 +66,10 @@ class Allowlist:
             return ""
         named = any(rule.name == host or rule.allows(host, 443) for rule in self.rules)
         return f"port {port} is not allowed for it" if named else "the profile does not name it"
+
+    def may_be_private(self, host: str, port: int) -> bool:
+        """Whether a rule lets a host lie on a private network's address."""
+        return any(rule.private and rule.allows(host, port) for rule in self.rules)
 
 
 def parse(entries: tuple[str, ...]) -> Allowlist:

@@ -21,7 +21,7 @@ from executor.model import Connection
 from executor.network import tls
 from executor.network.allowlist import Allowlist
 from executor.network.exchange import CHUNK_BYTES, Exchange
-from policy.addresses import is_public_address
+from policy.addresses import is_public_address, is_site_address
 
 HEAD_S_MAX = 10.0
 CONNECT_S_MAX = 10.0
@@ -53,6 +53,12 @@ class ProxyGate:
     resolver: Resolve = resolve
     address_allowed: Callable[[str], bool] = is_public_address
     connections: list[Connection] = field(default_factory=list)
+
+    def allows(self, address: str, host: str, port: int) -> bool:
+        """Whether an address may be connected to, to which a host was resolved."""
+        if self.address_allowed(address):
+            return True
+        return self.allowlist.may_be_private(host, port) and is_site_address(address)
 
     def record(self, connection: Connection) -> None:
         if connection not in self.connections and len(self.connections) < REPORTED_MAX:
@@ -211,7 +217,7 @@ async def _dial(host: str, port: int, gate: ProxyGate) -> trio.SocketStream:
     try:
         with trio.fail_after(CONNECT_S_MAX):
             addresses = await gate.resolver(host, port)
-            private = [address for address in addresses if not gate.address_allowed(address)]
+            private = [address for address in addresses if not gate.allows(address, host, port)]
             if private or not addresses:
                 what = f"resolves to {private[0]}, which is not public" if private else "no address"
                 raise RefusedConnectionError(host, port, what)

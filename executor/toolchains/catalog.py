@@ -39,6 +39,14 @@ class _Answer:
     version: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class ProvenToolchain:
+    """A candidate that ran, and what it says of itself."""
+
+    candidate: runtimes.Candidate
+    version: str | None
+
+
 class Toolchains:
     """Finds, proves and remembers the toolchains of one project."""
 
@@ -100,6 +108,10 @@ class Toolchains:
     def version(self, candidate: runtimes.Candidate) -> str | None:
         """What a proven toolchain said of itself."""
         return self._answers[_key(candidate)].version
+
+    def describe(self, candidate: runtimes.Candidate) -> ProvenToolchain:
+        """A proven toolchain, as what is made for it depends on it."""
+        return ProvenToolchain(candidate, self.version(candidate))
 
     def forget(self) -> None:
         """Let every probe run again."""

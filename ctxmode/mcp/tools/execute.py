@@ -28,6 +28,7 @@ class ExecuteArguments(Arguments):
         "and /tmp, and see the project live, read-only under analyze",
     )
     fresh: bool = Field(False, description="empty the session first")
+    packages: Strings = Field([], description="to import")
     background: bool = Field(False, description="get a handle for ctx_background")
 
 
@@ -43,6 +44,7 @@ async def _call(call: CallContext, given: ExecuteArguments) -> Reply:
         background=given.background,
         session=given.session,
         fresh=given.fresh,
+        packages=tuple(given.packages),
         owner=call.client.owner,
     )
     if given.background:

@@ -13,7 +13,7 @@ from ctxmode.mcp.tool import DEFAULT_HINTS
 from ctxmode.mcp.tools import NAMES, list_offered
 from docs import tool_list
 
-TOKENS_MAX = 3260
+TOKENS_MAX = 3300
 """What is served by default may cost so much, with room for the tools that are to come."""
 
 SHARES = {
@@ -23,7 +23,7 @@ SHARES = {
     "ctx_memory": 350,
     "ctx_pages": 330,
 }
-OTHERS_MAX = 2500
+OTHERS_MAX = 2530
 SESSION_FILTERS = ", kind:session, agent:codex, session:ID"
 TOOLS = tuple(map(tools.load, NAMES))
 PARTS = ("WHEN:", "WHEN NOT:", "RETURNS:", "EXAMPLE:")
@@ -57,7 +57,7 @@ def price(*names):
     return kb.estimate_tokens("".join(json.dumps(row, separators=(",", ":")) for row in rows))
 
 
-def test_what_is_served_by_default_costs_at_most_3260_tokens():
+def test_what_is_served_by_default_costs_at_most_3300_tokens():
     assert price(*list_offered()) <= TOKENS_MAX
     assert price(*(name for name in list_offered() if name not in SHARES)) <= OTHERS_MAX
 

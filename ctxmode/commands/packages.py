@@ -1,0 +1,169 @@
+"""Lock and fetch the packages that programs import, see which are kept, remove them.
+
+`run --packages` does it by itself at the first use. Packages are named by SPEC, a name with a
+version where you like, or by FILE, a lock or list of the project's own.
+
+  packages                        what is kept, the one used last first
+  packages lock SPEC|FILE...      print what they are pinned to, or write it with --to DIR
+  packages add SPEC|FILE...       fetch them now, so that a later run finds them without a network
+  packages remove KEY...          remove layers; --all removes all of them, and forgets all locks
+
+examples:
+  context-mode packages
+  context-mode packages lock pandas 'numpy<3' --to .
+  context-mode packages add nanoid --language javascript
+  context-mode packages remove --all
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ctxmode import exit_codes
+from ctxmode.commands.run import ask_consent
+from ctxmode.config.locations import load_config
+from ctxmode.errors import ContextModeError, UsageError, why
+from ctxmode.launch import print_answer, with_app
+from ctxmode.render.amounts import age, size
+from ctxmode.render.terminal_output import for_review
+from ctxmode.suggestions import did_you_mean, or_all
+from executor.caller import Caller
+from executor.packages.store import LayerStore
+from runtimes import UnknownLanguage, language
+
+if TYPE_CHECKING:
+    from ctxmode.app import App
+    from executor.engine.engine import PackagesAnswer
+    from executor.packages.model import LayerInfo
+
+ACTIONS = ("list", "lock", "add", "remove")
+KEY_SHOWN = 12
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("words", nargs="*", metavar="list | lock | add | remove")
+    parser.add_argument(
+        "--language", default="python", metavar="NAME", help="whose packages; default: python"
+    )
+    parser.add_argument("--to", metavar="DIR", help="write the lock's files there")
+    parser.add_argument("--fresh", action="store_true", help="lock anew, to what is newest now")
+    parser.add_argument("--all", action="store_true", help="remove all that is kept")
+    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
+
+
+def run(args: argparse.Namespace) -> int:
+    action, *words = args.words or ["list"]
+    is_whole = action == "list" or (action == "remove" and args.all)
+    if action not in ACTIONS or is_whole != (not words):
+        raise UsageError(
+            f"packages {' '.join(args.words)!r} is not understood",
+            f"{did_you_mean(action, ACTIONS)}Say packages, packages lock SPEC, packages add SPEC, "
+            "or packages remove KEY.",
+        )
+    if action in ("lock", "add"):
+        return _have(args, action, words)
+    store = LayerStore(load_config(args.project).state_dir / "packages")
+    if action == "remove":
+        return _remove(args, store, words)
+    kept = store.layers()
+    print_answer(args, {"layers": [_to_json(one) for one in kept]}, for_review(_list(kept)))
+    return exit_codes.OK
+
+
+def _list(kept: tuple[LayerInfo, ...]) -> str:
+    if not kept:
+        return "no packages are kept"
+    now = time.time()
+    return "\n".join(
+        f"{one.key[:KEY_SHOWN]}  {one.ecosystem:<10}  {size(one.bytes):>9}  "
+        f"used {age(now - one.used_at):>6} ago  {one.packages}"
+        for one in kept
+    )
+
+
+def _have(args: argparse.Namespace, action: str, named: list[str]) -> int:
+    try:
+        name = language(args.language).name
+    except UnknownLanguage as error:
+        raise UsageError(str(error), "Name one of the known languages.") from error
+
+    async def have(app: App) -> PackagesAnswer:
+        caller = Caller(consent=ask_consent)
+        return await app.packages(name, named, caller, fetch=action == "add", fresh=args.fresh)
+
+    had = with_app(args, have, sole_language=name)
+    written = _write(had, Path(args.to)) if args.to else []
+    data = {
+        "ecosystem": had.ecosystem,
+        "key": had.key,
+        "was_kept": had.was_kept,
+        "files": {name: content.decode(errors="replace") for name, content in had.files.items()},
+        "written": written,
+    }
+    print_answer(args, data, for_review(_word(had, written)))
+    return exit_codes.OK
+
+
+def _word(had: PackagesAnswer, written: list[str]) -> str:
+    if written:
+        return "\n".join(f"wrote {path}" for path in written)
+    if had.key is not None:
+        return f"{had.key[:KEY_SHOWN]} {'was kept' if had.was_kept else 'is kept now'}"
+    texts = [content.decode(errors="replace").rstrip("\n") for content in had.files.values()]
+    return "\n".join(texts)
+
+
+def _write(had: PackagesAnswer, folder: Path) -> list[str]:
+    """Write a lock's files into a folder; what is there stays, and is named in a UsageError."""
+    paths = [folder / name for name in had.files]
+    for path in paths:
+        if path.exists():
+            raise UsageError(f"{path} is there already", "Move it away, or name another folder.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, content in zip(paths, had.files.values(), strict=True):
+            path.write_bytes(content)
+    except OSError as error:
+        raise ContextModeError(
+            f"the lock cannot be written to {folder}: {why(error)}", "Name another folder."
+        ) from error
+    return list(map(str, paths))
+
+
+def _remove(args: argparse.Namespace, store: LayerStore, words: list[str]) -> int:
+    kept = [one.key for one in store.layers()]
+    wanted = list(kept) if args.all else [_find(word, kept) for word in words]
+    forgotten = store.forget_locks() if args.all else 0
+    removed = [key for key in wanted if store.remove(key)]
+    for key in wanted:
+        if key not in removed:
+            sys.stderr.write(f"context-mode: {key[:KEY_SHOWN]} is in use, and stays\n")
+    text = "\n".join(f"removed {key[:KEY_SHOWN]}" for key in removed) or "nothing was removed"
+    print_answer(args, {"removed": removed, "locks_forgotten": forgotten}, text)
+    return exit_codes.OK if removed == wanted else exit_codes.ERROR
+
+
+def _find(word: str, kept: list[str]) -> str:
+    """Return the one key that begins so; a UsageError where there is none, or several."""
+    found = [key for key in kept if key.startswith(word)]
+    if len(found) != 1:
+        known = [key[:KEY_SHOWN] for key in (found or kept)]
+        what = "several layers begin with" if found else "no layer is called"
+        raise UsageError(f"{what} {word!r}", or_all(word, known, "Kept are"))
+    return found[0]
+
+
+def _to_json(one: LayerInfo) -> dict[str, object]:
+    return {
+        "key": one.key,
+        "ecosystem": one.ecosystem,
+        "packages": one.packages,
+        "bytes": one.bytes,
+        "entries": one.entries,
+        "made_at": one.made_at,
+        "used_at": one.used_at,
+    }

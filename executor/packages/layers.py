@@ -1,0 +1,224 @@
+"""From what a request wants to a layer of packages: locked, fetched, built, sealed, kept."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import platform
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import ExitStack, asynccontextmanager
+from functools import partial
+from typing import TypeVar
+
+import trio
+
+from executor.caller import Caller
+from executor.errors import PackagesError
+from executor.instance.removal import remove
+from executor.model import MIB
+from executor.packages.model import Layer, PackageSettings, Registry, Wanted
+from executor.packages.phases import Phase, Phases, read_files, unpack_archive
+from executor.packages.reach import Reach, reach_of
+from executor.packages.store import TREE, LayerStore
+from executor.toolchains.catalog import ProvenToolchain
+from runtimes.packages import BY_NAME, Ecosystem
+
+LOCK_BYTES_MAX = 16 * MIB
+POLL_S = 0.05
+KEY_VERSION = 1
+
+T = TypeVar("T")
+
+
+class Packages:
+    """The packages of one server's runs."""
+
+    def __init__(self, phases: Phases, store: LayerStore, settings: PackageSettings) -> None:
+        self._phases = phases
+        self._store = store
+        self._settings = settings
+
+    async def lock(
+        self, wanted: Wanted, toolchain: ProvenToolchain, caller: Caller, *, fresh: bool = False
+    ) -> tuple[dict[str, bytes], bool]:
+        """The files of a lock: the wanted ones, those kept from before unless `fresh`, or new ones.
+
+        Also whether a person agreed to it just now.
+
+        Raises:
+            PackagesError: it can't be made, or nobody agreed to it.
+        """
+        await _write(self._store.prepare)
+        if wanted.lock:
+            return dict(wanted.lock), False
+        key = self._lock_key(wanted, toolchain)
+        async with self._hold(key, is_shared=False):
+            kept = await trio.to_thread.run_sync(self._store.read_lock, key)
+            if kept is not None and not fresh:
+                return kept, False
+            await self._agree(wanted, caller)
+            files = await self._make_lock(wanted, toolchain)
+            await _write(partial(self._store.keep_lock, key, wanted.label, files))
+        return files, True
+
+    @asynccontextmanager
+    async def layer(
+        self, wanted: Wanted, toolchain: ProvenToolchain, caller: Caller, *, fresh: bool = False
+    ) -> AsyncIterator[Layer]:
+        """The layer of what is wanted, which stays until the block ends. See `lock` for `fresh`.
+
+        Raises:
+            PackagesError: it can't be had, or nobody agreed to have it fetched.
+        """
+        files, has_agreed = await self.lock(wanted, toolchain, caller, fresh=fresh)
+        row = BY_NAME[wanted.ecosystem]
+        key = _digest(_identity(row, toolchain), _digests(files))
+        was_kept = True
+        while True:
+            async with self._hold(key, is_shared=True):
+                if await trio.to_thread.run_sync(self._store.has, key):
+                    yield self._show(row, key, files, was_kept=was_kept)
+                    return
+            async with self._hold(key, is_shared=False):
+                if not await trio.to_thread.run_sync(self._store.has, key):
+                    was_kept = False
+                    if not has_agreed:
+                        await self._agree(wanted, caller)
+                    await self._make_layer(key, wanted, files, toolchain)
+
+    async def is_sound(self, layer: Layer) -> bool:
+        """Whether a layer is as it was sealed."""
+        return await trio.to_thread.run_sync(self._store.is_sound, layer.key)
+
+    async def drop(self, layer: Layer) -> None:
+        """Remove a layer that is not as it was sealed, once nothing shows it any more."""
+        await trio.to_thread.run_sync(self._store.remove, layer.key)
+
+    @asynccontextmanager
+    async def _hold(self, key: str, *, is_shared: bool) -> AsyncIterator[None]:
+        """Hold a key; who wants it alone waits for all others, which may be other servers."""
+        with ExitStack() as stack:
+            while True:
+                try:
+                    stack.enter_context(self._store.hold(key, is_shared=is_shared))
+                    break
+                except BlockingIOError:
+                    await trio.sleep(POLL_S)
+            yield
+
+    async def _agree(self, wanted: Wanted, caller: Caller) -> None:
+        """Have a person agree that packages are fetched, unless the user's settings do.
+
+        Raises:
+            PackagesError: nobody agreed.
+        """
+        row = BY_NAME[wanted.ecosystem]
+        if row.name in self._settings.allow:
+            return
+        reach = self._reach(row)
+        question = (
+            f"Fetch packages of {row.title} ({wanted.label}) from {reach.network.describe()}?"
+        )
+        verdict = {"decision": "ask", "message": question, "question": question, "matches": []}
+        settled = await caller.settle(verdict)
+        if not settled.get("consent"):
+            said = "nobody could be asked" if settled.get("consent") is None else "it was declined"
+            raise PackagesError(
+                f"packages of {row.title} are fetched only with a person's consent: {said}",
+                f'to allow it, put allow = ["{row.name}"] under [packages] in your configuration',
+            )
+
+    def _reach(self, row: Ecosystem) -> Reach:
+        try:
+            return reach_of(row, self._registry(row))
+        except ValueError as error:
+            raise PackagesError(f"packages.{row.name}: {error}") from error
+
+    def _registry(self, row: Ecosystem) -> Registry:
+        return self._settings.registries.get(row.name, Registry())
+
+    async def _make_lock(self, wanted: Wanted, toolchain: ProvenToolchain) -> dict[str, bytes]:
+        row = BY_NAME[wanted.ecosystem]
+        phase = self._online("lock", row, {"wanted": f"{wanted.text}\n".encode()})
+        async with self._phases.run(phase, toolchain.candidate) as archive:
+            files = await _write(partial(read_files, archive, LOCK_BYTES_MAX))
+        if row.lock_name not in files:
+            raise PackagesError(f"packages of {row.title} were not locked: no {row.lock_name}")
+        return files
+
+    async def _make_layer(
+        self, key: str, wanted: Wanted, files: Mapping[str, bytes], toolchain: ProvenToolchain
+    ) -> None:
+        row, limit = BY_NAME[wanted.ecosystem], self._phases.limits.artifact_bytes
+        about = {"ecosystem": row.name, "packages": wanted.label}
+        place = await _write(partial(self._store.begin, key))
+        try:
+            phase = self._online("fetch", row, files)
+            async with self._phases.run(phase, toolchain.candidate) as archive:
+                await _write(partial(unpack_archive, archive, place, limit))
+            if row.build:
+                shown = ((str(place / TREE), row.at),)
+                building = Phase("build", row, row.build, files, shown=shown)
+                async with self._phases.run(building, toolchain.candidate) as archive:
+                    await _write(partial(unpack_archive, archive, place, limit))
+            await _write(partial(self._store.put, key, place, about))
+        finally:
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(remove, place)
+
+    def _online(self, name: str, row: Ecosystem, inputs: Mapping[str, bytes]) -> Phase:
+        """A phase that reaches the row's registries."""
+        reach = self._reach(row)
+        cutoff = ""
+        if row.cooldown and name == "lock" and self._settings.cooldown_days:
+            before = datetime.timedelta(days=self._settings.cooldown_days)
+            cutoff = (datetime.datetime.now(datetime.UTC) - before).strftime("%Y-%m-%dT%H:%M:%SZ")
+        env = {"REGISTRY": reach.url, "HOSTS": " ".join(reach.hosts), "CUTOFF": cutoff}
+        program = row.lock if name == "lock" else row.fetch
+        return Phase(name, row, program, inputs, reach.network, self._registry(row).ca, env)
+
+    def _show(
+        self, row: Ecosystem, key: str, lock: Mapping[str, bytes], *, was_kept: bool
+    ) -> Layer:
+        tree = self._store.tree(key)
+        shown = ((str(tree), row.at), *((str(tree / path), at) for path, at in row.shown))
+        return Layer(key, str(tree), shown, row.env, row.paths, lock, was_kept)
+
+    def _lock_key(self, wanted: Wanted, toolchain: ProvenToolchain) -> str:
+        row = BY_NAME[wanted.ecosystem]
+        where = [self._registry(row).url, self._settings.cooldown_days if row.cooldown else 0]
+        return _digest(_identity(row, toolchain), where, wanted.text)
+
+
+async def _write(change: Callable[[], T]) -> T:
+    """Do something with the disk, in a thread.
+
+    Raises:
+        PackagesError: there is no room, or it may not be written.
+    """
+    try:
+        return await trio.to_thread.run_sync(change)
+    except OSError as error:
+        place = f" in {error.filename}" if error.filename else ""
+        raise PackagesError(
+            f"packages can't be stored{place}: {error.strerror}",
+            "free some space there, or check its owner and mode",
+        ) from error
+
+
+def _identity(row: Ecosystem, toolchain: ProvenToolchain) -> list[object]:
+    """What of this machine a layer depends on: the toolchain, its ABI, the platform."""
+    return [
+        *(KEY_VERSION, row.name, row.version),
+        *(toolchain.candidate.toolchain.name, toolchain.version),
+        *(platform.machine(), *platform.libc_ver()),
+    ]
+
+
+def _digests(files: Mapping[str, bytes]) -> list[tuple[str, str]]:
+    return [(name, hashlib.sha256(content).hexdigest()) for name, content in sorted(files.items())]
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

@@ -1,0 +1,233 @@
+"""One phase of having packages, in a cell of its own: its program, its limits, what it leaves.
+
+The cell shows an empty folder in the project's place, and has none of the user's variables. What
+the phase leaves comes out as an archive.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tarfile
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import runtimes
+from executor.engine.engine import Completed
+from executor.engine.job import Job
+from executor.engine.layout import Layout
+from executor.errors import PackagesError, SandboxError
+from executor.instance import temporary
+from executor.instance.unpacking import unpack
+from executor.model import MIB, Limits
+from executor.network import Allowlist
+from executor.packages.complaints import explain
+from executor.profile import NO_NETWORK, Profile, ProjectAccess
+from executor.run.job import grant_environment
+from executor.run.program_job import job_of
+from executor.run.runner import Runner
+from runtimes.packages import Ecosystem, find_tool
+
+OWN_BYTES = 128 * MIB  # what a phase's tools take themselves
+
+
+def limits_of(layer_bytes: int) -> Limits:
+    """What one phase may take. Its scratch holds what is downloaded, unpacked and archived."""
+    scratch = OWN_BYTES + 3 * layer_bytes
+    return Limits(
+        wall_s=600,
+        cpu_s=1200,
+        memory_bytes=OWN_BYTES * 8 + scratch,
+        file_bytes=OWN_BYTES + layer_bytes,
+        scratch_bytes=scratch,
+        scratch_inodes=400_000,
+        output_bytes=4 * MIB,
+        artifact_bytes=layer_bytes,
+    )
+
+
+SYSTEM_CA = "/etc/ssl/certs/ca-certificates.crt"
+TOOL_AT = "/packages/tools"
+NAME = "packages"
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A phase of one ecosystem: a program of the shell, what it is given and may reach.
+
+    `ca` is the text of certificates to trust besides the system's.
+    """
+
+    name: str  # lock, fetch or build
+    row: Ecosystem
+    program: str
+    inputs: Mapping[str, bytes] = field(default_factory=dict)
+    reach: Allowlist = NO_NETWORK
+    ca: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    shown: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """Runs phases with the toolchains of one server."""
+
+    runner: Runner
+    cwd: str
+    limits: Limits
+
+    @asynccontextmanager
+    async def run(self, phase: Phase, candidate: runtimes.Candidate) -> AsyncIterator[Path]:
+        """Run a phase; the archive of what it left, which is deleted at the block's end.
+
+        Raises:
+            PackagesError: it failed; the message says why.
+            OSError: what it left can't be stored.
+        """
+        profile = Profile(NAME, ProjectAccess.READ_ONLY, phase.reach)
+        with _empty_folder(self.runner.placement.temporary) as substitute:
+            completed = await self.runner.run(
+                lambda layout: self._job(phase, candidate, layout, profile, substitute),
+                profile=profile,
+                waits=False,
+            )
+        bundles = [Path(a.path) for a in completed.result.artifacts if a.path is not None]
+        try:
+            if not completed.result.ok or not bundles:
+                raise PackagesError(*explain(phase.row, phase.name, completed.result))
+            yield bundles[0]
+        finally:
+            _discard(completed, bundles)
+
+    def _job(
+        self,
+        phase: Phase,
+        candidate: runtimes.Candidate,
+        layout: Layout,
+        profile: Profile,
+        substitute: str,
+    ) -> Job:
+        given, out = f"{layout.job}/in", f"{layout.scratch}/out"
+        bundle = f"{layout.scratch}/{phase.name}.tar"
+        tools, env = _tools(phase.row)
+        files = {f"in/{name}": content for name, content in phase.inputs.items()}
+        if phase.ca:
+            files["ca.pem"] = _read_system_ca() + b"\n" + phase.ca.encode()
+        files["phase.sh"] = (
+            f"set -eu\nmkdir -p {out}/tree\n"
+            f"finish() {{ exec tar -cf {bundle} -C {out} tree; }}\n{phase.program}\nfinish\n"
+        ).encode()
+        env = {role.upper(): path for role, path in candidate.real_paths.items()} | env
+        env |= {"IN": given, "OUT": f"{out}/tree", "AT": phase.row.at, "LANG": "C.UTF-8"}
+        ca = f"{layout.job}/ca.pem" if phase.ca else SYSTEM_CA
+        env |= {"SSL_CERT_FILE": ca, "NODE_EXTRA_CA_CERTS": ca}
+        env |= {
+            name: text.replace("{scratch}", layout.scratch)
+            for name, text in phase.row.extra_env.items()
+        }
+        program = runtimes.Program(
+            files=files,
+            steps=(runtimes.Step(("/bin/sh", f"{layout.job}/phase.sh"), "run"),),
+            env={},
+        )
+        return job_of(
+            program,
+            candidate,
+            layout,
+            cwd=self.cwd,
+            limits=self.limits,
+            env=grant_environment(profile) | env | dict(phase.env),
+            artifacts=(bundle,),
+            profile=profile,
+            substitute=substitute,
+            may_be_prewarmed=False,
+            shown=(*tools, *phase.shown),
+            label=f"packages: {phase.row.name}, {phase.name}",
+        )
+
+
+def read_files(archive: Path, bytes_max: int) -> dict[str, bytes]:
+    """The files of a small archive by their names; what is no file is left out.
+
+    Raises:
+        PackagesError: they are larger than `bytes_max`.
+    """
+    with tarfile.open(archive) as tar:
+        members = [member for member in tar if member.isreg()]
+        if sum(member.size for member in members) > bytes_max:
+            raise PackagesError(f"a lock of more than {bytes_max:,} bytes is not taken")
+        files = {member.name: tar.extractfile(member) for member in members}
+        return {
+            name.removeprefix("tree/"): file.read()
+            for name, file in files.items()
+            if file is not None
+        }
+
+
+def unpack_archive(archive: Path, folder: Path, bytes_max: int) -> None:
+    """Unpack what a phase left into a folder of the host.
+
+    Raises:
+        PackagesError: it is too large, a name leads out of the folder, or there is no room.
+    """
+    try:
+        with tarfile.open(archive) as tar:
+            if sum(member.size for member in tar if member.isreg()) > bytes_max:
+                raise PackagesError(f"packages of more than {bytes_max:,} bytes are not kept")
+        with tarfile.open(archive) as tar:
+            unpack(tar, folder)
+    except (SandboxError, tarfile.TarError) as error:
+        raise PackagesError(f"what the packages unpack to is not kept: {error}") from error
+    except OSError as error:
+        raise PackagesError(
+            f"the packages can't be stored in {folder.parent}: {error.strerror}",
+            "free some space there, or check its owner and mode",
+        ) from error
+
+
+def _tools(row: Ecosystem) -> tuple[tuple[tuple[str, str], ...], dict[str, str]]:
+    """What a cell is shown of an ecosystem's tools, and the variables that name them.
+
+    Raises:
+        PackagesError: one of them is missing.
+    """
+    shown, env = [], {}
+    for tool in row.tools:
+        found = find_tool(tool)
+        if found is None:
+            raise PackagesError(
+                f"packages of {row.title} need {tool.name}, which is not here", tool.hint
+            )
+        path, whole = found
+        shown.append((whole, f"{TOOL_AT}/{tool.name}"))
+        env[tool.name.upper()] = f"{TOOL_AT}/{tool.name}{path.removeprefix(whole)}"
+    return tuple(shown), env
+
+
+def _read_system_ca() -> bytes:
+    with contextlib.suppress(OSError):
+        return Path(SYSTEM_CA).read_bytes()
+    return b""
+
+
+@contextlib.contextmanager
+def _empty_folder(above: Path) -> Iterator[str]:
+    folder = Path(tempfile.mkdtemp(dir=temporary.own(above)))
+    os.chmod(folder, 0o755)  # noqa: S103 - it is empty
+    try:
+        yield folder.name
+    finally:
+        folder.rmdir()
+
+
+def _discard(completed: Completed, bundles: list[Path]) -> None:
+    for bundle in bundles:
+        bundle.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            bundle.parent.rmdir()
+    for spool in (completed.stdout_spool, completed.stderr_spool):
+        if spool is not None:
+            spool.delete()

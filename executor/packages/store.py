@@ -1,0 +1,184 @@
+"""Layers of packages and their locks, kept on disk for all projects of a user.
+
+`layers/KEY/` holds a layer's tree, as a folder or not at all: it is made beside, and renamed. Its
+seal stands beside the tree. `locks/KEY.json` is what some packages were locked to. `holds/KEY` is a
+lock file: shared while a cell shows the layer, exclusive while it is made or removed.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import re
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from base.locks import hold_lock
+from base.whole_files import read_json, write_json
+from executor.instance.removal import remove
+from executor.packages.model import LayerInfo
+from executor.packages.seal import Seal, seal, state_of
+
+PARTIAL = ".partial-"
+KEY = re.compile(r"[0-9a-f]{32}")
+TREE, SEAL = "tree", "seal.json"
+KEPT_SHARE = 0.9  # how full the folder is after the least recently used have gone
+
+
+@dataclass(frozen=True, slots=True)
+class LayerStore:
+    """The layers of one user, below `folder`, which no program sees as a whole."""
+
+    folder: Path
+    bytes_max: int = 0  # only who puts layers there has a bound
+
+    def prepare(self) -> None:
+        """Make the folders.
+
+        Raises:
+            OSError: they can't be made.
+        """
+        for name in ("layers", "locks", "holds"):
+            (self.folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def tree(self, key: str) -> Path:
+        """Where a layer's tree lies, if it is there."""
+        return self.folder / "layers" / key / TREE
+
+    @contextlib.contextmanager
+    def hold(self, key: str, *, is_shared: bool, wait_s: float | None = 0.0) -> Iterator[None]:
+        """Hold a layer against being removed, or alone.
+
+        Raises:
+            BlockingIOError: others hold it.
+            OSError: its lock file can't be opened.
+        """
+        with hold_lock(self.folder / "holds" / key, wait_s, is_shared=is_shared):
+            yield
+
+    def read_lock(self, key: str) -> dict[str, bytes] | None:
+        """The files of a lock that was made before; None if there is none."""
+        kept = read_json(self.folder / "locks" / f"{key}.json")
+        try:
+            return kept and {name: base64.b64decode(text) for name, text in kept["files"].items()}
+        except (KeyError, ValueError, AttributeError, TypeError):
+            return None
+
+    def keep_lock(self, key: str, label: str, files: Mapping[str, bytes]) -> None:
+        """Keep the files of a lock.
+
+        Raises:
+            OSError: they can't be written.
+        """
+        texts = {name: base64.b64encode(content).decode() for name, content in files.items()}
+        about = {"packages": label, "made_at": time.time(), "files": texts}
+        write_json(self.folder / "locks" / f"{key}.json", about)
+
+    def has(self, key: str) -> bool:
+        """Whether there is such a layer; it thereby was used now."""
+        try:
+            os.utime(self.folder / "layers" / key / SEAL)
+        except OSError:
+            return False
+        return True
+
+    def begin(self, key: str) -> Path:
+        """A folder for a layer to be made in, by whoever holds its key alone and removes it.
+
+        Raises:
+            OSError: it can't be made.
+        """
+        self._sweep(key)
+        place = Path(tempfile.mkdtemp(dir=self.folder / "layers", prefix=f"{PARTIAL}{key}-"))
+        os.chmod(place, 0o755)  # noqa: S103 - the folder above is its user's alone
+        return place
+
+    def put(self, key: str, made: Path, about: Mapping[str, str]) -> LayerInfo:
+        """Seal what was made in a folder of `begin`, and put it in its place as a whole.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        found = seal(made / TREE)
+        now = time.time()
+        write_json(made / SEAL, {**about, **found._asdict(), "made_at": now})
+        place = self.folder / "layers" / key
+        remove(place)
+        made.rename(place)
+        self._trim(keep=key)
+        return LayerInfo(
+            key, about["ecosystem"], about["packages"], found.bytes, found.entries, now, now
+        )
+
+    def is_sound(self, key: str) -> bool:
+        """Whether a layer is as it was sealed. One whose contents alone are is sealed anew."""
+        place = self.folder / "layers" / key
+        kept = read_json(place / SEAL)
+        try:
+            sealed = Seal(*((kept or {})[name] for name in Seal._fields))
+            if state_of(place / TREE) == sealed.state:
+                return True
+            found = seal(place / TREE)
+            if found.contents != sealed.contents:
+                return False
+            write_json(place / SEAL, {**(kept or {}), **found._asdict()})
+        except (OSError, KeyError, TypeError):
+            return False
+        return True
+
+    def layers(self) -> tuple[LayerInfo, ...]:
+        """All layers, the one used last first."""
+        found = []
+        for place in (self.folder / "layers").glob("[!.]*"):
+            kept = read_json(place / SEAL)
+            with contextlib.suppress(OSError, KeyError, TypeError):
+                assert kept is not None
+                used_at = (place / SEAL).stat().st_mtime
+                texts = (str(kept["ecosystem"]), str(kept["packages"]))
+                sizes = (int(kept["bytes"]), int(kept["entries"]))
+                found.append(LayerInfo(place.name, *texts, *sizes, kept["made_at"], used_at))
+        return tuple(sorted(found, key=lambda info: -info.used_at))
+
+    def remove(self, key: str) -> bool:
+        """Remove a layer that no cell shows; whether it could be."""
+        try:
+            with self.hold(key, is_shared=False):
+                remove(self.folder / "layers" / key)
+        except BlockingIOError:
+            return False
+        return True
+
+    def forget_locks(self) -> int:
+        """Forget what packages were locked to, so that the next use locks anew; how many."""
+        locks = list((self.folder / "locks").glob("*.json"))
+        for lock in locks:
+            lock.unlink(missing_ok=True)
+        return len(locks)
+
+    def _trim(self, *, keep: str) -> None:
+        """Let go of the layers used longest ago, where there are too many bytes of them."""
+        infos = self.layers()
+        total = sum(info.bytes for info in infos)
+        if total <= self.bytes_max:
+            return
+        for info in reversed(infos):
+            if total <= self.bytes_max * KEPT_SHARE:
+                return
+            if info.key != keep and self.remove(info.key):
+                total -= info.bytes
+
+    def _sweep(self, held: str) -> None:
+        """Remove what servers that were killed left half-made: nobody but us holds its key."""
+        for place in (self.folder / "layers").glob(f"{PARTIAL}*"):
+            found = KEY.match(place.name.removeprefix(PARTIAL))
+            if found is None:
+                continue
+            if found[0] == held:
+                remove(place)
+                continue
+            with contextlib.suppress(OSError), self.hold(found[0], is_shared=False):
+                remove(place)

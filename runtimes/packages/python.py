@@ -1,0 +1,94 @@
+"""Python: uv locks with digests and installs wheels alone; the interpreter compiles them."""
+
+from __future__ import annotations
+
+from runtimes.packages.model import Ecosystem, Tool
+
+_LOCK = """\
+"$UV" pip compile "$IN/wanted" --python "$PYTHON" --generate-hashes --only-binary :all: \\
+    --default-index "$REGISTRY" ${CUTOFF:+--exclude-newer "$CUTOFF"} \\
+    --no-header --no-annotate -o "$OUT/requirements.txt" >/dev/null 2>"$TMPDIR/said" ||
+    { cat "$TMPDIR/said" >&2; exit 1; }
+cat "$TMPDIR/said" >&2
+! grep -q "is yanked" "$TMPDIR/said"
+"""
+
+# An installation of wheels unpacks them and runs nothing of them.
+_FETCH = """\
+list="$IN/requirements.txt"
+if [ -f "$IN/pylock.toml" ]; then list="$IN/pylock.toml"; fi
+if [ -f "$IN/uv.lock" ]; then
+    cp -r "$IN" "$TMPDIR/project"
+    list="$TMPDIR/requirements.txt"
+    (cd "$TMPDIR/project" && "$UV" export --python "$PYTHON" --frozen --no-dev \\
+        --no-emit-project --offline -q -o "$list" >/dev/null)
+fi
+set -- --require-hashes
+if [ "$list" = "$IN/pylock.toml" ]; then set --; fi
+"$UV" pip install --python "$PYTHON" --target "$OUT" --only-binary :all: "$@" \\
+    --default-index "$REGISTRY" -r "$list" 2>"$TMPDIR/said" ||
+    { cat "$TMPDIR/said" >&2; exit 1; }
+# Such a name is left out with a warning; who chose it is not to be trusted with the rest.
+if grep -E "is yanked|unsafe file name" "$TMPDIR/said" >&2; then exit 1; fi
+rm -f "$OUT/.lock"
+"""
+
+# By digest of nothing: no program can change what is sealed, so no source is looked at.
+_BUILD = """\
+cp -rs "$AT/." "$OUT"
+"$PYTHON" -I -S -m compileall -q -j 0 --invalidation-mode unchecked-hash \\
+    -s "$OUT" -p "$AT" "$OUT" >/dev/null 2>&1 || true
+find "$OUT" -type l -delete
+find "$OUT" -mindepth 1 -type d -empty -delete
+"""
+
+_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?"
+_VERSION = r"(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]{1,64}"
+
+PYTHON = Ecosystem(
+    name="python",
+    title="Python",
+    languages=("python",),
+    registry="https://pypi.org/simple",
+    hosts=("files.pythonhosted.org",),
+    spec=rf"{_NAME}(?:\[{_NAME}(?:\s*,\s*{_NAME})*\])?\s*(?:{_VERSION}(?:\s*,\s*{_VERSION})*)?",
+    lock=_LOCK,
+    fetch=_FETCH,
+    build=_BUILD,
+    at="/packages/python",
+    env={"PYTHONPATH": "/packages/python"},
+    lock_name="requirements.txt",
+    locked_by="--hash=",
+    lock_files=(("pylock.toml",), ("uv.lock", "pyproject.toml")),
+    wanted_files=("*requirements*.txt", "*requirements*.in"),
+    tools=(Tool("uv", "pip install 'ctxmode[packages]', or put uv on PATH"),),
+    complaints=(
+        (r"is yanked", "a release was withdrawn (yanked)"),
+        (r"[Hh]ash mismatch", "a file is not what the lock's digest says"),
+        (
+            r"missing an upload date",
+            "the registry gives no dates, by which young releases are told",
+        ),
+        (
+            r"not found in the package registry|There are no versions of|there is no version of",
+            "there is no such package or version",
+        ),
+        (
+            r"no wheels with a matching|has no wheels|no usable wheels",
+            "there is no wheel for this interpreter, and sources are not built",
+        ),
+        (r"No solution found", "no versions fit together"),
+        (r"unsafe file name", "an archive holds a name that leads out of its folder"),
+        (r"Failed to extract|failed to unzip|[Ii]nvalid zip|escap|unsafe", "an archive is damaged"),
+    ),
+    extra_env={
+        "UV_CACHE_DIR": "{scratch}/.uv",
+        "UV_NO_CONFIG": "1",
+        "UV_PYTHON_DOWNLOADS": "never",
+        "UV_NO_PROGRESS": "1",
+        "RUST_LOG": "warn",
+        "UV_LINK_MODE": "hardlink",
+        "UV_HTTP_RETRIES": "1",
+        "UV_HTTP_TIMEOUT": "60",
+    },
+)
