@@ -5,17 +5,19 @@ console  lines `$ command`, each followed by what it prints; `…` stands for an
 
 <!-- not run: REASON -->    is shown only
 <!-- needs: PROGRAM -->     is run where that program, or an `engine` of containers, is there
+<!-- needs: NAME WORDS -->  is run with what docs_needs.py makes under that name
 <!-- exit: any -->          commands may exit as they like
+<!-- prints: all -->        no commands, but all that the `sh` before it prints
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 _BLOCK = re.compile(
-    r"^(?:<!-- (?P<word>not run|needs|exit): (?P<said>[^\n]*?) -->\n)?"
+    r"^(?:<!-- (?P<word>not run|needs|exit|prints): (?P<said>[^\n]*?) -->\n)?"
     r"```(?P<language>[a-z]*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
@@ -30,6 +32,12 @@ class Block:
     text: str
     word: str
     said: str
+    prints: str = "…"
+
+    @property
+    def page(self) -> str:
+        """The name of its document."""
+        return self.place.partition(":")[0]
 
     @property
     def exchanges(self) -> list[tuple[str, str]]:
@@ -44,7 +52,7 @@ class Block:
 def blocks(path: Path) -> list[Block]:
     """All blocks of a document."""
     text = path.read_text()
-    return [
+    found_here = [
         Block(
             f"{path.name}:{text.count(chr(10), 0, found.start('language')) + 1}",
             found["language"],
@@ -54,6 +62,13 @@ def blocks(path: Path) -> list[Block]:
         )
         for found in _BLOCK.finditer(text)
     ]
+    joined: list[Block] = []
+    for block in found_here:
+        if block.word == "prints":
+            assert joined[-1].language == "sh", f"{block.place} follows no commands"
+            joined[-1] = replace(joined[-1], prints=block.text)
+        joined.append(block)
+    return joined
 
 
 def fits(expected: str, said: str) -> bool:

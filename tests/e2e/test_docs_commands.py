@@ -7,13 +7,15 @@ import re
 import shutil
 import subprocess
 import tomllib
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from ctxmode import command_line
 from ctxmode.commands.table import VERBS
-from tests.e2e import docs_project
+from tests.e2e import docs_needs, docs_project, docs_recipes
 from tests.e2e.docs_blocks import Block, blocks, fits
 
 ROOT = Path(__file__).parents[2]
@@ -43,19 +45,18 @@ NOT_RUN = {
 }
 
 
-@pytest.fixture
-def shell(tmp_path: Path, probes: Path):
-    """Run a script in a project of its own, where every language has been tried."""
-    project, environ = docs_project.make(tmp_path)
-    state = Path(environ["HOME"], ".local/share/ctxmode/state")
-    state.mkdir(parents=True)
-    shutil.copy(probes, state)
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """Runs a script in a project of its own."""
 
-    def run(script: str, *options: str) -> subprocess.CompletedProcess[str]:
+    project: Path
+    environ: dict[str, str]
+
+    def __call__(self, script: str, *options: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             ["bash", *options, "-c", script],
-            cwd=project,
-            env=environ,
+            cwd=self.project,
+            env=self.environ,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -64,43 +65,70 @@ def shell(tmp_path: Path, probes: Path):
             check=False,
         )
 
-    return run
+
+@pytest.fixture
+def shell(tmp_path: Path, probes: Path) -> Shell:
+    """A shell where every language has been tried."""
+    project, environ = docs_project.make(tmp_path)
+    state = Path(environ["HOME"], ".local/share/ctxmode/state")
+    state.mkdir(parents=True)
+    shutil.copy(probes, state)
+    return Shell(project, environ)
 
 
-def need(block: Block) -> None:
-    if block.word == "not run":
-        pytest.skip(f"not applicable: {block.said}")
-    if block.word != "needs":
-        return
-    program = "docker" if block.said == "engine" else block.said
-    there = shutil.which(program) is not None
-    if there and block.said == "engine":
+@pytest.fixture
+def prepare(shell: Shell, tmp_path_factory):
+    """Make what a block needs, or skip; return its text, to be run here."""
+    shared = tmp_path_factory.getbasetemp().parent
+    with ExitStack() as stack:
+
+        def make(block: Block) -> str:
+            if block.page == "recipes.md":
+                docs_recipes.write(shell.project)
+            if block.word == "not run":
+                pytest.skip(f"not applicable: {block.said}")
+            if block.word != "needs":
+                return block.text
+            name, *words = block.said.split()
+            if name not in docs_needs.NEEDS:
+                need(block.said)
+                return block.text
+            place = docs_needs.Place(shell.project, shell.environ, shared)
+            said = stack.enter_context(docs_needs.NEEDS[name](place, *words))
+            return block.text.replace(*said) if said else block.text
+
+        yield make
+
+
+def need(program: str) -> None:
+    there = shutil.which("docker" if program == "engine" else program) is not None
+    if there and program == "engine":
         asked = subprocess.run(["docker", "info"], capture_output=True, check=False)
         there = asked.returncode == 0
     if not there:
-        pytest.skip(f"not applicable: no {block.said} here")
+        pytest.skip(f"not applicable: no {program} here")
 
 
 @pytest.mark.parametrize("block", [b for b in BLOCKS if b.language == "sh"], ids=lambda b: b.place)
-def test_commands_succeed(shell, block):
-    need(block)
+def test_commands_succeed(shell, prepare, block):
     strict = [] if block.word == "exit" else ["-e", "-o", "pipefail"]
-    done = shell(block.text, *strict)
+    done = shell(prepare(block), *strict)
     assert "a defect of this program" not in done.stdout
     assert "Traceback" not in done.stdout
     assert block.word == "exit" or done.returncode == 0, done.stdout
+    assert fits(block.prints, done.stdout), done.stdout
 
 
 @pytest.mark.parametrize(
     "block", [b for b in BLOCKS if b.language == "console"], ids=lambda b: b.place
 )
-def test_commands_print_what_is_shown(shell, block):
-    need(block)
-    script = "".join(f"{command}\nprintf '{NEXT}'\n" for command, _ in block.exchanges)
+def test_commands_print_what_is_shown(shell, prepare, block):
+    exchanges = replace(block, text=prepare(block)).exchanges
+    script = "".join(f"{command}\nprintf '{NEXT}'\n" for command, _ in exchanges)
     printed = shell(script).stdout.split(NEXT)
     wrong = [
         f"$ {command}\n{said}"
-        for (command, expected), said in zip(block.exchanges, printed[:-1], strict=True)
+        for (command, expected), said in zip(exchanges, printed[:-1], strict=True)
         if not fits(expected, said)
     ]
     assert "\n".join(wrong) == ""

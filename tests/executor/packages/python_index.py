@@ -9,6 +9,7 @@ import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tests.executor.packages.served import BYTES, Served
 
@@ -54,10 +55,25 @@ class Index:
             entry["upload-time"] = uploaded
         if yanked:
             entry["yanked"] = yanked
+        self._list(name, entry)
+        return content
+
+    def add_file(self, path: Path) -> None:
+        """A release whose wheel is a file."""
+        content = path.read_bytes()
+        self.served.files[f"/files/{path.name}"] = (BYTES, content)
+        entry: dict[str, object] = {
+            "filename": path.name,
+            "url": f"{self.served.url}/files/{path.name}",
+            "hashes": {"sha256": hashlib.sha256(content).hexdigest()},
+            "upload-time": OLD,
+        }
+        self._list(path.name.partition("-")[0].lower().replace("_", "-"), entry)
+
+    def _list(self, name: str, entry: dict[str, object]) -> None:
         self.releases.setdefault(name, []).append(entry)
         page = {"meta": {"api-version": "1.1"}, "name": name, "files": self.releases[name]}
         self.served.files[f"/simple/{name}/"] = (KIND, json.dumps(page).encode())
-        return content
 
 
 def wheel(
