@@ -77,9 +77,9 @@ def shell(tmp_path: Path, probes: Path) -> Shell:
 
 
 @pytest.fixture
-def prepare(shell: Shell, tmp_path_factory):
+def prepare(shell: Shell, probes: Path):
     """Make what a block needs, or skip; return its text, to be run here."""
-    shared = tmp_path_factory.getbasetemp().parent
+    shared = probes.parent  # all workers of a test run have it
     with ExitStack() as stack:
 
         def make(block: Block) -> str:
