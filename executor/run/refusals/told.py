@@ -29,6 +29,7 @@ PROC_FOLDERS = ("/proc", "/sys")
 ERROR_LIMITS = {
     errno.EMFILE: "open_files",
     errno.EFBIG: "file_bytes",
+    errno.EAGAIN: "processes",
     errno.ENOMEM: "memory_bytes",
 }
 
