@@ -26,6 +26,7 @@ PROBES = frozenset(
 )
 # Families of sockets that libraries try so.
 PROBED_FAMILIES = frozenset((int(socket.AF_ALG),))
+INTERNET = frozenset((int(socket.AF_INET), int(socket.AF_INET6)))
 # Sockets that the C library and its kin try on the way to something else: name services, the log.
 LIBRARY_SOCKETS = (
     "/run/nscd/",
@@ -74,7 +75,8 @@ def of_notices(
                 yield one
         elif name == "socket":
             family = int(target) if target.isdigit() else -1
-            source = SOURCES["probe" if family in PROBED_FAMILIES else "call"]
+            kind = "internet" if family in INTERNET else "call"
+            source = SOURCES["probe" if family in PROBED_FAMILIES else kind]
             yield source.found(f"socket({_name_family(family)})", count)
         else:
             yield SOURCES["probe" if name in PROBES else "call"].found(name, count)

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from executor import Limits, Status
+from executor.spawner.kernel import SYS_SOCKET
 from executor.spawner.notification import Notification
 from executor.spawner.refused import LOOKED_UP, NOTICES_MAX, TARGETS_MAX, RefusedCounts
 
@@ -128,10 +129,10 @@ def ask(call: int, *arguments: int) -> Notification:
 
 
 def test_a_familys_number_is_kept_and_no_other_argument():
-    refused = RefusedCounts({41: errno.EAFNOSUPPORT, 101: errno.EPERM})
-    assert refused.refuse(ask(41, 1 << 40 | 40)) == errno.EAFNOSUPPORT
+    refused = RefusedCounts({SYS_SOCKET: errno.EAFNOSUPPORT, 101: errno.EPERM})
+    assert refused.refuse(ask(SYS_SOCKET, 1 << 40 | 40)) == errno.EAFNOSUPPORT
     assert refused.refuse(ask(101, 7)) == errno.EPERM
-    assert refused.counts == [(41, "40", 1), (101, "", 1)]
+    assert refused.counts == [(SYS_SOCKET, "40", 1), (101, "", 1)]
 
 
 @pytest.mark.parametrize("thread", [0, -1, 1 << 22])
