@@ -145,5 +145,10 @@ def _kind(thread: int, descriptor: int) -> str:
         os.close(pidfd)
     if copy < 0:
         return "tcp"
-    with socket.socket(fileno=copy) as own:
+    try:
+        own = socket.socket(fileno=copy)
+    except OSError:  # it is no socket
+        os.close(copy)
+        raise
+    with own:
         return "udp" if own.type == socket.SOCK_DGRAM else "tcp"

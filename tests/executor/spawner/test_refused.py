@@ -124,6 +124,27 @@ print(json.dumps([code, [target.replace(path, "PATH") for _, target, _ in notice
     assert in_a_process(code) == [0, expected]
 
 
+def test_a_connection_of_what_is_no_socket_leaves_nothing_open():
+    code = """
+import struct
+def connect():
+    libc = ctypes.CDLL(None, use_errno=True)
+    file = os.open("/dev/null", os.O_RDONLY)
+    address = struct.pack("=H", 2) + struct.pack("!H", 80) + bytes((192, 0, 2, 1)) + bytes(8)
+    for descriptor in (file, 99, -1):
+        assert libc.connect(descriptor, address, 16) < 0
+    return 0
+pid, listener = child(connect)
+notices = Notices(refused=RefusedCounts(ERRORS))
+notices.listen(listener, None)
+before = len(os.listdir("/proc/self/fd"))
+code = serve(pid, notices)
+left = len(os.listdir("/proc/self/fd")) - before
+print(json.dumps([code, left <= 0, [target for _, target, _ in notices.refused.counts]]))
+"""
+    assert in_a_process(code) == [0, True, ["tcp 192.0.2.1:80"]]
+
+
 def ask(call: int, *arguments: int) -> Notification:
     return Notification(1, 1, call, (*arguments, 0, 0, 0, 0, 0, 0)[:6])
 
