@@ -127,9 +127,10 @@ class Placement:
         persists = access in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
         exits = self.can.sees_exits and not session and not persists
         renames = access in {ProjectAccess.COPY_ON_WRITE, ProjectAccess.COMMIT}
-        # In tier B the one listener that a program can have is asked about other calls.
-        told = seccomp.build_told() if self.can.namespaces else None
-        report = partial(seccomp.notices, renames=renames, refused=told is not None)
+        # In tier B the one listener that a program can have is asked about other calls, too.
+        told = seccomp.build_told(namespaces=self.can.namespaces)
+        is_told = told is not None and self.can.namespaces
+        report = partial(seccomp.notices, renames=renames, refused=is_told)
         return CellSpec(
             namespaces=self.can.namespaces,
             uid=self.spawner.uid or UNPRIVILEGED_ID,

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 
 import pyseccomp
 
+from executor.spawner.process_calls import REFUSED
+
 # Answered with EPERM, by what they would touch.
 DENIED = {
     "mounts and roots": (
@@ -124,9 +126,13 @@ DENIED_IOCTLS = (0x5412, 0x541C, 0x5423)
 DEVICE_KINDS = 0o170000  # S_IFMT
 # Families that reach past an empty network namespace, or whose code is rarely exercised.
 ALLOWED_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
-ALL_FAMILIES = frozenset(range(64)) - frozenset(ALLOWED_FAMILIES)
+FAMILIES = 64  # more than any kernel has
+ALL_FAMILIES = frozenset(range(FAMILIES)) - frozenset(ALLOWED_FAMILIES)
 # Libraries ask for the machine's interfaces on the way to anything else, and do without.
 UNTOLD_FAMILIES = frozenset((int(socket.AF_NETLINK),))
+# And in tier B for name services, at sockets of Unix.
+UNTOLD_SHARED_FAMILIES = UNTOLD_FAMILIES | {int(socket.AF_UNIX)}
+TOLD_SHARED_FAMILIES = frozenset(range(FAMILIES)) - UNTOLD_SHARED_FAMILIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +168,7 @@ def program(spec: Filter) -> bytes:
         unsupported = pyseccomp.ERRNO(errno.EAFNOSUPPORT)
         _deny_families(rules, unsupported, UNTOLD_FAMILIES if spec.without_told else ALL_FAMILIES)
     else:
-        _deny_shared(rules)
+        _deny_shared(rules, without_told=spec.without_told)
     if spec.own_kernel:
         _deny_device_nodes(rules)
     return _export(rules)
@@ -208,8 +214,10 @@ class ToldCalls:
 
 
 @functools.cache
-def build_told() -> ToldCalls | None:
-    """What stands beside `notices` with `refused`; None where the kernel can't report calls.
+def build_told(*, namespaces: bool = True) -> ToldCalls | None:
+    """What stands beside `notices` with `refused`, or in tier B beside what `build_judged` asks.
+
+    None where the kernel can't report calls.
 
     Raises:
         OSError: libseccomp refused a rule or is missing.
@@ -217,8 +225,9 @@ def build_told() -> ToldCalls | None:
     if pyseccomp.get_api() < NOTIFY_API:
         return None
     errors = dict.fromkeys(name_denied_calls(), errno.EPERM)
-    errors[_number("socket")] = errno.EAFNOSUPPORT
-    return ToldCalls(program(Filter(without_told=True)), tuple(errors.items()))
+    errors[_number("socket")] = errno.EAFNOSUPPORT if namespaces else errno.EACCES
+    rest = program(Filter(namespaces=namespaces, without_told=True))
+    return ToldCalls(rest, tuple(errors.items()))
 
 
 @functools.cache
@@ -242,7 +251,7 @@ class JudgedCalls:
 def build_judged(abi: int) -> JudgedCalls:
     """What tier B asks about, and what it refuses for a Landlock of this ABI, which is too old.
 
-    Where nobody can be asked, all of it is refused.
+    Where nobody can be asked, all of it is refused. What `build_told` leaves out is asked about.
 
     Raises:
         OSError: libseccomp refused it or is missing.
@@ -261,6 +270,12 @@ def build_judged(abi: int) -> JudgedCalls:
         if number != UNKNOWN:
             _add(rules, ask, name)
             kinds.append((number, name))
+    if can_ask:
+        _deny_calls(rules, ask)
+        _deny_families(rules, ask, TOLD_SHARED_FAMILIES)
+        kinds += [
+            (number, REFUSED) for number in name_denied_calls() if number != _number("connect")
+        ]
     for name in YOUNGER_FILE_CALLS.split():
         _add(rules, pyseccomp.ERRNO(errno.ENOSYS), name)
     for mask, request in INODE_IOCTLS.items():
@@ -294,11 +309,15 @@ def _deny_owners(rules: pyseccomp.SyscallFilter) -> None:
             _add(rules, pyseccomp.ERRNO(errno.EPERM), name, chosen)
 
 
-def _deny_shared(rules: pyseccomp.SyscallFilter) -> None:
+def _deny_shared(rules: pyseccomp.SyscallFilter, *, without_told: bool) -> None:
     """What would be the host's own, for want of a namespace."""
     refuse = pyseccomp.ERRNO(errno.EACCES)
     for name in WITHOUT_NAMESPACES.split():
-        _add(rules, refuse, name)
+        if name != "socket" or not without_told:
+            _add(rules, refuse, name)
+    if without_told:
+        _deny_families(rules, refuse, UNTOLD_SHARED_FAMILIES)
+        _add(rules, refuse, "socket", pyseccomp.Arg(0, pyseccomp.GE, FAMILIES))
     _add(rules, refuse, "socketpair", pyseccomp.Arg(0, pyseccomp.NE, socket.AF_UNIX))
     for kind in set(range(SOCK_TYPE_MASK + 1)) - set(PAIR_KINDS):
         _add(
@@ -309,8 +328,10 @@ def _deny_shared(rules: pyseccomp.SyscallFilter) -> None:
 
 
 def _deny_families(rules: pyseccomp.SyscallFilter, action: int, families: frozenset[int]) -> None:
+    """The kernel reads 32 bits of a family: whatever stands above them makes it no other one."""
     for family in sorted(families):
-        _add(rules, action, "socket", pyseccomp.Arg(0, pyseccomp.EQ, family))
+        chosen = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, 0xFFFFFFFF, family)
+        _add(rules, action, "socket", chosen)
 
 
 def _deny_device_nodes(rules: pyseccomp.SyscallFilter) -> None:

@@ -18,8 +18,10 @@ from dataclasses import dataclass
 from .file_calls import CALLS, FileCalls
 from .messages import BoxDescription
 from .notification import Notification, answer, is_asked, let_go_on, receive
+from .refused import RefusedCounts
 from .wire import Description
 
+REFUSED = "refused"  # the kind of calls that name nothing: they are refused, and counted
 ANSWERS_MAX = 64  # in one go, before the supervisor looks at limits and orders again
 # setpriority(2) and ioprio_set(2) call a process, a group of them or a user by these.
 PRIO_PROCESS, PRIO_PGRP = 0, 1
@@ -47,8 +49,9 @@ def read_judged(cell: Description[BoxDescription]) -> JudgedFilter | None:
 class Judge:
     """The supervisor's end of the filter: answers what one step's processes ask."""
 
-    def __init__(self, fd: int, judged: JudgedFilter) -> None:
+    def __init__(self, fd: int, judged: JudgedFilter, refused: RefusedCounts | None = None) -> None:
         self.fd = fd
+        self._refused = refused or RefusedCounts()
         self._kinds = judged.kinds
         self._files = FileCalls(fd, judged.writable)
 
@@ -68,7 +71,9 @@ class Judge:
 
     def _answer(self, asked: Notification) -> None:
         name = self._kinds.get(asked.call, "")
-        if name in CALLS:
+        if name == REFUSED:
+            answer(self.fd, asked, self._refused.refuse(asked))
+        elif name in CALLS:
             answer(self.fd, asked, self._files.do(name, asked))
         elif error := self._error(name, asked.arguments):
             answer(self.fd, asked, error)

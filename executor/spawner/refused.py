@@ -16,7 +16,7 @@ import socket
 import struct
 from collections.abc import Mapping
 
-from .kernel import libc
+from .kernel import SYS_SOCKET, libc
 from .messages import BoxDescription, Notice
 from .notification import Notification
 from .wire import Description
@@ -57,7 +57,7 @@ class RefusedCounts:
     def refuse(self, asked: Notification) -> int:
         """The error of a call; it is counted. Whatever is not known is refused, too."""
         error = self._errors.get(asked.call, errno.EPERM)
-        is_socket = error == errno.EAFNOSUPPORT
+        is_socket = asked.call == SYS_SOCKET
         self.count(asked.call, str(asked.arguments[0] & 0xFFFFFFFF) if is_socket else "")
         return error
 
@@ -145,5 +145,10 @@ def _kind(thread: int, descriptor: int) -> str:
         os.close(pidfd)
     if copy < 0:
         return "tcp"
-    with socket.socket(fileno=copy) as own:
+    try:
+        own = socket.socket(fileno=copy)
+    except OSError:  # it is no socket
+        os.close(copy)
+        raise
+    with own:
         return "udp" if own.type == socket.SOCK_DGRAM else "tcp"

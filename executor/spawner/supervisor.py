@@ -180,7 +180,7 @@ def launch(  # noqa: PLR0913 - all that a process is made of
     judge = None
     for listener in _listeners(ours) if told or judged else ():
         if judged:
-            judge = Judge(listener, judged)
+            judge = Judge(listener, judged, notices.refused)
         else:
             notices.listen(listener, confinement)
     return Launched(pid, ours, waits, judge)

@@ -22,11 +22,13 @@ from executor.run.refusals.known import of_commit, of_connections, of_limits
 from executor.run.refusals.notices import Homes, of_notices
 from executor.run.refusals.sources import EXACT, Found
 from executor.run.refusals.told import Shown, of_errors
+from executor.spawner.messages import Notice
 
 REFUSALS_MAX = 50  # in a result; the others are counted
 TARGET_CHARACTERS_MAX = 300
 HOST_S_MAX = 1.0  # for what is asked of this machine's files
 ENDED_WELL = frozenset((Status.OK, Status.CANCELLED))
+LOOPBACK = ("tcp 127.", "tcp [::1]:", "tcp 0.0.0.0:", "tcp [::]:")
 VISIBLE = (*SYSTEM_FOLDERS, *(f"/etc/{name}" for name in ETC_ENTRIES))
 
 
@@ -117,7 +119,7 @@ def collect(run: RunEnd, facts: RunFacts, host: HostLooks) -> list[Found]:
 def _may_be_refused(run: RunEnd) -> bool:
     consumed, result = run.consumed, run.result
     met = consumed is not None and (consumed.oom_kills or consumed.fork_refusals)
-    seen = run.end is not None and run.end.refused
+    seen = run.end is not None and any(map(_leads_out, run.end.refused))
     told = result.connections or result.not_committed
     return bool(run.has_failed or seen or met or told)
 
@@ -128,8 +130,13 @@ def _of_notices(run: RunEnd, facts: RunFacts, host: HostLooks) -> Iterator[Found
     from executor.engine.seccomp import name_denied_calls  # noqa: PLC0415 - loads a library
 
     homes = Homes(facts.project, facts.layout.home, os.path.expanduser("~"))
-    allowed = facts.profile.network
-    return of_notices(run.end.refused, allowed, name_denied_calls(), homes, host)
+    # A program's connections to itself are many; what they led to matters where it failed.
+    seen = run.end.refused if run.has_failed else filter(_leads_out, run.end.refused)
+    return of_notices(seen, facts.profile.network, name_denied_calls(), homes, host)
+
+
+def _leads_out(notice: Notice) -> bool:
+    return not notice[1].startswith(LOOPBACK)
 
 
 def _of_errors(text: str, known: list[Found], shown: Shown) -> Iterator[Found]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 
 LISTENS = "0A"  # the state of a socket in /proc/net/tcp
@@ -15,6 +16,13 @@ class HostLooks:
 
     def has_path(self, path: str) -> bool:
         return os.path.lexists(path)
+
+    def has_socket(self, path: str) -> bool:
+        """Whether a socket is there: of any other file nothing is told by way of a connection."""
+        try:
+            return stat.S_ISSOCK(os.stat(path).st_mode)
+        except (OSError, ValueError):
+            return False
 
     def has_abstract(self, name: str) -> bool:
         """Whether a socket has this abstract name, `@` in front."""
@@ -36,6 +44,10 @@ class NoLooks(HostLooks):
     """Looks at nothing: it took too long."""
 
     def has_path(self, path: str) -> bool:
+        del path
+        return False
+
+    def has_socket(self, path: str) -> bool:
         del path
         return False
 

@@ -26,6 +26,7 @@ PROBES = frozenset(
 )
 # Families of sockets that libraries try so.
 PROBED_FAMILIES = frozenset((int(socket.AF_ALG),))
+INTERNET = frozenset((int(socket.AF_INET), int(socket.AF_INET6)))
 # Sockets that the C library and its kin try on the way to something else: name services, the log.
 LIBRARY_SOCKETS = (
     "/run/nscd/",
@@ -54,7 +55,10 @@ def of_notices(
     homes: Homes,
     host: HostLooks,
 ) -> Iterator[Found]:
-    """The refusals among what a supervisor counted; `names` has the calls by number."""
+    """The refusals among what a supervisor counted; `names` has the calls by number.
+
+    A port of the loopback is one where the host listens there, which takes milliseconds to see.
+    """
     for number, target, count in notices:
         if number == LOOKED_UP:
             granted = any(rule.allows(target, rule.port or 443) for rule in allowed.rules)
@@ -71,7 +75,8 @@ def of_notices(
                 yield one
         elif name == "socket":
             family = int(target) if target.isdigit() else -1
-            source = SOURCES["probe" if family in PROBED_FAMILIES else "call"]
+            kind = "internet" if family in INTERNET else "call"
+            source = SOURCES["probe" if family in PROBED_FAMILIES else kind]
             yield source.found(f"socket({_name_family(family)})", count)
         else:
             yield SOURCES["probe" if name in PROBES else "call"].found(name, count)
@@ -99,10 +104,10 @@ def _of_unix(path: str, count: int, homes: Homes, host: HostLooks) -> Found | No
     path = os.path.normpath(path)
     if path.startswith(f"{homes.project}/"):
         target = path[len(homes.project) + 1 :]
-        return SOURCES["project socket"].found(target, count) if host.has_path(path) else None
+        return SOURCES["project socket"].found(target, count) if host.has_socket(path) else None
     if path.startswith(f"{homes.home}/"):
         path = f"{homes.host_home}{path[len(homes.home) :]}"
-    if not host.has_path(path):
+    if not host.has_socket(path):
         return None
     is_usual = any(path == usual or path.startswith(usual) for usual in LIBRARY_SOCKETS)
     return SOURCES["library socket" if is_usual else "host socket"].found(path, count)

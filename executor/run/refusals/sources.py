@@ -55,6 +55,12 @@ SOURCES = {
     ),
     "stream": Source("network", "the empty network", EXACT, BY_NAME),
     "datagram": Source("network", "the empty network", EXACT, BY_NAME, if_failed=True),
+    "internet": Source(
+        "network",
+        "seccomp, which refuses every socket in tier B",
+        EXACT,
+        'network = ["HOST"] in a profile of yours, which needs tier A',
+    ),
     "loopback": Source(
         "network",
         "the cell's own loopback",

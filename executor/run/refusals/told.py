@@ -29,6 +29,7 @@ PROC_FOLDERS = ("/proc", "/sys")
 ERROR_LIMITS = {
     errno.EMFILE: "open_files",
     errno.EFBIG: "file_bytes",
+    errno.EAGAIN: "processes",
     errno.ENOMEM: "memory_bytes",
 }
 
@@ -93,22 +94,30 @@ def _judge(found: ErrorText, shown: Shown, asked: set[str]) -> Found | None:
 
 def _unwritable(error: int, named: list[str], paths: list[str], shown: Shown) -> Found | None:
     """What a refused write was for; None where the run, or the file itself, forbade it."""
-    is_read_only = error == errno.EROFS
-    for path in named:
-        if _is_below(path, shown.project):
-            is_own = shown.is_writable
-            return None if is_own else SOURCES["read-only project"].found(path)
-        if _is_below(path, *SCRATCH_FOLDERS, shown.scratch, shown.home):
-            return None
-        if error != errno.EPERM or _is_below(path, *PROC_FOLDERS):
-            return SOURCES["read-only"].found(path)
-    if is_read_only:
-        source = SOURCES["read-only" if shown.is_writable else "read-only project"]
-        likely = (path for path in paths if "." in os.path.basename(path))
-        return source.found(next(likely, A_FILE))
-    if error == errno.EPERM:
-        return SOURCES["privilege"].found(named[0] if named else AN_OPERATION)
-    return None
+    source, target = "", ""
+    for target in named:
+        if _is_below(target, shown.project):
+            source = "" if shown.is_writable else "read-only project"
+            break
+        if _is_below(target, *SCRATCH_FOLDERS, shown.scratch, shown.home):
+            break
+        if error != errno.EPERM or _is_below(target, *PROC_FOLDERS):
+            source = "read-only"
+            break
+    else:
+        if likely := "" if shown.is_writable else _find_relative(paths, shown):
+            source, target = "read-only project", likely
+        elif error == errno.EROFS:
+            source, target = "read-only", A_FILE
+        elif error == errno.EPERM:
+            source, target = "privilege", named[0] if named else AN_OPERATION
+    return SOURCES[source].found(target) if source else None
+
+
+def _find_relative(paths: list[str], shown: Shown) -> str:
+    """The first file of the project among words: what has no dot is more likely a word."""
+    files = (path for path in paths if "." in os.path.basename(path))
+    return next((path for path in files if _is_below(path, shown.project)), "")
 
 
 def _absent(path: str, shown: Shown, asked: set[str]) -> Found | None:

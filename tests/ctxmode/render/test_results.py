@@ -2,12 +2,12 @@
 
 import pytest
 
-from ctxmode.mcp.structured import is_error
+from ctxmode.mcp.structured import is_error, run
 from ctxmode.operations.answers import BatchAnswer, CommandAnswer, IndexAnswer
 from ctxmode.render.amounts import size
 from ctxmode.render.passages import query_text
 from ctxmode.render.results import answer_text, batch_text, index_text
-from executor.model import ChangedFile, Isolation, Result, Status, Stream, Usage
+from executor.model import ChangedFile, Isolation, Refusal, Result, Status, Stream, Usage
 from executor.run.output_routing import Answer, KeptOutput, KeptStream, OutputSection
 from kb import Correction, Hit, QueryResult, SearchState
 from policy.messages import BYTES_MAX
@@ -255,3 +255,33 @@ def test_indexing_says_what_was_left_out():
 )
 def test_sizes_are_for_people(count, words):
     assert size(count) == words
+
+
+def refusal(number: int, **changed) -> Refusal:
+    given = {"kind": "network", "target": f"{number}.net", "by": "x", "certainty": "exact"}
+    return Refusal(**given | {"count": number, "remedy": "y"} | changed)
+
+
+def test_each_refusal_is_a_line_before_the_footer_and_the_first_few_are_shown():
+    told = (
+        refusal(1, remedy="nothing grants it"),
+        refusal(2, certainty="inferred"),
+        refusal(3, certainty="told", target="a\nb"),
+    )
+    assert answer_text(Answer(result(stdout=shown("42\n"), refusals=told))).splitlines()[:4] == [
+        "42",
+        "[refused: network 1.net, by x; nothing grants it]",
+        "[probably refused: network 2.net (2 times), by x; to have it: y]",
+        "[refused, as its error says: network a\\nb (3 times), by x; to have it: y]",
+    ]
+    many = Answer(result(refusals=tuple(map(refusal, range(1, 9))), refusals_omitted=4))
+    lines = answer_text(many).splitlines()
+    assert len(lines) == 7
+    assert lines[5] == "[refused: 7 more; `context-mode refusals` lists them]"
+    assert run(many)["refused"][5] == lines[5][1:-1]
+
+
+def test_what_the_answer_says_anyway_is_no_line():
+    told = (refusal(1, kind="commit"), refusal(1, kind="limit"))
+    assert len(answer_text(Answer(result(refusals=told))).splitlines()) == 1
+    assert "refused" not in run(Answer(result(refusals=told)))

@@ -25,7 +25,7 @@ from executor.engine.seccomp import (
     program,
 )
 from executor.spawner.file_calls import CALLS
-from executor.spawner.process_calls import KINDS
+from executor.spawner.process_calls import KINDS, REFUSED
 
 ALLOW, KILL, NOTIFY = 0x7FFF0000, 0x80000000, 0x7FC00000
 NATIVE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}.get(platform.machine(), 0)
@@ -147,8 +147,10 @@ def test_sockets_are_of_plain_families_or_without_a_network_of_none(name, family
     call = number_of("socket")
     plain = name in ("unix", "inet", "inet6")
     expected = ALLOW if plain else refuse(errno.EAFNOSUPPORT)
-    assert verdict(program(Filter()), call, family) == expected
-    assert verdict(program(Filter(namespaces=False)), call, family) == refuse(errno.EACCES)
+    for high in (0, 1 << 32, 0xFFFFFFFF00000000):  # the kernel reads 32 bits of it
+        assert verdict(program(Filter()), call, high | family) == expected
+        answer = verdict(program(Filter(namespaces=False)), call, high | family)
+        assert answer == refuse(errno.EACCES)
 
 
 def test_personality_is_left_as_it_is():
@@ -182,14 +184,15 @@ def test_a_kernel_that_can_tell_nobody_is_not_asked_to(monkeypatch):
 ARGUMENTS = (
     *((), (1, 2, 3, 4, 5, 6), (0x4000, 1), (0, 1024), (0, 0x5412), (0, 0x541C)),
     *((flag | 17,) for flag in (*CLONE_NEW_FLAGS, CLONE_UNTRACED)),
-    *((family,) for family in range(64)),
+    *((high | family,) for family in range(64) for high in (0, 1 << 32)),
 )
 
 
-def test_what_is_told_in_place_of_refused_is_refused_by_who_is_told_or_by_the_kernel():
+@pytest.mark.parametrize("namespaces", [True, False])
+def test_what_is_told_in_place_of_refused_is_refused_by_who_is_told_or_by_the_kernel(namespaces):
     """What the whole filter refuses is refused or asked about by the two in its place."""
-    told, whole = build_told(), program(Filter())
-    asks = notices(refused=True)
+    told, whole = build_told(namespaces=namespaces), program(Filter(namespaces=namespaces))
+    asks = notices(refused=True) if namespaces else build_judged(7).program
     errors = dict(told.errors)
     for number in range(500):
         for arguments in ARGUMENTS:
@@ -198,6 +201,9 @@ def test_what_is_told_in_place_of_refused_is_refused_by_who_is_told_or_by_the_ke
                 continue
             assert (rest, verdict(asks, number, *arguments)) == (ALLOW, NOTIFY), number
             assert alone == refuse(errors[number]), number
+    assert verdict(told.program, number_of("socket"), 1 << 20) == verdict(
+        whole, number_of("socket"), 1 << 20
+    )
 
 
 def test_nothing_but_what_is_refused_and_connections_is_asked_about():
@@ -260,7 +266,7 @@ def test_a_call_that_names_another_process_is_asked_about(abi):
 
 
 def test_every_kind_of_call_is_one_that_the_supervisor_can_judge():
-    assert {kind for _, kind in build_judged(5).kinds} <= KINDS.keys() | CALLS.keys()
+    assert {kind for _, kind in build_judged(5).kinds} <= KINDS.keys() | CALLS.keys() | {REFUSED}
 
 
 def test_without_landlocks_scope_no_owner_is_chosen_and_no_descriptor_signals():

@@ -33,6 +33,7 @@ class Act(NamedTuple):
     profile: str = "analyze"
     limits: Limits | None = None
     control: Control | None = None
+    is_counted: bool = False  # by a control group: without one it is inferred, or not known
     copes: bool = False  # the program ends well, and the refusal is told even so
 
 
@@ -111,8 +112,8 @@ ACTS = {
         "socket", "dev.sock", "exact", 'sockets = ["dev.sock"]', control=Control("sockets"),
     ),
     "a socket of the host": Act(
-        "python", UNIX.replace("{path}", "'@outside@/host.sock'"),
-        "socket", "@outside@/host.sock", "exact", NOTHING,
+        "python", UNIX.replace("{path}", "__import__('os').path.expanduser('~/@outside@/host.sock')"),
+        "socket", "@home@/@outside@/host.sock", "exact", NOTHING,
     ),
     "an abstract socket of the host": Act(
         "python", UNIX.replace("{path}", "'\\0@abstract@'"), "socket", "@@abstract@", "exact", NOTHING,
@@ -149,8 +150,8 @@ ACTS = {
         "python", "open('@project@/.env').read()", "read", ".env", "told", "nothing shows a secret",
     ),
     "a file of the host": Act(
-        "shell", "cat @outside@/data.csv", "read", "@outside@/data.csv", "inferred",
-        'read = ["@outside@/data.csv"]', control=Control("reads"),
+        "shell", "cat ~/@outside@/data.csv", "read", "~/@outside@/data.csv", "inferred",
+        'read = ["~/@outside@/data.csv"]', control=Control("reads"),
     ),
     "the system": Act("shell", "echo x > /usr/share/x", "write", "/usr/share/x", "inferred", "$TMPDIR"),
     "the system's settings": Act(
@@ -179,11 +180,12 @@ ACTS = {
     ),
     "memory": Act(
         "python", "x = bytearray(b'x' * 10 ** 9)", "limit", "memory_bytes", "exact", "--limit memory_bytes",
-        limits=SMALL, control=Control(text="x = bytearray(10 ** 6)", limits=SMALL),
+        limits=SMALL, is_counted=True, control=Control(text="x = bytearray(10 ** 6)", limits=SMALL),
     ),
     "a child's memory, and coped with": Act(
         "shell", "awk 'BEGIN { s = \"x\"; while (1) s = s s }' 2> /dev/null || true",
-        "limit", "memory_bytes", "exact", "--limit memory_bytes", limits=SMALL, copes=True,
+        "limit", "memory_bytes", "exact", "--limit memory_bytes", limits=SMALL,
+        is_counted=True, copes=True,
     ),
     "time": Act(
         "shell", "sleep 30", "limit", "wall_s", "exact", "--limit wall_s", limits=Limits(wall_s=0.3),
@@ -199,7 +201,7 @@ ACTS = {
     ),
     "processes": Act(
         "shell", "for n in $(seq 40); do sleep 5 & done; wait", "limit", "processes", "exact",
-        "--limit processes", limits=Limits(processes=12, wall_s=20),
+        "--limit processes", limits=Limits(processes=12, wall_s=20), is_counted=True,
     ),
     "scratch": Act(
         "shell", "head -c 9000000 /dev/zero > /tmp/x", "limit", "scratch_bytes", "exact",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,9 @@ class Host(HostLooks):
     """A machine that has everything."""
 
     def has_path(self, path: str) -> bool:
+        return "none" not in path
+
+    def has_socket(self, path: str) -> bool:
         return "none" not in path
 
     def has_abstract(self, name: str) -> bool:
@@ -188,6 +192,38 @@ def test_a_port_of_the_host_is_named_where_an_error_speaks_of_it(said, expected,
 async def test_a_run_that_was_refused_nothing_is_left_as_it_is(facts):
     result = Result(Status.OK)
     assert await with_refusals(RunEnd(result, None, None), facts) is result
+    own = ended((CONNECT, "tcp 127.0.0.1:5432", 9), (CONNECT, "tcp [::1]:80", 1))
+    assert await with_refusals(own, facts) is own.result
+
+
+def test_of_a_file_that_is_no_socket_a_connection_tells_nothing(tmp_path, facts):
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "s"))
+        (tmp_path / "file").touch()
+        notices = [(CONNECT, f"unix {tmp_path}/{name}", 1) for name in ("s", "file", "none")]
+        assert named(ended(*notices), facts, HostLooks()) == [("socket", f"{tmp_path}/s")]
+
+
+@pytest.mark.parametrize("address", [("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)])
+def test_this_machine_is_asked_what_listens_on_it(address):
+    host, family = address
+    with socket.socket(family) as server:
+        try:
+            server.bind((host, 0))
+        except OSError:
+            pytest.skip("not applicable: this machine has no such address")
+        port = server.getsockname()[1]
+        assert not HostLooks().listens(port)
+        server.listen()
+        assert HostLooks().listens(port)
+
+
+def test_this_machine_is_asked_for_abstract_sockets():
+    with socket.socket(socket.AF_UNIX) as server:
+        name = f"refusals-{id(server)}"
+        assert not HostLooks().has_abstract(f"@{name}")
+        server.bind(f"\0{name}")
+        assert HostLooks().has_abstract(f"@{name}")
 
 
 def test_every_source_says_what_helps_in_words():
