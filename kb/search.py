@@ -19,7 +19,7 @@ from kb.copies import find_shape
 from kb.filters import Condition, Filters, condition, inline
 from kb.focus import focus
 from kb.model import Correction, Hit, QueryResult, SearchState
-from kb.query import Corrections, Query, parse
+from kb.query import Corrections, Query, keep_what_was_meant, parse
 from kb.ranking import POOL, Ranked, Ranking, rank_all, rank_selected
 from kb.selection import Everything, Selection, select
 from kb.snippets import within_budget
@@ -90,7 +90,7 @@ def read_query(db: sqlite3.Connection, text: str, filters: Filters, limit: int) 
     where = condition(filters)
     selection = select(db, tables, where) if filters.narrows else None
     chunks = selection or Everything(db, tables[0])
-    corrected = vocabulary.corrections(db, chunks, query.terms)
+    query, corrected = keep_what_was_meant(query, vocabulary.corrections(db, chunks, query.terms))
     return Ask(query, corrected, where, tables, limit, filters, selection)
 
 
