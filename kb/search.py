@@ -66,7 +66,7 @@ def search(
 ) -> QueryResult:
     """The answer to one query; `budget_bytes` bounds the UTF-8 size of all texts together."""
     ask = read_query(db, text, filters, limit)
-    if not _is_anything_indexed(db, ask.where):
+    if not _is_anything_indexed(db, ask):
         return QueryResult(text, SearchState.NOTHING_INDEXED)
     if not ask.query.terms:
         return QueryResult(text, SearchState.NO_MATCH)
@@ -97,10 +97,13 @@ def read_query(db: sqlite3.Connection, text: str, filters: Filters, limit: int) 
     return Ask(query, corrected, where, tables, limit, filters, selection, current)
 
 
-def _is_anything_indexed(db: sqlite3.Connection, where: Condition) -> bool:
+def _is_anything_indexed(db: sqlite3.Connection, ask: Ask) -> bool:
+    if ask.selection is not None:
+        return ask.selection.size > 0
     row = db.execute(
-        f"SELECT 1 FROM source s JOIN chunk c ON c.source_id = s.id WHERE {where.sql} LIMIT 1",
-        where.values,
+        "SELECT 1 FROM source s CROSS JOIN chunk c ON c.source_id = s.id"
+        f" WHERE {ask.where.sql} LIMIT 1",
+        ask.where.values,
     ).fetchone()
     return row is not None
 
