@@ -65,15 +65,13 @@ def name_place(origin: str) -> str:
     return _PLACE_OF.get(origin, origin)
 
 
-def read_kinds(db: sqlite3.Connection, chunk_ids: Iterable[int]) -> Mapping[int, str]:
-    """Read of what kind chunks are."""
-    ids = tuple(chunk_ids)
+def read_kinds(db: sqlite3.Connection, source_ids: Iterable[int]) -> Mapping[int, str]:
+    """Read of what kind sources are."""
+    ids = tuple(set(source_ids))
     rows = db.execute(
-        "SELECT c.id, s.origin FROM chunk c JOIN source s ON s.id = c.source_id"
-        f" WHERE c.id IN ({', '.join('?' * len(ids))})",
-        ids,
+        f"SELECT id, origin FROM source WHERE id IN ({', '.join('?' * len(ids))})", ids
     )
-    return {chunk_id: name_place(origin) for chunk_id, origin in rows}
+    return {source_id: name_place(origin) for source_id, origin in rows}
 
 
 def find_unseen(db: sqlite3.Connection, kinds: Iterable[str], where: Condition) -> Condition | None:
