@@ -49,13 +49,17 @@ def choose(ranked: Sequence[tuple[str, One]], limit: int, take: Callable[[One], 
     chosen: dict[int, One] = {}
     put_off: list[tuple[int, One]] = []
     for rank, (kind, one) in enumerate(ranked):
+        if len(chosen) == limit:
+            break
         if one.score < good or counts[kind] >= most:
             put_off.append((rank, one))
-        elif len(chosen) < limit and take(one):
+        elif take(one):
             counts[kind] += 1
             chosen[rank] = one
     for rank, one in put_off:
-        if len(chosen) < limit and take(one):
+        if len(chosen) == limit:
+            break
+        if take(one):
             chosen[rank] = one
     return [chosen[rank] for rank in sorted(chosen)]
 
