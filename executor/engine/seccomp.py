@@ -261,10 +261,12 @@ def _deny_shared(rules: pyseccomp.SyscallFilter) -> None:
 
 
 def _deny_families(rules: pyseccomp.SyscallFilter) -> None:
+    """The kernel reads 32 bits of a family: whatever stands above them makes it no other one."""
     unsupported = pyseccomp.ERRNO(errno.EAFNOSUPPORT)
     for family in range(64):
         if family not in ALLOWED_FAMILIES:
-            _add(rules, unsupported, "socket", pyseccomp.Arg(0, pyseccomp.EQ, family))
+            chosen = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, 0xFFFFFFFF, family)
+            _add(rules, unsupported, "socket", chosen)
 
 
 def _deny_device_nodes(rules: pyseccomp.SyscallFilter) -> None:

@@ -133,6 +133,7 @@ for name, family, kind in (("netlink", 16, 3), ("packet", 17, 3), ("alg", 38, 5)
                            ("nfc", 39, 3), ("vsock", 40, 1), ("key", 15, 3), ("smc", 43, 1),
                            ("kcm", 41, 2), ("qipcrtr", 42, 2)):
     attempt(name, socket.socket, family, kind)
+    attempt(f"{name}, above 32 bits", kernel, NR.socket, 1 << 32 | family, kind, 0)
 attempt("tun", os.open, "/dev/net/tun", os.O_RDWR)
 def interface(request, payload):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
@@ -396,6 +397,7 @@ ATTACKS = (
             "seccomp, no capability, network namespace",
             (
                 *(f"^{family} EAFNOSUPPORT$" for family in FAMILIES),
+                *(f"^{family}, above 32 bits (EAFNOSUPPORT|EPERM)$" for family in FAMILIES),
                 "^tun ENOENT$",
                 "^take lo down EPERM$",
                 "^add address EPERM$",
@@ -404,18 +406,29 @@ ATTACKS = (
                 "^bind to eth0 (ENODEV|EPERM)$",
                 r"^devices \['lo'\]$",
             ),
-            controls=(Control(("^netlink done$", "^own pair done$"), NO_FILTER),),
+            controls=(
+                Control(
+                    ("^netlink done$", "^netlink, above 32 bits done$", "^own pair done$"),
+                    NO_FILTER,
+                ),
+            ),
         ),
         INTERFACES,
         b=Stopped(
             "seccomp refuses every socket",
             (
                 *(f"^{family} EACCES$" for family in FAMILIES),
+                *(f"^{family}, above 32 bits EACCES$" for family in FAMILIES),
                 "^tun (ENOENT|EACCES)$",
                 "^take lo down EACCES$",
                 "^bind to eth0 EACCES$",
             ),
-            controls=(Control(("^netlink done$", "^own pair done$"), NO_FILTER),),
+            controls=(
+                Control(
+                    ("^netlink done$", "^netlink, above 32 bits done$", "^own pair done$"),
+                    NO_FILTER,
+                ),
+            ),
         ),
     ),
     Attack(
