@@ -24,7 +24,7 @@ from benchmarks.report import Report, Row, Times, lines
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = (
     *("execute", "isolation", "throughput", "compile_cache", "batch", "stream", "startup", "mcp"),
-    *("large_output", "limits", "context_saved", "kb", "kb_quality"),
+    *("large_output", "limits", "context_saved", "kb", "kb_quality", "kb_outputs"),
     *("sessions", "hooks", "snapshot", "memory", "pages", "one_search"),
     *("containers", "live"),
 )

@@ -193,6 +193,40 @@ def _table() -> dict[str, str]:
     return {"table": f"id,name,mail,amount,day\n{rows}"}
 
 
+def _image_build() -> dict[str, str]:
+    """What `docker build --progress=plain` prints, in BuildKit's form and in the form before it:
+    no machine of ours need have a daemon."""
+    chance = random.Random(11)
+    new = ['#0 building with "default" instance using docker driver', ""]
+    new += ["#1 [internal] load build definition from Dockerfile"]
+    new += ["#1 transferring dockerfile: 1.42kB done", "#1 DONE 0.0s", ""]
+    old = ["Sending build context to Docker daemon  4.096MB"]
+    steps = len(WORDS) + 1
+    for at, word in enumerate(WORDS, 2):
+        digest = "".join(chance.choices("0123456789abcdef", k=12))
+        asked = f"RUN make {word}" if at % 2 or word in FAILS else f"COPY {word}/ /srv/{word}/"
+        new.append(f"#{at + 3} [{at:2}/{steps}] {asked}")
+        old += [f"Step {at}/{steps} : {asked}", f" ---> Running in {digest}"]
+        seconds = 0.0
+        for n in range(chance.randrange(3, 12) if asked.startswith("RUN") else 0):
+            seconds += chance.random()
+            said = f"cc -O2 -c {word}/part_{n}.c -o build/{word}_{n}.o"
+            new.append(f"#{at + 3} {seconds:.3f} {said}")
+            old.append(said)
+        if word == FAILS[-1]:
+            wrong = f"{word}/part_3.c:14:9: error: '{word}_size' undeclared"
+            new += [f"#{at + 3} {seconds:.3f} {wrong}", f"#{at + 3} ERROR: process \"/bin/sh -c "
+                    f"make {word}\" did not complete successfully: exit code: 2"]  # fmt: skip
+            old += [wrong, f"The command '/bin/sh -c make {word}' returned a non-zero code: 2"]
+            break
+        new += [f"#{at + 3} DONE {seconds:.1f}s" if at % 5 else f"#{at + 3} CACHED", ""]
+        old += [f"Removing intermediate container {digest}", f" ---> {digest[::-1]}"]
+    new += ["------", f" > [{at:2}/{steps}] RUN make {FAILS[-1]}:", wrong, "------"]
+    new += [f"ERROR: failed to solve: process \"/bin/sh -c make {FAILS[-1]}\" did not complete"
+            " successfully: exit code: 2"]  # fmt: skip
+    return {"new": "\n".join(new) + "\n", "old": "\n".join(old) + "\n"}
+
+
 _REPOSITORY = """
 git init -q . && git config user.name Ada && git config user.email ada@example.org
 i=0
@@ -314,6 +348,16 @@ RECIPES = (
     Recipe("csv", (), "cat table",
            (Asked("row 450", rb"\n450,[^\n]*"), Asked("which columns", rb"id,name,mail[^\n]*")),
            _table),
+    Recipe("docker-build", (), "cat new",
+           (Asked("why did the build fail", rb"#\d+ ERROR: process[^\n]*|ERROR: failed to solve"),
+            Asked("error in tunnel", rb"[^\n]*tunnel_size' undeclared"),
+            Asked("step that copies branch", rb"\[[^\n]*COPY branch/[^\n]*"),
+            Asked("RUN make parcel", rb"\[[^\n]*RUN make parcel[^\n]*")), _image_build),
+    Recipe("docker-legacy", (), "cat old",
+           (Asked("why did the build fail", rb"The command [^\n]* returned a non-zero code"),
+            Asked("error in tunnel", rb"[^\n]*tunnel_size' undeclared"),
+            Asked("step that copies branch", rb"Step [^\n]*COPY branch/[^\n]*"),
+            Asked("RUN make parcel", rb"Step [^\n]*RUN make parcel[^\n]*")), _image_build),
     _repository("git-log", "log",
                 Asked("commit Bound the parcel", rb"    Bound the parcel[^\n]*"),
                 Asked("number 7 grew without end", rb"[^\n]*number 7 grew[^\n]*")),

@@ -6,13 +6,17 @@ Each output is made by its recipe (`benchmarks.kb_output_recipes`), kept as a ru
 name, and asked in its own source. A query's targets are ranges of bytes. Prints per output the mean
 reciprocal rank of the first passage that holds some of it, and how often the target is within
 4,000 bytes: of what search returns, of the lines `grep` finds for any word of the query, and of the
-output's first and last 2,000 bytes. `--outputs` keeps the outputs there, for comparing two
-versions on the same bytes.
+output's first and last 2,000 bytes. Other queries are made by rule, three words of a line that
+chance takes, which ask for the lines that have all of them. A fixed hash splits these in two
+halves: on the one that is held out nothing is ever tuned. `--outputs` keeps the outputs there, for
+comparing two versions on the same bytes.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import random
 import re
 import statistics
 import tempfile
@@ -30,6 +34,14 @@ EVIDENCE_BYTES = 4000
 LIMIT = 10
 _WORD = re.compile(r"\w{2,}")
 _STOP = frozenset({"the", "in", "of", "did", "how", "many", "what", "which", "why", "were", "is"})
+
+
+LINES = 6
+"""So many lines of each output are asked for by rule."""
+
+_SEED = 20261128
+_ASKED_WORDS = 3
+_LETTERS = re.compile(rb"[A-Za-z][a-z]{2,}|[A-Z]{3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +87,22 @@ def ask(store: Store, label: str, data: bytes, asked: Asked) -> Answered | None:
     )
 
 
+def ask_by_rule(name: str, data: bytes) -> Iterator[Asked]:
+    """Three words of a line that chance takes ask for whatever lines have all of them."""
+    chance = random.Random(f"{_SEED} {name}")
+    found = (dict.fromkeys(_LETTERS.findall(line)) for line in set(data.splitlines()))
+    lines = sorted(list(words) for words in found if len(words) >= _ASKED_WORDS)
+    for words in chance.sample(lines, min(LINES, len(lines))):
+        asked = chance.sample(words, _ASKED_WORDS)
+        each = b"".join(rb"(?=[^\n]*" + word + rb")" for word in asked)
+        yield Asked(b" ".join(asked).decode(), rb"^" + each + rb"[^\n]+")
+
+
+def is_held_out(name: str, asked: Asked) -> bool:
+    """Half of all queries, whatever else is asked."""
+    return bool(hashlib.sha256(f"{name} {asked.query}".encode()).digest()[0] & 1)
+
+
 def _holds(part: tuple[int, int], targets: Sequence[tuple[int, int]]) -> bool:
     return any(start < part[1] and end > part[0] for start, end in targets)
 
@@ -118,6 +146,16 @@ class Measured:
     missing: list[str] = field(default_factory=list)
     detecting_share: float = 0.0
     every: list[Answered] = field(default_factory=list)
+    by_rule: list[Answered] = field(default_factory=list)
+    held_out: list[Answered] = field(default_factory=list)
+
+    def totals(self) -> Iterator[Scores]:
+        """The means over all queries: those by hand, and the two halves of those by rule."""
+        passages = sum(scores.passages for scores in self.outputs)
+        named = (("all", self.every), ("by rule", self.by_rule), ("held out", self.held_out))
+        for name, answers in named:
+            if answers:
+                yield _scores(name, "", passages, answers)
 
 
 def measure(folder: Path) -> Measured:
@@ -144,6 +182,10 @@ def measure(folder: Path) -> Measured:
             if answers:
                 measured.outputs.append(_scores(recipe.name, kind, added.chunks, answers))
             measured.every += answers
+            for asked in ask_by_rule(recipe.name, data):
+                answer = ask(store, label, data, asked)
+                half = measured.held_out if is_held_out(recipe.name, asked) else measured.by_rule
+                half += [] if answer is None else [answer]
     measured.detecting_share = looked_s / kept_s if kept_s else 0.0
     return measured
 
@@ -164,8 +206,7 @@ def _scores(name: str, kind: str, passages: int, answers: Sequence[Answered]) ->
 def lines(measured: Measured) -> Iterator[str]:
     """A table for people."""
     yield f"{'output':16} {'kind':9} passages queries  MRR   4000B  grep   head+tail"
-    passages = sum(scores.passages for scores in measured.outputs)
-    for scores in (*measured.outputs, _scores("all", "", passages, measured.every)):
+    for scores in (*measured.outputs, *measured.totals()):
         yield (
             f"{scores.name:16} {scores.kind:9} {scores.passages:8} {scores.queries:7}  "
             f"{scores.mrr:.3f} {scores.search:.3f}  {scores.grep:.3f}  {scores.ends:.3f}"
@@ -184,7 +225,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         measured = measure(folder)
     if args.json:
-        print(json.dumps(asdict(measured), indent=2))
+        rows = [asdict(scores) for scores in (*measured.outputs, *measured.totals())]
+        told = {"outputs": rows, "detecting_share": measured.detecting_share}
+        print(json.dumps({**told, "missing": measured.missing}, indent=2))
     else:
         print("\n".join(lines(measured)))
 

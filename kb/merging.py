@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from kb.bm25 import WEIGHTS
 from kb.filters import Filters, inline
-from kb.model import Correction, Hit, QueryResult, SearchState
-from kb.query import Query, expression, parse
+from kb.model import Hit, QueryResult, SearchState
+from kb.query import Corrections, Query, expression, keep_what_was_meant, parse
 from kb.schema import TOKENIZER
 from kb.snippets import within_budget
 from kb.words import index_terms, with_name_parts
@@ -52,7 +52,10 @@ def merge(results: Sequence[QueryResult], *, limit: int, budget_bytes: int | Non
     with closing(_index([hit for hits in lists for hit in hits])) as db:
         # What one store has as it was typed is no slip of the pen in another.
         corrections = tuple(one for one in given if not _match(db, expression(one.typed)))
-        ranked = _rank(db, lists, query, corrections)[:limit]
+        meant: dict[str, list[str]] = {}
+        for correction in corrections:
+            meant.setdefault(correction.typed, []).append(correction.used)
+        ranked = _rank(db, lists, *keep_what_was_meant(query, meant))[:limit]
     terms = (*query.terms, *(correction.used for correction in corrections))
     shown = within_budget([placed.hit for placed in ranked], terms, budget_bytes)
     states = {result.state for result in results}
@@ -75,7 +78,7 @@ def _rank(
     db: sqlite3.Connection,
     lists: Sequence[Sequence[Hit]],
     query: Query,
-    corrections: Sequence[Correction],
+    corrections: Corrections,
 ) -> list[Placed]:
     """Rank the hits of several stores, each list best first, with scores that compare. Those that
     were found for a correction alone go where others have the word itself."""
@@ -95,13 +98,10 @@ def _rank(
 
 
 def _score(
-    db: sqlite3.Connection, query: Query, corrections: Sequence[Correction], count: int
+    db: sqlite3.Connection, query: Query, corrections: Corrections, count: int
 ) -> list[float]:
-    meant: dict[str, list[str]] = {}
-    for correction in corrections:
-        meant.setdefault(correction.typed, []).append(correction.used)
     scores = [0.0] * count
-    for group in query.groups(meant):
+    for group in query.groups(corrections):
         found = _match(db, group)
         rarity = log(1 + (count - len(found) + 0.5) / (len(found) + 0.5))
         best = max(found.values(), default=0.0)

@@ -49,13 +49,17 @@ def choose(ranked: Sequence[tuple[str, One]], limit: int, take: Callable[[One], 
     chosen: dict[int, One] = {}
     put_off: list[tuple[int, One]] = []
     for rank, (kind, one) in enumerate(ranked):
+        if len(chosen) == limit:
+            break
         if one.score < good or counts[kind] >= most:
             put_off.append((rank, one))
-        elif len(chosen) < limit and take(one):
+        elif take(one):
             counts[kind] += 1
             chosen[rank] = one
     for rank, one in put_off:
-        if len(chosen) < limit and take(one):
+        if len(chosen) == limit:
+            break
+        if take(one):
             chosen[rank] = one
     return [chosen[rank] for rank in sorted(chosen)]
 
@@ -65,15 +69,13 @@ def name_place(origin: str) -> str:
     return _PLACE_OF.get(origin, origin)
 
 
-def read_kinds(db: sqlite3.Connection, chunk_ids: Iterable[int]) -> Mapping[int, str]:
-    """Read of what kind chunks are."""
-    ids = tuple(chunk_ids)
+def read_kinds(db: sqlite3.Connection, source_ids: Iterable[int]) -> Mapping[int, str]:
+    """Read of what kind sources are."""
+    ids = tuple(set(source_ids))
     rows = db.execute(
-        "SELECT c.id, s.origin FROM chunk c JOIN source s ON s.id = c.source_id"
-        f" WHERE c.id IN ({', '.join('?' * len(ids))})",
-        ids,
+        f"SELECT id, origin FROM source WHERE id IN ({', '.join('?' * len(ids))})", ids
     )
-    return {chunk_id: name_place(origin) for chunk_id, origin in rows}
+    return {source_id: name_place(origin) for source_id, origin in rows}
 
 
 def find_unseen(db: sqlite3.Connection, kinds: Iterable[str], where: Condition) -> Condition | None:

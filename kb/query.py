@@ -13,6 +13,8 @@ from kb import words
 from kb.folding import fold
 
 _TERM = re.compile(rf"[^\W_]+|[{words.EMOJI}]")
+_ACRONYM = re.compile(r"[A-Z]{2,}(?:s|es|d|ed|ing)")
+"""An acronym in another form, such as `APIs` or `ORed`: no name of several parts."""
 
 MAX_TERMS = 32
 """Of longer queries the first distinct words count: more would cost time and find everything."""
@@ -50,9 +52,11 @@ def near(*phrases: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The words of a query in order, each once, as typed."""
+    """The words of a query in order, each once, as typed; behind them `parts`, what names among
+    them are made of."""
 
     terms: tuple[str, ...]
+    parts: tuple[str, ...] = ()
 
     def groups(self, corrections: Corrections) -> list[str]:
         """An expression a word: the word, and beside it how it is spelt without letters such as
@@ -89,8 +93,44 @@ def parse(text: str) -> Query:
     asked = _TERM.findall(unicodedata.normalize("NFC", text))
     found = dict.fromkeys(term.lower() if term.isupper() else term for term in asked)
     terms = [term for term in found if term.lower() not in STOP_WORDS] or list(found)
-    terms += [part.lower() for term in terms for part in words.name_parts(term) if len(part) > 1]
-    return Query(tuple(dict.fromkeys(terms))[:MAX_TERMS])
+    typed = {term.lower() for term in terms}
+    made_of = dict.fromkeys(part for term in terms for part in _parts(term))
+    parts = tuple(one for one in made_of if len(one) > 1 and one not in STOP_WORDS | typed)
+    return Query((*terms, *parts)[:MAX_TERMS], parts)
+
+
+def _parts(term: str) -> list[str]:
+    """What a name is made of, in lower case."""
+    return [] if _ACRONYM.fullmatch(term) else [part.lower() for part in words.name_parts(term)]
+
+
+def keep_what_was_meant(query: Query, corrections: Corrections) -> tuple[Query, Corrections]:
+    """Leave out the parts of mistyped names, such as `Ti` and `mOut` of `setTimOut`, for a slip
+    of the pen makes parts of its own. Those that make up what was meant stay."""
+    kept: dict[str, Sequence[str]] = dict(corrections)
+    slips: set[str] = set()
+    for name in corrections:
+        parts = _parts(name)
+        made = next((one for meant in corrections[name] if (one := _make(meant, parts, kept))), {})
+        for part in query.parts:
+            if part in made:
+                kept[part] = () if made[part] == part else (made[part],)
+            elif part in parts:
+                slips.add(part)
+    left = {typed: meant for typed, meant in kept.items() if meant and typed not in slips}
+    return Query(tuple(term for term in query.terms if term not in slips), query.parts), left
+
+
+def _make(meant: str, parts: Sequence[str], corrections: Corrections) -> dict[str, str]:
+    """What each part stands for in a word that they make up; nothing where they do not."""
+    made = {}
+    for part in parts:
+        ways = (part, *corrections.get(part, ()))
+        made[part] = next((way for way in ways if meant.startswith(way)), "")
+        if not made[part]:
+            return {}
+        meant = meant.removeprefix(made[part])
+    return {} if meant else made
 
 
 def expression(term: str) -> str:

@@ -43,6 +43,7 @@ class Ranked:
     that of a chunk in which each word of the query is once; None where that says nothing."""
 
     chunk_id: int
+    source_id: int
     words: float
     together: float
     source: float
@@ -81,12 +82,12 @@ class Ranking:
             self._own[chunk_id] = (score, TOGETHER_SHARE * near.get(chunk_id, 0.0))
             self._by_source[source_id].append(chunk_id)
         chunks = []
-        for chunk_ids in self._by_source.values():
+        for source_id, chunk_ids in self._by_source.items():
             share = _source_share([sum(self._own[chunk_id]) for chunk_id in chunk_ids])
             for chunk_id in chunk_ids:
                 words, together = self._own[chunk_id]
                 fit = words / self.choice.weight if self.choice.weight else None
-                chunks.append(Ranked(chunk_id, words, together, share, fit))
+                chunks.append(Ranked(chunk_id, source_id, words, together, share, fit))
         return sorted(chunks, key=lambda chunk: (-chunk.score, -chunk.chunk_id))
 
 

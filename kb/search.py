@@ -19,7 +19,7 @@ from kb.copies import find_shape
 from kb.filters import Condition, Filters, condition, inline
 from kb.focus import focus
 from kb.model import Correction, Hit, QueryResult, SearchState
-from kb.query import Corrections, Query, parse
+from kb.query import Corrections, Query, keep_what_was_meant, parse
 from kb.ranking import POOL, Ranked, Ranking, rank_all, rank_selected
 from kb.selection import Everything, Selection, select
 from kb.snippets import within_budget
@@ -46,6 +46,8 @@ class Ask:
     filters: Filters
     selection: Selection | None
     """The chunks that fit the filters; None where all do, or so many that all are searched."""
+    current: Everything
+    """All chunks of sources that nothing superseded."""
 
     @property
     def corrections(self) -> tuple[Correction, ...]:
@@ -64,7 +66,7 @@ def search(
 ) -> QueryResult:
     """The answer to one query; `budget_bytes` bounds the UTF-8 size of all texts together."""
     ask = read_query(db, text, filters, limit)
-    if not _is_anything_indexed(db, ask.where):
+    if not _is_anything_indexed(db, ask):
         return QueryResult(text, SearchState.NOTHING_INDEXED)
     if not ask.query.terms:
         return QueryResult(text, SearchState.NO_MATCH)
@@ -89,15 +91,19 @@ def read_query(db: sqlite3.Connection, text: str, filters: Filters, limit: int) 
     tables = ("chunk_fts", "history_fts") if filters.include_superseded else ("chunk_fts",)
     where = condition(filters)
     selection = select(db, tables, where) if filters.narrows else None
-    chunks = selection or Everything(db, tables[0])
-    corrected = vocabulary.corrections(db, chunks, query.terms)
-    return Ask(query, corrected, where, tables, limit, filters, selection)
+    current = Everything(db, tables[0])
+    chunks = selection or current
+    query, corrected = keep_what_was_meant(query, vocabulary.corrections(db, chunks, query.terms))
+    return Ask(query, corrected, where, tables, limit, filters, selection, current)
 
 
-def _is_anything_indexed(db: sqlite3.Connection, where: Condition) -> bool:
+def _is_anything_indexed(db: sqlite3.Connection, ask: Ask) -> bool:
+    if ask.selection is not None:
+        return ask.selection.size > 0
     row = db.execute(
-        f"SELECT 1 FROM source s JOIN chunk c ON c.source_id = s.id WHERE {where.sql} LIMIT 1",
-        where.values,
+        "SELECT 1 FROM source s CROSS JOIN chunk c ON c.source_id = s.id"
+        f" WHERE {ask.where.sql} LIMIT 1",
+        ask.where.values,
     ).fetchone()
     return row is not None
 
@@ -123,9 +129,10 @@ def rank(db: sqlite3.Connection, ask: Ask) -> list[Ranking]:
     if ask.selection is not None:
         choice = choose(ask.selection, ask.query, ask.corrected, ask.limit)
         return [] if choice is None else [rank_selected(ask.selection, choice)]
+    others = [Everything(db, table) for table in ask.tables[1:]]
     choices = {
-        table: choose(Everything(db, table), ask.query, ask.corrected, ask.limit)
-        for table in ask.tables
+        table: choose(chunks, ask.query, ask.corrected, ask.limit)
+        for table, chunks in zip(ask.tables, (ask.current, *others), strict=True)
     }
     return [
         rank_all(db, table, choice, ask.where)
@@ -151,17 +158,18 @@ def hits_and_pool(
 def _distinct(db: sqlite3.Connection, pool: list[Ranked], ask: Ask) -> list[Hit]:
     """Choose hits of several kinds; those that say the same once."""
     hits: dict[str, Hit] = {}
+    corrections, words = ask.corrections, ask.words
 
     def take(chunk: Ranked) -> bool:
-        hit = _read(db, chunk, ask.corrections)
-        shape = find_shape(hit, ask.words)
+        hit = _read(db, chunk, corrections)
+        shape = find_shape(hit, words)
         same = hits.get(shape)
         hits[shape] = hit if same is None else replace(same, alike=same.alike + 1)
         return same is None
 
-    kinds = mixing.read_kinds(db, (chunk.chunk_id for chunk in pool))
+    kinds = mixing.read_kinds(db, (chunk.source_id for chunk in pool))
     ranked = sorted(pool, key=lambda chunk: -chunk.score)
-    chosen = mixing.choose([(kinds[one.chunk_id], one) for one in ranked], ask.limit, take)
+    chosen = mixing.choose([(kinds[one.source_id], one) for one in ranked], ask.limit, take)
     found = {hit.chunk_id: hit for hit in hits.values()}
     return [found[one.chunk_id] for one in chosen]
 
@@ -177,7 +185,7 @@ def _others(
         known = {chunk.chunk_id for chunk in pool}
         ranked = (one for ranking in rankings for one in ranking.first(ask.selection.size))
         return [chunk for chunk in ranked if chunk.chunk_id not in known]
-    kinds = mixing.read_kinds(db, (chunk.chunk_id for chunk in pool)).values()
+    kinds = mixing.read_kinds(db, (chunk.source_id for chunk in pool)).values()
     where = mixing.find_unseen(db, kinds, ask.where)
     if where is None:
         return []

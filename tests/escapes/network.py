@@ -410,7 +410,12 @@ ATTACKS = (
                 "^bind to eth0 (ENODEV|EPERM)$",
                 r"^devices \['lo'\]$",
             ),
-            controls=(Control(("^netlink done$", "^own pair done$"), NO_FILTER),),
+            controls=(
+                Control(
+                    ("^netlink done$", "^netlink, above 32 bits done$", "^own pair done$"),
+                    NO_FILTER,
+                ),
+            ),
         ),
         INTERFACES,
         b=Stopped(
@@ -422,7 +427,12 @@ ATTACKS = (
                 "^take lo down EACCES$",
                 "^bind to eth0 EACCES$",
             ),
-            controls=(Control(("^netlink done$", "^own pair done$"), NO_FILTER),),
+            controls=(
+                Control(
+                    ("^netlink done$", "^netlink, above 32 bits done$", "^own pair done$"),
+                    NO_FILTER,
+                ),
+            ),
         ),
     ),
     Attack(
