@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import os
 import platform
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
-from functools import partial
-from typing import TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
@@ -18,11 +19,14 @@ from executor.errors import PackagesError
 from executor.instance.removal import remove
 from executor.model import MIB
 from executor.packages.model import Layer, PackageSettings, Registry, Wanted
-from executor.packages.phases import Phase, Phases, read_files, unpack_archive
 from executor.packages.reach import Reach, reach_of
 from executor.packages.store import TREE, LayerStore
 from executor.toolchains.catalog import ProvenToolchain
 from runtimes.packages import BY_NAME, Ecosystem
+
+if TYPE_CHECKING:
+    from executor.packages.phases import Phase, Phases
+    from executor.run.runner import Runner
 
 LOCK_BYTES_MAX = 16 * MIB
 POLL_S = 0.05
@@ -34,10 +38,20 @@ T = TypeVar("T")
 class Packages:
     """The packages of one server's runs."""
 
-    def __init__(self, phases: Phases, store: LayerStore, settings: PackageSettings) -> None:
-        self._phases = phases
+    def __init__(
+        self, runner: Runner, cwd: str, store: LayerStore, settings: PackageSettings
+    ) -> None:
+        self._runner = runner
+        self._cwd = cwd
         self._store = store
         self._settings = settings
+
+    @cached_property
+    def phases(self) -> Phases:
+        """What locks, fetches and builds, loaded when something is to be."""
+        from executor.packages.phases import Phases, limits_of  # noqa: PLC0415
+
+        return Phases(self._runner, self._cwd, limits_of(self._settings.layer_bytes))
 
     async def lock(
         self, wanted: Wanted, toolchain: ProvenToolchain, caller: Caller, *, fresh: bool = False
@@ -87,9 +101,10 @@ class Packages:
                         await self._agree(wanted, caller)
                     await self._make_layer(key, wanted, files, toolchain)
 
-    async def is_sound(self, layer: Layer) -> bool:
-        """Whether a layer is as it was sealed."""
-        return await trio.to_thread.run_sync(self._store.is_sound, layer.key)
+    async def is_sound(self, layer: Layer, *, in_full: bool) -> bool:
+        """Whether a layer is as it was sealed; see `LayerStore.is_sound`."""
+        check = partial(self._store.is_sound, layer.key, in_full=in_full)
+        return await trio.to_thread.run_sync(check)
 
     async def drop(self, layer: Layer) -> None:
         """Remove a layer that is not as it was sealed, once nothing shows it any more."""
@@ -139,9 +154,11 @@ class Packages:
         return self._settings.registries.get(row.name, Registry())
 
     async def _make_lock(self, wanted: Wanted, toolchain: ProvenToolchain) -> dict[str, bytes]:
+        from executor.packages.phases import read_files  # noqa: PLC0415 - what is kept needs none
+
         row = BY_NAME[wanted.ecosystem]
         phase = self._online("lock", row, {"wanted": f"{wanted.text}\n".encode()})
-        async with self._phases.run(phase, toolchain.candidate) as archive:
+        async with self.phases.run(phase, toolchain.candidate) as archive:
             files = await _write(partial(read_files, archive, LOCK_BYTES_MAX))
         if row.lock_name not in files:
             raise PackagesError(f"packages of {row.title} were not locked: no {row.lock_name}")
@@ -150,17 +167,19 @@ class Packages:
     async def _make_layer(
         self, key: str, wanted: Wanted, files: Mapping[str, bytes], toolchain: ProvenToolchain
     ) -> None:
-        row, limit = BY_NAME[wanted.ecosystem], self._phases.limits.artifact_bytes
+        from executor.packages.phases import Phase, unpack_archive  # noqa: PLC0415 - as above
+
+        row, limit = BY_NAME[wanted.ecosystem], self.phases.limits.artifact_bytes
         about = {"ecosystem": row.name, "packages": wanted.label}
         place = await _write(partial(self._store.begin, key))
         try:
             phase = self._online("fetch", row, files)
-            async with self._phases.run(phase, toolchain.candidate) as archive:
+            async with self.phases.run(phase, toolchain.candidate) as archive:
                 await _write(partial(unpack_archive, archive, place, limit))
             if row.build:
                 shown = ((str(place / TREE), row.at),)
                 building = Phase("build", row, row.build, files, shown=shown)
-                async with self._phases.run(building, toolchain.candidate) as archive:
+                async with self.phases.run(building, toolchain.candidate) as archive:
                     await _write(partial(unpack_archive, archive, place, limit))
             await _write(partial(self._store.put, key, place, about))
         finally:
@@ -169,6 +188,8 @@ class Packages:
 
     def _online(self, name: str, row: Ecosystem, inputs: Mapping[str, bytes]) -> Phase:
         """A phase that reaches the row's registries."""
+        from executor.packages.phases import Phase  # noqa: PLC0415 - as above
+
         reach = self._reach(row)
         cutoff = ""
         if row.cooldown and name == "lock" and self._settings.cooldown_days:
@@ -212,8 +233,15 @@ def _identity(row: Ecosystem, toolchain: ProvenToolchain) -> list[object]:
     return [
         *(KEY_VERSION, row.name, row.version),
         *(toolchain.candidate.toolchain.name, toolchain.version),
-        *(platform.machine(), *platform.libc_ver()),
+        *(platform.machine(), _libc()),
     ]
+
+
+def _libc() -> str:
+    try:
+        return os.confstr("CS_GNU_LIBC_VERSION") or ""
+    except (OSError, ValueError):
+        return ""  # of another kind than GNU's
 
 
 def _digests(files: Mapping[str, bytes]) -> list[tuple[str, str]]:

@@ -1,7 +1,8 @@
 """The seal of a layer: digests over its tree, by what the kernel says of it and by its contents.
 
-The first takes milliseconds: a file's change time can't be set, so that whatever was written to,
-replaced, added or removed since shows. Only where it differs, as in a copy, the contents are read.
+A change time can't be set, so that whatever was written to, replaced, added or removed since shows
+in the first. Where it differs, as in a copy, the contents are read. The folders alone tell what
+was replaced, added or removed, in a tenth of the time.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from typing import NamedTuple
 
 
 class Seal(NamedTuple):
-    """Both digests of a tree, and its size."""
+    """Both digests of a tree, its size, and its folders with their change times."""
 
     state: str
     contents: str
     entries: int
     bytes: int
+    folders: list[tuple[str, int]]
 
 
 def seal(tree: Path) -> Seal:
@@ -30,6 +32,7 @@ def seal(tree: Path) -> Seal:
         OSError: it can't be read.
     """
     entries = bytes_total = 0
+    folders = [(".", tree.stat().st_ctime_ns)]
     contents = hashlib.sha256()
     for path, info in _walk(tree):
         entries += 1
@@ -39,9 +42,20 @@ def seal(tree: Path) -> Seal:
         if kind == stat.S_IFREG:
             with path.open("rb") as file:
                 contents.update(hashlib.file_digest(file, "sha256").digest())
+        elif kind == stat.S_IFDIR:
+            folders.append((str(path.relative_to(tree)), info.st_ctime_ns))
         elif kind == stat.S_IFLNK:
             contents.update(os.fsencode(os.readlink(path)))
-    return Seal(state_of(tree), contents.hexdigest(), entries, bytes_total)
+    return Seal(state_of(tree), contents.hexdigest(), entries, bytes_total, folders)
+
+
+def has_folders(tree: Path, folders: list[tuple[str, int]]) -> bool:
+    """Whether the folders of a tree are as they were when it was sealed."""
+    top = str(tree)
+    try:
+        return all(os.lstat(f"{top}/{path}").st_ctime_ns == changed for path, changed in folders)
+    except OSError:
+        return False
 
 
 def state_of(tree: Path) -> str:
