@@ -28,7 +28,8 @@ from benchmarks.execute import Times, something_waits, times
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import load_config
 from executor import LocalEngine, Request, Settings, open_engine
-from runtimes.packages import BY_NAME, find_tool
+from runtimes.packages.registry import BY_NAME
+from runtimes.packages.tools import find_tool
 
 CODE = "print(1)"
 WARM_UP_ROUNDS = 3

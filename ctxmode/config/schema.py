@@ -11,7 +11,7 @@ from executor.engine.tiers import FLOORS
 from executor.profile import ProjectAccess
 from executor.project.rules.name_row import COMMIT, ChangeVerdict
 from memory.sessions.importers import MODULES
-from runtimes.packages import BY_NAME
+from runtimes.packages.registry import BY_NAME
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 PROFILE: dict[str, Any] = {

@@ -22,7 +22,8 @@ from executor.packages.model import Layer, PackageSettings, Registry, Wanted
 from executor.packages.reach import Reach, reach_of
 from executor.packages.store import TREE, LayerStore
 from executor.toolchains.catalog import ProvenToolchain
-from runtimes.packages import BY_NAME, Ecosystem
+from runtimes.packages.model import Ecosystem
+from runtimes.packages.registry import BY_NAME
 
 if TYPE_CHECKING:
     from executor.packages.phases import Phase, Phases

@@ -29,7 +29,8 @@ from executor.profile import NO_NETWORK, Profile, ProjectAccess
 from executor.run.job import grant_environment
 from executor.run.program_job import job_of
 from executor.run.runner import Runner
-from runtimes.packages import Ecosystem, find_tool
+from runtimes.packages.model import Ecosystem
+from runtimes.packages.tools import find_tool
 
 OWN_BYTES = 128 * MIB  # what a phase's tools take themselves
 

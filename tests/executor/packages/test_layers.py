@@ -13,7 +13,7 @@ from executor import Caller, PackagesError, RequestError, Status
 from executor.packages import phases
 from executor.packages.model import Registry
 from executor.packages.reach import reach_of
-from runtimes.packages import BY_NAME
+from runtimes.packages.registry import BY_NAME
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.served import serve
 
