@@ -73,7 +73,8 @@ class Packages:
             if kept is not None and not fresh:
                 return kept, False
             await self._agree(wanted, caller)
-            files = await self._make_lock(wanted, toolchain)
+            with caller.preparing(f"locking packages of {BY_NAME[wanted.ecosystem].title}"):
+                files = await self._make_lock(wanted, toolchain)
             await _write(partial(self._store.keep_lock, key, wanted.label, files))
         return files, True
 
@@ -100,7 +101,8 @@ class Packages:
                     was_kept = False
                     if not has_agreed:
                         await self._agree(wanted, caller)
-                    await self._make_layer(key, wanted, files, toolchain)
+                    with caller.preparing(f"fetching packages of {row.title}: {wanted.label}"):
+                        await self._make_layer(key, wanted, files, toolchain)
 
     async def is_sound(self, layer: Layer, *, in_full: bool) -> bool:
         """Whether a layer is as it was sealed; see `LayerStore.is_sound`."""
