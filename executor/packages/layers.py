@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 LOCK_BYTES_MAX = 16 * MIB
 POLL_S = 0.05
 KEY_VERSION = 1
+PINNED = "That registry tells no digests: those of the first download are pinned."
 
 T = TypeVar("T")
 
@@ -73,7 +74,7 @@ class Packages:
             if kept is not None and not fresh:
                 return kept, False
             await self._agree(wanted, caller)
-            with caller.preparing(f"locking packages of {BY_NAME[wanted.ecosystem].title}"):
+            with caller.preparing(_word_locking(BY_NAME[wanted.ecosystem])):
                 files = await self._make_lock(wanted, toolchain)
             await _write(partial(self._store.keep_lock, key, wanted.label, files))
         return files, True
@@ -137,6 +138,7 @@ class Packages:
         reach = self._reach(row)
         question = (
             f"Fetch packages of {row.title} ({wanted.label}) from {reach.network.describe()}?"
+            f"{f' {PINNED}' if row.pinned_here else ''}"
         )
         verdict = {"decision": "ask", "message": question, "question": question, "matches": []}
         settled = await caller.settle(verdict)
@@ -238,6 +240,11 @@ def _identity(row: Ecosystem, toolchain: ProvenToolchain) -> list[object]:
         *(toolchain.candidate.toolchain.name, toolchain.version),
         *(platform.machine(), _libc()),
     ]
+
+
+def _word_locking(row: Ecosystem) -> str:
+    head = f"locking packages of {row.title}"
+    return f"{head}. {PINNED}" if row.pinned_here else head
 
 
 def _libc() -> str:

@@ -26,6 +26,7 @@ SPECS = {
         ("example.com/a", "example.com/a/v2@v2.0.1", "gopkg.in/yaml.v3@latest"),
         ("fmt", "-u", "example.com/a@$(id)", "./a", "example.com/../a", "a b"),
     ),
+    "r": (("jsonlite", "data.table"), ("-e", "a@1", "a b", "a/b", "1a")),
     "rust": (("serde", "serde@1", "serde_json@=1.0.1"), ("-p", "a b", 'a@"1"\nb', "a/b", "a@x")),
 }
 
