@@ -17,6 +17,8 @@ from runtimes.packages.registry import BY_NAME
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.served import serve
 
+pytestmark = pytest.mark.tier_a
+
 USE = "import alpha; print(alpha.VALUE)"
 ALLOW = frozenset({"python"})
 

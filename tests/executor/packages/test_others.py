@@ -12,6 +12,8 @@ from executor.packages import model
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.other_registries import Crates, Gems, Modules, Sources
 
+pytestmark = [pytest.mark.tier_a, pytest.mark.once]
+
 GO_USE = 'package main\n\nimport "example.com/alpha"\n\nfunc main() { println(alpha.Value()) }\n'
 GO_ALPHA = (
     'package alpha\n\nimport "example.com/beta"\n\nfunc Value() int { return beta.Value + 1 }\n'
