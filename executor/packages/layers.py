@@ -47,6 +47,7 @@ class Packages:
         self._cwd = cwd
         self._store = store
         self._settings = settings
+        self._is_prepared = False
 
     @cached_property
     def phases(self) -> Phases:
@@ -65,7 +66,9 @@ class Packages:
         Raises:
             PackagesError: it can't be made, or nobody agreed to it.
         """
-        await _write(self._store.prepare)
+        if not self._is_prepared:
+            await _write(self._store.prepare)
+            self._is_prepared = True
         if wanted.lock:
             return dict(wanted.lock), False
         key = self._lock_key(wanted, toolchain)
@@ -94,11 +97,11 @@ class Packages:
         was_kept = True
         while True:
             async with self._hold(key, is_shared=True):
-                if await trio.to_thread.run_sync(self._store.has, key):
+                if self._store.has(key):  # one call of the system
                     yield self._show(row, key, files, was_kept=was_kept)
                     return
             async with self._hold(key, is_shared=False):
-                if not await trio.to_thread.run_sync(self._store.has, key):
+                if not self._store.has(key):
                     was_kept = False
                     if not has_agreed:
                         await self._agree(wanted, caller)
