@@ -93,9 +93,7 @@ async def open_engine(
 def _open_packages(runner: Runner, state_dir: Path, project: Path, settings: Settings) -> Packages:
     """What has packages, loaded with the first run that wants any."""
     from executor.packages.layers import Packages  # noqa: PLC0415
-    from executor.packages.phases import Phases, limits_of  # noqa: PLC0415
     from executor.packages.store import LayerStore  # noqa: PLC0415
 
     store = LayerStore(state_dir / "packages", settings.packages.bytes_max)
-    phases = Phases(runner, str(project), limits_of(settings.packages.layer_bytes))
-    return Packages(phases, store, settings.packages)
+    return Packages(runner, str(project), store, settings.packages)

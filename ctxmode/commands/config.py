@@ -27,6 +27,7 @@ from ctxmode import exit_codes
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, read
 from ctxmode.config.guarded_names import load_names
 from ctxmode.config.locations import Config, load_config
+from ctxmode.config.packages import load_packages
 from ctxmode.config.prices import load_prices
 from ctxmode.config.profiles import load_profiles
 from ctxmode.config.schema import build_schema
@@ -95,6 +96,7 @@ def describe_config(config: Config) -> dict[str, Any]:
             *_warn_of_sources(config),
             *profiles.warnings,
             *moved.warnings,
+            *load_packages(config.project, config.config_home).warnings,
             *prices.warnings,
         ],
     }

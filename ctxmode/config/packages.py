@@ -57,7 +57,7 @@ def load_packages(project: Path, config_home: Path) -> LoadedPackages:
 
 
 def _read_table(file: ConfigFile) -> PackageSettings:
-    from runtimes.packages import BY_NAME  # noqa: PLC0415 - most files set nothing of them
+    from runtimes.packages.registry import BY_NAME  # noqa: PLC0415 - most files set nothing of them
 
     table = file.data["packages"]
     if not isinstance(table, dict):
@@ -91,7 +91,7 @@ def _read_table(file: ConfigFile) -> PackageSettings:
 
 def _read_registry(file: ConfigFile, name: str, table: object) -> Registry:
     from executor.packages.reach import reach_of  # noqa: PLC0415 - where there is one
-    from runtimes.packages import BY_NAME  # noqa: PLC0415
+    from runtimes.packages.registry import BY_NAME  # noqa: PLC0415
 
     where = ("packages", name)
     if not isinstance(table, dict):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from ctxmode.config.packages import DAYS_MAX
 from ctxmode.config.prices import NEEDED, PRICE_MAX, PRICED
 from ctxmode.config.settings import SETTINGS, Setting
 from executor.engine.tiers import FLOORS
 from executor.profile import ProjectAccess
 from executor.project.rules.name_row import COMMIT, ChangeVerdict
 from memory.sessions.importers import MODULES
+from runtimes.packages.registry import BY_NAME
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 PROFILE: dict[str, Any] = {
@@ -50,6 +52,40 @@ PRICES: dict[str, Any] = {
 }
 
 
+REGISTRY: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "registry": {"type": "string", "description": "instead of the public one"},
+        "hosts": {**_STRINGS, "description": "names that its files come from"},
+        "private": {"type": "boolean", "description": "on a private network"},
+        "ca": {"type": "string", "description": "a file of certificates to trust"},
+    },
+}
+_SIZE = {"type": ["integer", "string"]}
+PACKAGES: dict[str, Any] = {
+    "type": "object",
+    "description": "packages that programs import; yours alone",
+    "additionalProperties": False,
+    "properties": {
+        "allow": {
+            "type": "array",
+            "items": {"enum": list(BY_NAME)},
+            "description": "ecosystems that fetch without asking",
+        },
+        "cooldown_days": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": DAYS_MAX,
+            "description": "younger releases are left out",
+        },
+        "bytes": {**_SIZE, "description": "what all layers may take"},
+        "layer_bytes": {**_SIZE, "description": "what the packages of one run may take"},
+        **dict.fromkeys(BY_NAME, REGISTRY),
+    },
+}
+
+
 def build_schema() -> dict[str, Any]:
     """Describe what `ctxmode/config.toml` and `.ctxmode/config.toml` may hold."""
     tables: dict[str, Any] = {
@@ -60,6 +96,7 @@ def build_schema() -> dict[str, Any]:
             "additionalProperties": {"enum": [*ChangeVerdict, COMMIT]},
         },
     }
+    tables["packages"] = PACKAGES
     for setting in SETTINGS:
         table, name = setting.path
         entry = tables.setdefault(

@@ -25,6 +25,9 @@ MILLISECONDS = 1000
 ANSWER_GRACE_S = 60.0
 """What a run's tool call may take beyond the run's own deadline: queueing, keeping, indexing."""
 
+FETCHING_S = 600.0
+"""What it may take beyond that to have packages at their first use."""
+
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
@@ -87,7 +90,8 @@ def seconds(timeout_ms: float | None) -> float | None:
 
 def run_deadline(given: Any) -> float:  # noqa: ANN401 - any arguments with a timeout
     """Return how long a call that runs programs may take."""
-    return (seconds(given.timeout) or Limits().wall_s) + ANSWER_GRACE_S
+    fetching_s = FETCHING_S if getattr(given, "packages", ()) else 0.0
+    return (seconds(given.timeout) or Limits().wall_s) + ANSWER_GRACE_S + fetching_s
 
 
 def _hint(*, reads: bool = False, destroys: bool = False, opens: bool = False) -> dict[str, bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from executor.model import Connection, Result, Status
-from runtimes.packages import Ecosystem
+from runtimes.packages.model import Ecosystem
 
 LINES_MAX = 6
 LINE_CHARS_MAX = 300

@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import os
 import platform
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
-from functools import partial
-from typing import TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
@@ -18,15 +19,20 @@ from executor.errors import PackagesError
 from executor.instance.removal import remove
 from executor.model import MIB
 from executor.packages.model import Layer, PackageSettings, Registry, Wanted
-from executor.packages.phases import Phase, Phases, read_files, unpack_archive
 from executor.packages.reach import Reach, reach_of
 from executor.packages.store import TREE, LayerStore
 from executor.toolchains.catalog import ProvenToolchain
-from runtimes.packages import BY_NAME, Ecosystem
+from runtimes.packages.model import Ecosystem
+from runtimes.packages.registry import BY_NAME
+
+if TYPE_CHECKING:
+    from executor.packages.phases import Phase, Phases
+    from executor.run.runner import Runner
 
 LOCK_BYTES_MAX = 16 * MIB
 POLL_S = 0.05
 KEY_VERSION = 1
+PINNED = "That registry tells no digests: those of the first download are pinned."
 
 T = TypeVar("T")
 
@@ -34,10 +40,21 @@ T = TypeVar("T")
 class Packages:
     """The packages of one server's runs."""
 
-    def __init__(self, phases: Phases, store: LayerStore, settings: PackageSettings) -> None:
-        self._phases = phases
+    def __init__(
+        self, runner: Runner, cwd: str, store: LayerStore, settings: PackageSettings
+    ) -> None:
+        self._runner = runner
+        self._cwd = cwd
         self._store = store
         self._settings = settings
+        self._is_prepared = False
+
+    @cached_property
+    def phases(self) -> Phases:
+        """What locks, fetches and builds, loaded when something is to be."""
+        from executor.packages.phases import Phases, limits_of  # noqa: PLC0415
+
+        return Phases(self._runner, self._cwd, limits_of(self._settings.layer_bytes))
 
     async def lock(
         self, wanted: Wanted, toolchain: ProvenToolchain, caller: Caller, *, fresh: bool = False
@@ -49,7 +66,9 @@ class Packages:
         Raises:
             PackagesError: it can't be made, or nobody agreed to it.
         """
-        await _write(self._store.prepare)
+        if not self._is_prepared:
+            await _write(self._store.prepare)
+            self._is_prepared = True
         if wanted.lock:
             return dict(wanted.lock), False
         key = self._lock_key(wanted, toolchain)
@@ -58,7 +77,8 @@ class Packages:
             if kept is not None and not fresh:
                 return kept, False
             await self._agree(wanted, caller)
-            files = await self._make_lock(wanted, toolchain)
+            with caller.preparing(_word_locking(BY_NAME[wanted.ecosystem])):
+                files = await self._make_lock(wanted, toolchain)
             await _write(partial(self._store.keep_lock, key, wanted.label, files))
         return files, True
 
@@ -77,19 +97,21 @@ class Packages:
         was_kept = True
         while True:
             async with self._hold(key, is_shared=True):
-                if await trio.to_thread.run_sync(self._store.has, key):
+                if self._store.has(key):  # one call of the system
                     yield self._show(row, key, files, was_kept=was_kept)
                     return
             async with self._hold(key, is_shared=False):
-                if not await trio.to_thread.run_sync(self._store.has, key):
+                if not self._store.has(key):
                     was_kept = False
                     if not has_agreed:
                         await self._agree(wanted, caller)
-                    await self._make_layer(key, wanted, files, toolchain)
+                    with caller.preparing(f"fetching packages of {row.title}: {wanted.label}"):
+                        await self._make_layer(key, wanted, files, toolchain)
 
-    async def is_sound(self, layer: Layer) -> bool:
-        """Whether a layer is as it was sealed."""
-        return await trio.to_thread.run_sync(self._store.is_sound, layer.key)
+    async def is_sound(self, layer: Layer, *, in_full: bool) -> bool:
+        """Whether a layer is as it was sealed; see `LayerStore.is_sound`."""
+        check = partial(self._store.is_sound, layer.key, in_full=in_full)
+        return await trio.to_thread.run_sync(check)
 
     async def drop(self, layer: Layer) -> None:
         """Remove a layer that is not as it was sealed, once nothing shows it any more."""
@@ -119,6 +141,7 @@ class Packages:
         reach = self._reach(row)
         question = (
             f"Fetch packages of {row.title} ({wanted.label}) from {reach.network.describe()}?"
+            f"{f' {PINNED}' if row.pinned_here else ''}"
         )
         verdict = {"decision": "ask", "message": question, "question": question, "matches": []}
         settled = await caller.settle(verdict)
@@ -139,9 +162,11 @@ class Packages:
         return self._settings.registries.get(row.name, Registry())
 
     async def _make_lock(self, wanted: Wanted, toolchain: ProvenToolchain) -> dict[str, bytes]:
+        from executor.packages.phases import read_files  # noqa: PLC0415 - what is kept needs none
+
         row = BY_NAME[wanted.ecosystem]
         phase = self._online("lock", row, {"wanted": f"{wanted.text}\n".encode()})
-        async with self._phases.run(phase, toolchain.candidate) as archive:
+        async with self.phases.run(phase, toolchain.candidate) as archive:
             files = await _write(partial(read_files, archive, LOCK_BYTES_MAX))
         if row.lock_name not in files:
             raise PackagesError(f"packages of {row.title} were not locked: no {row.lock_name}")
@@ -150,17 +175,19 @@ class Packages:
     async def _make_layer(
         self, key: str, wanted: Wanted, files: Mapping[str, bytes], toolchain: ProvenToolchain
     ) -> None:
-        row, limit = BY_NAME[wanted.ecosystem], self._phases.limits.artifact_bytes
+        from executor.packages.phases import Phase, unpack_archive  # noqa: PLC0415 - as above
+
+        row, limit = BY_NAME[wanted.ecosystem], self.phases.limits.artifact_bytes
         about = {"ecosystem": row.name, "packages": wanted.label}
         place = await _write(partial(self._store.begin, key))
         try:
             phase = self._online("fetch", row, files)
-            async with self._phases.run(phase, toolchain.candidate) as archive:
+            async with self.phases.run(phase, toolchain.candidate) as archive:
                 await _write(partial(unpack_archive, archive, place, limit))
             if row.build:
                 shown = ((str(place / TREE), row.at),)
                 building = Phase("build", row, row.build, files, shown=shown)
-                async with self._phases.run(building, toolchain.candidate) as archive:
+                async with self.phases.run(building, toolchain.candidate) as archive:
                     await _write(partial(unpack_archive, archive, place, limit))
             await _write(partial(self._store.put, key, place, about))
         finally:
@@ -169,6 +196,8 @@ class Packages:
 
     def _online(self, name: str, row: Ecosystem, inputs: Mapping[str, bytes]) -> Phase:
         """A phase that reaches the row's registries."""
+        from executor.packages.phases import Phase  # noqa: PLC0415 - as above
+
         reach = self._reach(row)
         cutoff = ""
         if row.cooldown and name == "lock" and self._settings.cooldown_days:
@@ -212,8 +241,20 @@ def _identity(row: Ecosystem, toolchain: ProvenToolchain) -> list[object]:
     return [
         *(KEY_VERSION, row.name, row.version),
         *(toolchain.candidate.toolchain.name, toolchain.version),
-        *(platform.machine(), *platform.libc_ver()),
+        *(platform.machine(), _libc()),
     ]
+
+
+def _word_locking(row: Ecosystem) -> str:
+    head = f"locking packages of {row.title}"
+    return f"{head}. {PINNED}" if row.pinned_here else head
+
+
+def _libc() -> str:
+    try:
+        return os.confstr("CS_GNU_LIBC_VERSION") or ""
+    except (OSError, ValueError):
+        return ""  # of another kind than GNU's
 
 
 def _digests(files: Mapping[str, bytes]) -> list[tuple[str, str]]:

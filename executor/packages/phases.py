@@ -29,7 +29,8 @@ from executor.profile import NO_NETWORK, Profile, ProjectAccess
 from executor.run.job import grant_environment
 from executor.run.program_job import job_of
 from executor.run.runner import Runner
-from runtimes.packages import Ecosystem, find_tool
+from runtimes.packages.model import Ecosystem
+from runtimes.packages.tools import find_tool
 
 OWN_BYTES = 128 * MIB  # what a phase's tools take themselves
 
@@ -84,16 +85,18 @@ class Phases:
         """Run a phase; the archive of what it left, which is deleted at the block's end.
 
         Raises:
-            PackagesError: it failed; the message says why.
-            OSError: what it left can't be stored.
+            PackagesError: it failed, or what it left can't be stored; the message says why.
         """
         profile = Profile(NAME, ProjectAccess.READ_ONLY, phase.reach)
         with _empty_folder(self.runner.placement.temporary) as substitute:
-            completed = await self.runner.run(
-                lambda layout: self._job(phase, candidate, layout, profile, substitute),
-                profile=profile,
-                waits=False,
-            )
+            try:
+                completed = await self.runner.run(
+                    lambda layout: self._job(phase, candidate, layout, profile, substitute),
+                    profile=profile,
+                    waits=False,
+                )
+            except OSError as error:
+                raise _no_room(error, error.filename or "the server's folder") from error
         bundles = [Path(a.path) for a in completed.result.artifacts if a.path is not None]
         try:
             if not completed.result.ok or not bundles:
@@ -182,10 +185,14 @@ def unpack_archive(archive: Path, folder: Path, bytes_max: int) -> None:
     except (SandboxError, tarfile.TarError) as error:
         raise PackagesError(f"what the packages unpack to is not kept: {error}") from error
     except OSError as error:
-        raise PackagesError(
-            f"the packages can't be stored in {folder.parent}: {error.strerror}",
-            "free some space there, or check its owner and mode",
-        ) from error
+        raise _no_room(error, folder.parent) from error
+
+
+def _no_room(error: OSError, place: object) -> PackagesError:
+    return PackagesError(
+        f"the packages can't be stored in {place}: {error.strerror}",
+        "free some space there, or check its owner and mode",
+    )
 
 
 def _tools(row: Ecosystem) -> tuple[tuple[tuple[str, str], ...], dict[str, str]]:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from executor.network.allowlist import PROXY_PORT, Allowlist, HostRule, parse
 from executor.packages.model import Registry
-from runtimes.packages import Ecosystem
+from runtimes.packages.model import Ecosystem
 
 LOOPBACK = ("localhost", "127.0.0.1")
 

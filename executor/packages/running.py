@@ -35,15 +35,17 @@ async def run_with(  # noqa: PLR0913 - keyword-only how sure it must be
 ) -> Completed:
     """One run with its packages, which are had first where they are not kept.
 
-    With `verify_first` nothing is started before the seal is known to be whole: what such a run
-    changes reaches the project.
+    With `verify_first` nothing is started before every file is known to be as it was sealed: what
+    such a run changes reaches the project.
 
     Raises:
         PackagesError: they can't be had, or are not what was sealed.
     """
     async with packages.layer(wanted, toolchain, caller) as layer:
         equipped = equip(toolchain.candidate, layer)
-        sound = not layer.was_kept or (verify_first and await packages.is_sound(layer))
+        sound = not layer.was_kept or (
+            verify_first and await packages.is_sound(layer, in_full=True)
+        )
         if sound or not verify_first:
             completed, sound = await _run(packages, layer, equipped, start, is_sound=sound)
     if not sound:
@@ -97,7 +99,7 @@ async def _run(
     found = [is_sound]
 
     async def verify() -> None:
-        found[0] = await packages.is_sound(layer)
+        found[0] = await packages.is_sound(layer, in_full=False)
 
     async with trio.open_nursery() as nursery:
         if not is_sound:

@@ -1,7 +1,8 @@
 """The seal of a layer: digests over its tree, by what the kernel says of it and by its contents.
 
-The first takes milliseconds: a file's change time can't be set, so that whatever was written to,
-replaced, added or removed since shows. Only where it differs, as in a copy, the contents are read.
+A change time can't be set, so that whatever was written to, replaced, added or removed since shows
+in the first. Where it differs, as in a copy, the contents are read. The folders alone tell what
+was replaced, added or removed, in a tenth of the time.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from typing import NamedTuple
 
 
 class Seal(NamedTuple):
-    """Both digests of a tree, and its size."""
+    """Both digests of a tree, its size, and its folders with their change times."""
 
     state: str
     contents: str
     entries: int
     bytes: int
+    folders: list[tuple[str, int]]
 
 
 def seal(tree: Path) -> Seal:
@@ -30,18 +32,31 @@ def seal(tree: Path) -> Seal:
         OSError: it can't be read.
     """
     entries = bytes_total = 0
+    top = str(tree)
+    folders = [(".", os.lstat(top).st_ctime_ns)]
     contents = hashlib.sha256()
-    for path, info in _walk(tree):
+    for name, info in _walk(top):
         entries += 1
         bytes_total += info.st_size
-        kind = stat.S_IFMT(info.st_mode)
-        contents.update(os.fsencode(f"{path.relative_to(tree)}\0{info.st_mode:o}\0"))
-        if kind == stat.S_IFREG:
-            with path.open("rb") as file:
+        path = f"{top}/{name}"
+        contents.update(os.fsencode(f"{name}\0{info.st_mode:o}\0"))
+        if stat.S_ISREG(info.st_mode):
+            with open(path, "rb", buffering=0) as file:
                 contents.update(hashlib.file_digest(file, "sha256").digest())
-        elif kind == stat.S_IFLNK:
+        elif stat.S_ISDIR(info.st_mode):
+            folders.append((name, info.st_ctime_ns))
+        elif stat.S_ISLNK(info.st_mode):
             contents.update(os.fsencode(os.readlink(path)))
-    return Seal(state_of(tree), contents.hexdigest(), entries, bytes_total)
+    return Seal(state_of(tree), contents.hexdigest(), entries, bytes_total, folders)
+
+
+def has_folders(tree: Path, folders: list[tuple[str, int]]) -> bool:
+    """Whether the folders of a tree are as they were when it was sealed."""
+    top = str(tree)
+    try:
+        return all(os.lstat(f"{top}/{path}").st_ctime_ns == changed for path, changed in folders)
+    except OSError:
+        return False
 
 
 def state_of(tree: Path) -> str:
@@ -66,6 +81,14 @@ def state_of(tree: Path) -> str:
     return digest.hexdigest()
 
 
-def _walk(tree: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    for path in sorted(tree.rglob("*")):
-        yield path, path.lstat()
+def _walk(top: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Every entry below a folder by its path there, in one order; no link is followed."""
+    folders = [""]
+    while folders:
+        prefix = folders.pop()
+        with os.scandir(f"{top}/{prefix}") as entries:
+            found = sorted((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
+        for name, info in found:
+            yield f"{prefix}{name}", info
+            if stat.S_ISDIR(info.st_mode):
+                folders.append(f"{prefix}{name}/")

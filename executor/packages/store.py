@@ -1,7 +1,8 @@
 """Layers of packages and their locks, kept on disk for all projects of a user.
 
 `layers/KEY/` holds a layer's tree, as a folder or not at all: it is made beside, and renamed. Its
-seal stands beside the tree. `locks/KEY.json` is what some packages were locked to. `holds/KEY` is a
+seal stands beside the tree, and a file whose time says when all of it was verified last.
+`locks/KEY.json` is what some packages were locked to. `holds/KEY` is a
 lock file: shared while a cell shows the layer, exclusive while it is made or removed.
 """
 
@@ -21,11 +22,12 @@ from base.locks import hold_lock
 from base.whole_files import read_json, write_json
 from executor.instance.removal import remove
 from executor.packages.model import LayerInfo
-from executor.packages.seal import Seal, seal, state_of
+from executor.packages.seal import Seal, has_folders, seal, state_of
 
 PARTIAL = ".partial-"
 KEY = re.compile(r"[0-9a-f]{32}")
-TREE, SEAL = "tree", "seal.json"
+TREE, SEAL, VERIFIED = "tree", "seal.json", "verified"
+VERIFIED_S = 60.0  # for so long a verification of every file holds
 KEPT_SHARE = 0.9  # how full the folder is after the least recently used have gone
 
 
@@ -106,6 +108,7 @@ class LayerStore:
         found = seal(made / TREE)
         now = time.time()
         write_json(made / SEAL, {**about, **found._asdict(), "made_at": now})
+        (made / VERIFIED).touch()
         place = self.folder / "layers" / key
         remove(place)
         made.rename(place)
@@ -114,18 +117,23 @@ class LayerStore:
             key, about["ecosystem"], about["packages"], found.bytes, found.entries, now, now
         )
 
-    def is_sound(self, key: str) -> bool:
-        """Whether a layer is as it was sealed. One whose contents alone are is sealed anew."""
+    def is_sound(self, key: str, *, in_full: bool) -> bool:
+        """Whether a layer is as it was sealed. One whose contents alone are is sealed anew.
+
+        Unless `in_full` its folders do, where all of it was verified a moment ago.
+        """
         place = self.folder / "layers" / key
         kept = read_json(place / SEAL)
         try:
             sealed = Seal(*((kept or {})[name] for name in Seal._fields))
-            if state_of(place / TREE) == sealed.state:
-                return True
-            found = seal(place / TREE)
-            if found.contents != sealed.contents:
-                return False
-            write_json(place / SEAL, {**(kept or {}), **found._asdict()})
+            if not in_full and 0 <= time.time() - (place / VERIFIED).stat().st_mtime < VERIFIED_S:
+                return has_folders(place / TREE, sealed.folders)
+            if state_of(place / TREE) != sealed.state:
+                found = seal(place / TREE)
+                if found.contents != sealed.contents:
+                    return False
+                write_json(place / SEAL, {**(kept or {}), **found._asdict()})
+            os.utime(place / VERIFIED)
         except (OSError, KeyError, TypeError):
             return False
         return True

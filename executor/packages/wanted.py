@@ -13,7 +13,8 @@ from executor.errors import RequestError
 from executor.model import MIB
 from executor.packages.model import Wanted
 from policy import real_path
-from runtimes.packages import Ecosystem, ecosystem_of
+from runtimes.packages.model import Ecosystem
+from runtimes.packages.registry import ecosystem_of
 
 SPECS_MAX = 100
 SPEC_CHARS_MAX = 300

@@ -5,7 +5,8 @@ Where a package has an install script, it runs in the build, which has no networ
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem, Tool
+from runtimes.packages.model import Ecosystem
+from runtimes.packages.tools import NODE, NPM
 
 _LOCK = """\
 mkdir "$TMPDIR/work"; cd "$TMPDIR/work"
@@ -63,10 +64,7 @@ JAVASCRIPT = Ecosystem(
     lock_files=(("package-lock.json", "package.json"), ("npm-shrinkwrap.json", "package.json")),
     # Packages resolve from the program's own folder upwards: whatever is nearer comes first.
     shown=(("node_modules", "/node_modules"),),
-    tools=(
-        Tool("node", "install nodejs"),
-        Tool("npm", "install npm", above=2),
-    ),
+    tools=(NODE, NPM),
     complaints=(
         (r"EINTEGRITY", "a file is not what the lock's digest says"),
         (r"has no digest in the lock|is a folder of the project", "the lock does not hold it"),

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A program that an ecosystem's phases need, and how to get one that is missing.
-
-    Its files are all in the folder that lies so many levels `above` it; 0 is itself alone.
-    """
-
-    name: str
-    hint: str
-    above: int = 0
+from runtimes.packages.tools import Tool
 
 
 @dataclass(frozen=True, slots=True, eq=False)

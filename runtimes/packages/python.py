@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem, Tool
+from runtimes.packages.model import Ecosystem
+from runtimes.packages.tools import UV
 
 _LOCK = """\
 "$UV" pip compile "$IN/wanted" --python "$PYTHON" --generate-hashes --only-binary :all: \\
@@ -61,7 +62,7 @@ PYTHON = Ecosystem(
     locked_by="--hash=",
     lock_files=(("pylock.toml",), ("uv.lock", "pyproject.toml")),
     wanted_files=("*requirements*.txt", "*requirements*.in"),
-    tools=(Tool("uv", "pip install 'ctxmode[packages]', or put uv on PATH"),),
+    tools=(UV,),
     complaints=(
         (r"is yanked", "a release was withdrawn (yanked)"),
         (r"[Hh]ash mismatch", "a file is not what the lock's digest says"),

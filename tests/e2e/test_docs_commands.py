@@ -34,6 +34,8 @@ NOT_RUN = {
     "context-mode insight --port": "stays",
     "context-mode outputs show": "names an output of its reader",
     "context-mode outputs diff": "names outputs of its reader",
+    "context-mode packages lock": "needs a registry; tests/executor/packages have their own",
+    "context-mode packages add": "as packages lock",
     "context-mode purge --all": "would leave nothing for what follows; tested with the library",
     "context-mode run analysis.rb -- --verbose": "the same as with --since",
     "context-mode serve": "stays",

@@ -165,6 +165,15 @@ async def test_what_a_tier_lacks_is_refused_before_anything_is_asked(make, tier,
         assert parts.asked == []
 
 
+@pytest.mark.parametrize("tier", ["B", "C"])
+async def test_packages_need_a_tier_that_shows_them(make, tier):
+    engine, parts = make(tier=tier)
+    result = (await engine.run(Request("python", "print(1)", packages=("alpha",)))).result
+    assert result.status is Status.SANDBOX_UNAVAILABLE
+    assert "packages need tier A" in result.message
+    assert parts.asked == []
+
+
 async def test_a_language_that_does_not_run_is_an_error_with_its_hint(make: Make):
     engine, parts = make()
     parts.runs = False

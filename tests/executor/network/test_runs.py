@@ -14,6 +14,7 @@ import trio.testing
 
 from executor import Request, Settings, Status, network, open_engine
 from executor.network import tls
+from executor.network.allowlist import HostRule
 from executor.network.proxy import CONNECTIONS_MAX
 from executor.profile import ANALYZE, Profile, ProjectAccess
 
@@ -508,3 +509,26 @@ except OSError as error:
         "Read-only file system",
     ]
     assert "GH_TOKEN, ~/.config/gh" in result.isolation.layers["passed_through"].detail
+
+
+@pytest.mark.parametrize(
+    ("address", "passes"),
+    [
+        ("10.1.2.3", True),
+        ("203.0.113.7", True),
+        ("fd12:3456::1", True),
+        ("8.8.8.8", True),
+        ("127.0.0.1", False),
+        ("169.254.169.254", False),
+        ("fe80::1", False),
+        ("224.0.0.1", False),
+        ("0.0.0.0", False),
+        ("::ffff:169.254.169.254", False),
+        ("nonsense", False),
+    ],
+)
+def test_a_private_rule_reaches_networks_of_ones_own_and_no_further(address, passes):
+    rule = HostRule("a.example", private=True)
+    gate = network.ProxyGate(network.Allowlist((rule,)))
+    assert gate.allows(address, "a.example", 443) is passes
+    assert gate.allows(address, "b.example", 443) is (address == "8.8.8.8")

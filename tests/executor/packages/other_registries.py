@@ -110,6 +110,33 @@ class Modules:
             self.served.files[f"/{path}/{name}"] = (BYTES, content)
 
 
+class Sources:
+    """A repository of R's source packages."""
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+        self.known = ""
+        self.list("")
+
+    def list(self, row: str) -> None:
+        """Add a row to the repository's index."""
+        self.known += row
+        self.served.files["/src/contrib/PACKAGES"] = (TEXT, self.known.encode())
+
+    def add(self, name: str, code: str, *, requires: str = "") -> None:
+        """A release 1.0 that exports all that its code names."""
+        needs = f"Imports: {requires}\n" if requires else ""
+        about = (
+            f"Package: {name}\nVersion: 1.0\nTitle: T\nDescription: D.\nAuthor: A\n"
+            f"Maintainer: A <a@example.com>\nLicense: MIT\n{needs}"
+        )
+        spaces = f'exportPattern("^[a-zA-Z]")\n{f"import({requires})" if requires else ""}\n'
+        files = {"DESCRIPTION": about, "NAMESPACE": spaces, f"R/{name}.R": code}
+        archive = packed({f"{name}/{path}": text.encode() for path, text in files.items()}, "w:gz")
+        self.served.files[f"/src/contrib/{name}_1.0.tar.gz"] = (BYTES, archive)
+        self.list(f"Package: {name}\nVersion: 1.0\n{needs}\n")
+
+
 class Crates:
     """A sparse index of crates."""
 

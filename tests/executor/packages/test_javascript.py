@@ -12,6 +12,8 @@ from executor.packages import model
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.npm_registry import Registry
 
+pytestmark = [pytest.mark.tier_a, pytest.mark.once]
+
 ALLOW = frozenset({"javascript"})
 USE = 'import value from "alpha"; console.log(value);'
 

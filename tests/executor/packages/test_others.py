@@ -1,4 +1,4 @@
-"""Packages of Ruby, Go and Rust: had once, found offline, and refused where they are bad."""
+"""Packages of Ruby, Go, R and Rust: had once, found offline, and refused where they are bad."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import pytest
 from executor import Caller, PackagesError
 from executor.packages import model
 from tests.executor.packages.conftest import left, run_in
-from tests.executor.packages.other_registries import Crates, Gems, Modules
+from tests.executor.packages.other_registries import Crates, Gems, Modules, Sources
+
+pytestmark = [pytest.mark.tier_a, pytest.mark.once]
 
 GO_USE = 'package main\n\nimport "example.com/alpha"\n\nfunc main() { println(alpha.Value()) }\n'
 GO_ALPHA = (
@@ -51,6 +53,15 @@ CASES = {
         ("example.com/alpha", GO_ALPHA, "example.com/beta"),
         ("example.com/beta", "package beta\n\nconst Value = 41\n"),
         "go.sum",
+    ),
+    "r": Case(
+        "r",
+        Sources,
+        "alpha",
+        "cat(alpha::value(), '\\n', sep = '')\n",
+        ("alpha", "value <- function() VALUE + 1\n", "beta"),
+        ("beta", "VALUE <- 41\n"),
+        "packages.lock",
     ),
     "rust": Case(
         "rust",

@@ -1,0 +1,103 @@
+"""Packages as a person, an agent and a pipeline have them, from an index of the test's own."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from mcp.types import ElicitResult
+
+from tests.e2e.test_consent import call
+from tests.executor.packages.python_index import Index
+from tests.executor.packages.served import serve
+
+USE = "import alpha; print(alpha.VALUE)"
+
+
+@pytest.fixture
+def index():
+    with serve() as served:
+        index = Index(served)
+        index.add("alpha", files={"alpha.py": b"VALUE = 'of alpha'\n"})
+        yield index
+
+
+def run(place, *words):
+    """One command line, to its end, with its output as text."""
+    done = place.run(*words)
+    done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
+    return done
+
+
+def configure(place, index, *allow):
+    """The user's own file names the index, and allows what it does."""
+    file = place.home / ".config" / "ctxmode" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        f"[packages]\nallow = {json.dumps(allow)}\n"
+        f'[packages.python]\nregistry = "{index.url}"\nprivate = true\n'
+    )
+
+
+def test_a_person_fetches_lists_locks_and_removes(place, index):
+    configure(place, index, "python")
+    ran = run(place, "run", "--packages", "alpha", "python", "-c", USE)
+    assert (ran.returncode, ran.stdout) == (0, "of alpha\n"), ran.stderr
+    (layer,) = json.loads(run(place, "packages", "--json").stdout)["layers"]
+    assert (layer["ecosystem"], layer["packages"]) == ("python", "alpha")
+    locked = run(place, "packages", "lock", "alpha", "--to", ".")
+    assert locked.stdout == "wrote requirements.txt\n", locked.stderr
+    assert "alpha==1.0" in (place.project / "requirements.txt").read_text()
+    again = run(place, "packages", "lock", "alpha", "--to", ".")
+    assert (again.returncode, "is there already" in again.stderr) == (2, True)
+    ran = run(place, "run", "--json", "--packages", "requirements.txt", "python", "-c", USE)
+    assert json.loads(ran.stdout)["result"]["packages"] == "kept"
+    added = run(place, "packages", "add", "alpha")
+    assert added.stdout == f"{layer['key'][:12]} was kept\n"
+    removed = run(place, "packages", "remove", layer["key"][:6])
+    assert removed.stdout == f"removed {layer['key'][:12]}\n"
+    assert run(place, "packages").stdout == "no packages are kept\n"
+    assert run(place, "packages", "remove", "--all").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("run", "--packages", "alpha", "python", "-c", USE), 1, "nobody could be asked"),
+        (("run", "--packages", "a@https://x/y.whl", "python", "-c", USE), 2, "direct address"),
+        (("run", "--packages", "alpha", "shell", "-c", "true"), 2, "can't be fetched"),
+        (("packages", "add", "alpha"), 1, "nobody could be asked"),
+        (("packages", "add"), 2, "is not understood"),
+        (("packages", "remove", "0123"), 2, "no layer is called"),
+        (("packages", "lock", "alpha", "--language", "cobol"), 2, "cobol"),
+    ],
+)
+def test_what_can_not_be_had_is_said_without_a_traceback(place, index, words, code, said):
+    configure(place, index)
+    ran = run(place, *words)
+    assert (ran.returncode, said in ran.stderr, "Traceback" in ran.stderr) == (code, True, False), (
+        ran.stderr
+    )
+    assert index.served.asked == []
+
+
+def test_a_step_of_a_pipeline_names_its_packages(place, index):
+    configure(place, index, "python")
+    step = f'[[step]]\nname = "use"\nlanguage = "python"\npackages = ["alpha"]\ncode = "{USE}"\n'
+    (place.project / "pipeline.toml").write_text(step)
+    ran = run(place, "ci", "pipeline.toml", "--json")
+    (case,) = json.loads(ran.stdout)["cases"]
+    assert (case["verdict"], "of alpha" in case["output"]) == ("passed", True), case
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("agrees", [True, False])
+async def test_the_person_behind_an_agent_is_asked_once(place, index, mode, agrees):
+    configure(place, index)
+    answer = ElicitResult(action="accept", content={"allow": agrees})
+    program = {"language": "python", "code": USE, "packages": ["alpha"]}
+    result, asked = await call(place, answer, mode=mode, **program)
+    (question,) = asked
+    assert question == f"Fetch packages of Python (alpha) from localhost:{index.served.port}?"
+    assert ("of alpha" in result.content[0].text) is agrees
+    assert ("it was declined" in result.content[0].text) is not agrees

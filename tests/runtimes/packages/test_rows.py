@@ -1,0 +1,61 @@
+"""The rows of ecosystems: what may be named, and that each is whole."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from executor.packages.model import Registry
+from executor.packages.reach import reach_of
+from runtimes.packages.registry import BY_NAME, ECOSYSTEMS, ecosystem_of
+from runtimes.packages.tools import TOOLS
+from runtimes.registry import LANGUAGES
+
+SPECS = {
+    "python": (
+        ("pandas", "pandas==3.1", "numpy<3,>=2", "a[b,c]~=1.0", "ruamel.yaml"),
+        ("-e", "a b", "a;b", "a@1", "../a", "a\nb", "a==$(id)", "a=='1'", "a" * 200),
+    ),
+    "javascript": (
+        ("nanoid", "nanoid@5", "@scope/name@^1.2.3", "a@latest", "lodash.merge"),
+        ("-g", "@scope", "a/b", "a@npm:b", "A", "a@$(id)", "a b", "a@1 ||2"),
+    ),
+    "ruby": (("rake", "rake:13.0", "nokogiri:~>1.15", "a-b_c"), ("-v", "a b", "a:`id`", "a/b")),
+    "go": (
+        ("example.com/a", "example.com/a/v2@v2.0.1", "gopkg.in/yaml.v3@latest"),
+        ("fmt", "-u", "example.com/a@$(id)", "./a", "example.com/../a", "a b"),
+    ),
+    "r": (("jsonlite", "data.table"), ("-e", "a@1", "a b", "a/b", "1a")),
+    "rust": (("serde", "serde@1", "serde_json@=1.0.1"), ("-p", "a b", 'a@"1"\nb', "a/b", "a@x")),
+}
+
+
+@pytest.mark.parametrize("row", ECOSYSTEMS, ids=lambda row: row.name)
+def test_specs_are_names_with_versions_and_nothing_of_a_shell(row):
+    good, bad = SPECS[row.name]
+    assert [spec for spec in good if not re.fullmatch(row.spec, spec)] == []
+    assert [spec for spec in bad if re.fullmatch(row.spec, spec)] == []
+
+
+@pytest.mark.parametrize("row", ECOSYSTEMS, ids=lambda row: row.name)
+def test_each_row_is_whole(row):
+    assert set(row.languages) <= {language.name for language in LANGUAGES}
+    assert all(ecosystem_of(language) is row for language in row.languages)
+    assert BY_NAME[row.name] is row
+    assert set(row.tools) <= set(TOOLS)
+    assert reach_of(row, Registry()).network.rules
+    assert not reach_of(row, Registry()).network.loopback_ports
+
+
+def test_a_registry_of_ones_own_brings_no_host_of_the_public_one():
+    row = BY_NAME["python"]
+    own = reach_of(row, Registry("https://packages.example.com/simple"))
+    assert own.network.describe() == "packages.example.com"
+    assert not own.network.may_be_private("packages.example.com", 443)
+    private = reach_of(row, Registry("https://packages.example.com/simple", private=True))
+    assert private.network.may_be_private("packages.example.com", 443)
+
+
+def test_a_language_without_packages_has_no_ecosystem():
+    assert ecosystem_of("shell") is None
