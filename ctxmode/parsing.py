@@ -39,7 +39,10 @@ class Parser(argparse.ArgumentParser):
         (file or sys.stdout).write(self.format_help())  # argparse hides that a disk is full
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # noqa: ANN401
-        parsed, unknown = self.parse_known_args(args, namespace)
+        # Options may stand between words. argparse takes that of no verb with actions, nor with --.
+        mixed = "--" not in (args or ()) and not subparsers(self)
+        parse = self.parse_known_intermixed_args if mixed else self.parse_known_args
+        parsed, unknown = parse(args, namespace)
         if unknown:
             self._refuse(unknown[0], parsed)
         return parsed

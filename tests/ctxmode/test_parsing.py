@@ -62,6 +62,12 @@ def test_dashes_part_the_programs_arguments_from_ours():
     assert parsed.program_args == ["--json", "--", "x"]
 
 
+@pytest.mark.parametrize("line", ["--timeout 5 ruby -", "ruby --timeout 5 -", "ruby - --timeout 5"])
+def test_options_may_stand_between_words(line):
+    parsed = parsing.parse(VERBS["run"], line.split())
+    assert (parsed.target, parsed.file, parsed.timeout) == ("ruby", "-", 5)
+
+
 def test_dashes_only_end_the_options_of_a_verb_that_runs_no_program():
     assert parsing.parse(VERBS["search"], ["--", "-x"]).queries == ["-x"]
 
