@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import platform
 import sqlite3
 import sys
 import tempfile
@@ -51,9 +50,10 @@ def _folder() -> Path:
 
 
 def _versions() -> list[str]:
+    system = os.uname()  # the module platform starts a program for the same
     lines = [
         f"context-mode: {__version__}",
-        f"python: {sys.version.split()[0]} on {platform.platform()}",
+        f"python: {sys.version.split()[0]} on {system.sysname} {system.release} {system.machine}",
         f"sqlite: {sqlite3.sqlite_version}",
     ]
     for library in LIBRARIES:
