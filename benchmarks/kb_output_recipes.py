@@ -194,8 +194,8 @@ def _table() -> dict[str, str]:
 
 
 def _image_build() -> dict[str, str]:
-    """What `docker build --progress=plain` prints, in BuildKit's form and in the form before it:
-    no machine of ours need have a daemon."""
+    """What `docker build --progress=plain` prints, in BuildKit's form and in the form before it.
+    The text is made up, so that no daemon is needed."""
     chance = random.Random(11)
     new = ['#0 building with "default" instance using docker driver', ""]
     new += ["#1 [internal] load build definition from Dockerfile"]

@@ -226,8 +226,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         measured = measure(folder)
     if args.json:
         rows = [asdict(scores) for scores in (*measured.outputs, *measured.totals())]
-        told = {"outputs": rows, "detecting_share": measured.detecting_share}
-        print(json.dumps({**told, "missing": measured.missing}, indent=2))
+        share = measured.detecting_share
+        report = {"outputs": rows, "detecting_share": share, "missing": measured.missing}
+        print(json.dumps(report, indent=2))
     else:
         print("\n".join(lines(measured)))
 

@@ -220,7 +220,8 @@ class _Pass:
         try:
             with open_plain(entry.path, self.walk.root, follow=follow) as file:
                 status = os.fstat(file.fileno())
-                data = file.read(status.st_size + 1)
+                # It may have grown since it was listed, to any size.
+                data = file.read(min(status.st_size, selection.max_file_bytes) + 1)
                 if len(data) > status.st_size:  # it grows, or has no size, as those of /proc
                     data += file.read(selection.max_file_bytes + 1 - len(data))
         except OSError as error:

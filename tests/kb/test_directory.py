@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from kb import Store, index_paths
+from kb import Store, directory, index_paths
 from kb.directory import index_file, index_selection
 from kb.globs import GlobError
 from kb.walking import Selection
@@ -314,3 +317,29 @@ def test_a_file_that_holds_more_than_its_size_says_is_read_whole(tmp_path: Path)
         indexed = index_file(store, limits)
         assert indexed is not None
         assert store.text(indexed.source_id) == limits.read_bytes()
+
+
+def test_of_a_file_that_grew_since_it_was_listed_no_more_is_read_than_one_may_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grown = tmp_path / "folder" / "grown.txt"
+    grown.parent.mkdir()
+    grown.write_text("small\n")
+    sizes: list[int] = []
+
+    @contextmanager
+    def open_grown(path: Path, *_: object, **__: object) -> Iterator[object]:
+        path.write_bytes(b"x" * 100_000)
+        with path.open("rb") as file:
+
+            def read(size: int) -> bytes:
+                sizes.append(size)
+                return file.read(size)
+
+            yield SimpleNamespace(fileno=file.fileno, read=read)
+
+    monkeypatch.setattr(directory, "open_plain", open_grown)
+    with Store.open(tmp_path / "kb.db") as store:
+        report = index_paths(store, grown.parent, max_file_bytes=1000)
+    assert sizes == [1001]
+    assert [one.reason for one in report.skipped] == ["over 1000 bytes"]

@@ -95,13 +95,23 @@ def _record(bell: Bell, event_name: str, now: float) -> None:
         keep_messages=recording.messages,
         wait_s=STORE_WAIT_S,
     ) as store:
-        # At a prompt, what a transcript has is of before the hooks were registered.
-        is_late = bell.purpose == "prompt" and not _is_known(store, f"{agent}:{bell.session}")
-        if found and (is_late or bell.purpose in ("turn", "end")):
+        is_due = bell.purpose in ("turn", "end")
+        if found and bell.purpose == "prompt" and not _is_changed(found.path, now):
+            # What the transcript has is of before the hooks were registered.
+            is_due = not _is_known(store, f"{agent}:{bell.session}")
+        if found and is_due:
             deadline = time.monotonic() + IMPORT_S
             store.import_transcript(importer, found, deadline=deadline)
         if len(records) > 1:
             store.record(agent, records, is_from_hooks=True)
+
+
+def _is_changed(path: str, since: float) -> bool:
+    """Tell whether a file was written since then, as the host does not wait for this child."""
+    try:
+        return os.path.getmtime(path) > since
+    except OSError:
+        return True
 
 
 def _is_known(store: SessionStore, session_id: str) -> bool:

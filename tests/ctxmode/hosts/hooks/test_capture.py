@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 
+from base.queues import take_place
 from ctxmode.config.locations import Config
+from ctxmode.hosts.hooks.capture import QUEUE_FILE
 from memory.sessions.importers.cursor import encode_path
 from memory.sessions.snapshot import HEAD
 
@@ -203,14 +205,12 @@ def test_the_beginning_of_a_conversation_records_nothing(place):
     assert place.read("SELECT COUNT(*) FROM session") == [(1,)]
 
 
-def test_what_hooks_told_is_not_read_from_the_transcript_again(place):
+def write_transcript(place: Place) -> Path:
     path = (
         place.home / ".cursor" / "projects" / encode_path(str(place.project))
         / "agent-transcripts" / ID / f"{ID}.jsonl"
     )  # fmt: skip
     path.parent.mkdir(parents=True)
-    place.prompt("Mend it")
-    place.shell("make")
     rows = [
         {"role": "user", "message": {"content": "Mend it"}},
         {"role": "assistant", "message": {"content": [
@@ -218,10 +218,39 @@ def test_what_hooks_told_is_not_read_from_the_transcript_again(place):
             {"type": "tool_use", "name": "Shell", "input": {"command": "make"}}]}},
     ]  # fmt: skip
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("is_slow", [False, True], ids=["quick", "slow"])
+def test_what_hooks_told_is_not_read_from_the_transcript_again(place, is_slow):
+    """However long a prompt's child takes, what the host writes meanwhile is not of before it."""
+    place.data.mkdir(parents=True, exist_ok=True)
+    ahead = take_place(str(place.data / QUEUE_FILE))
+    if not is_slow:
+        os.close(ahead.descriptor)
+    place.prompt("Mend it")
+    place.shell("make")
+    write_transcript(place)
+    if is_slow:
+        os.close(ahead.descriptor)
     place.ring("stop", status="completed")
     place.until("SELECT role FROM message ORDER BY sequence",
                 ("user",), ("tool_call",), ("tool_result",), ("assistant",))  # fmt: skip
     assert [row[:2] for row in place.read(EVENTS)] == [("prompt", "Mend it"), ("command", "make")]
+
+
+def test_what_a_transcript_has_of_before_the_first_prompt_is_read_with_that(place):
+    """From there on what is said comes from the transcript alone."""
+    path = write_transcript(place)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    place.prompt("And now this")
+    place.until("SELECT role FROM message ORDER BY sequence",
+                ("user",), ("assistant",), ("tool_call",))  # fmt: skip
+    with path.open("a") as file:
+        file.write(json.dumps({"role": "user", "message": {"content": "And now this"}}) + "\n")
+    place.ring("stop", status="completed")
+    place.until("SELECT role FROM message ORDER BY sequence",
+                ("user",), ("assistant",), ("tool_call",), ("user",))  # fmt: skip
 
 
 def test_the_end_is_noted(place):
