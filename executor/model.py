@@ -295,6 +295,9 @@ class Result:
     toolchain: str | None = None
     session: str | None = None  # in a session: what became of it
     packages: str | None = None  # of the layer that it saw: "now" fetched, or "kept"
+    missing_packages: tuple[
+        str, ...
+    ] = ()  # by what its errors say, and what the registry calls them
     compiled: str | None = None  # "now", "kept" from an earlier run; None beside the run, or not
 
     @property
@@ -337,6 +340,7 @@ class Result:
         given["artifacts"] = tuple(Artifact(**a) for a in given["artifacts"])
         given["connections"] = tuple(Connection(**c) for c in given["connections"])
         given["not_committed"] = tuple(NotCommitted(**n) for n in given["not_committed"])
+        given["missing_packages"] = tuple(given["missing_packages"])
         given["refusals"] = tuple(Refusal(**r) for r in given["refusals"])
         given["changed_files"] = tuple(ChangedFile(**c) for c in given["changed_files"])
         return cls(**given)

@@ -62,6 +62,8 @@ def run(answer: Answer) -> dict[str, Any]:
         ]
     if refused := list_refused_acts(result):
         data["refused"] = refused
+    if result.missing_packages:
+        data["missing_packages"] = list(result.missing_packages)
     if result.not_committed:
         data["not_committed"] = [f"{n.kind} {n.path}: {n.reason}" for n in result.not_committed]
     if result.changes_id:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -118,7 +119,18 @@ def run_notes(result: Result) -> list[str]:
     if skipped := [f"{a.name}: {a.reason}" for a in result.artifacts if not a.path]:
         notes.append(f"not handed back: {', '.join(skipped)}")
     notes += not_committed(result)
+    if result.missing_packages:
+        notes.append(missing_text(result.missing_packages))
     return notes
+
+
+def missing_text(packages: Sequence[str]) -> str:
+    """Write which packages a program lacked, and how to have them."""
+    words = " ".join(f"--packages {name}" for name in packages)
+    return (
+        f"not installed: {', '.join(packages)}; to have it from its registry, run with "
+        f"packages={json.dumps(list(packages))}, or {words}"
+    )
 
 
 def changes_text(result: Result) -> str:

@@ -65,7 +65,7 @@ def _link_node_modules(cwd: Path) -> FromProject:
 _BUN = Toolchain(
     name="bun",
     executables={"bun": ("bun",)},
-    run=("{bun}", "{bind}", "{source}", "{args}"),
+    run=("{bun}", "--no-install", "{bind}", "{source}", "{args}"),
     bind=("--preload", "{job}/file_content.mjs"),
     env={**_NODE_PATH, "DO_NOT_TRACK": "1", "BUN_INSTALL_CACHE_DIR": "{scratch}/.bun"},
     beside=("bun", "../../@oven/bun-linux-*/bin/bun", "../node_modules/@oven/bun-linux-*/bin/bun"),

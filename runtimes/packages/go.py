@@ -61,6 +61,7 @@ GO = Ecosystem(
     env={"GOWORK": "/packages/go/work/go.work", "GOMODCACHE": "/packages/go/mod"},
     lock_name="go.sum",
     lock_files=(("go.sum", "go.mod"),),
+    missing=r"no required module provides package ([^\s;:]+)",
     complaints=(
         (r"checksum mismatch|SECURITY ERROR", "a file is not what the lock's digest says"),
         (r"have a digest in go.sum", "the lock does not hold the digests of all modules"),

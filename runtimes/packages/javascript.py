@@ -65,6 +65,10 @@ JAVASCRIPT = Ecosystem(
     # Packages resolve from the program's own folder upwards: whatever is nearer comes first.
     shown=(("node_modules", "/node_modules"),),
     tools=(NODE, NPM),
+    missing=(
+        rf"Cannot find (?:module|package) ['\"]((?:@{_PART}/)?{_PART})['\"/]"
+        rf"|(?:Import|import path) \"((?:@{_PART}/)?{_PART})(?:/[^\"]*)?\" not (?:a dep|prefixed)"
+    ),
     complaints=(
         (r"EINTEGRITY", "a file is not what the lock's digest says"),
         (r"has no digest in the lock|is a folder of the project", "the lock does not hold it"),

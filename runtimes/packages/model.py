@@ -25,7 +25,9 @@ class Ecosystem:
 
     The phases have these variables besides: REGISTRY, HOSTS, CUTOFF (an ISO date after which no
     release counts, or nothing), TOOL, and the toolchain's executables by their roles in capitals.
-    `complaints` are patterns of what the tools say, and what it means. `version` is part of every
+    `complaints` are patterns of what the tools say, and what it means. `missing` is a pattern of a
+    line by which a program says that a package is not there, with its name as a group, and
+    `published` by what other name the registry has it. `version` is part of every
     key: a row that makes other layers than before counts it up.
     """
 
@@ -48,6 +50,8 @@ class Ecosystem:
     build: str = ""
     tools: tuple[Tool, ...] = ()
     complaints: tuple[tuple[str, str], ...] = ()
+    missing: str = ""
+    published: Mapping[str, str] = field(default_factory=dict)
     cooldown: bool = True  # whether the tool can leave young releases out
     pinned_here: bool = False  # the registry has no digests; the first fetch's are pinned
     extra_env: Mapping[str, str] = field(default_factory=dict)  # of the phases

@@ -84,6 +84,7 @@ R = Ecosystem(
     at="/packages/r",
     env={"R_LIBS": "/packages/r/library"},
     lock_name="packages.lock",
+    missing=r"there is no package called .([A-Za-z][A-Za-z0-9.]*)",
     complaints=(
         (r"no such package", "there is no such package"),
         (r"digest mismatch", "a file is not what the lock's digest says"),

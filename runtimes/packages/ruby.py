@@ -91,6 +91,7 @@ RUBY = Ecosystem(
     env={"GEM_PATH": "/packages/ruby:"},  # the closing colon keeps the default paths
     lock_name="gems.lock",
     lock_files=(("Gemfile.lock",),),
+    missing=r"cannot load such file -- ([a-z0-9_][\w-]*)",
     complaints=(
         (r"digest mismatch", "a file is not what the lock's digest says"),
         (r"holds no digest|gives no digest", "there is no digest of it"),

@@ -105,6 +105,10 @@ RUST = Ecosystem(
     paths={"rustc": "/packages/rust/bin/rustc"},
     lock_name="Cargo.lock",
     lock_files=(("Cargo.lock", "Cargo.toml"),),
+    missing=(
+        r"can't find crate for `([a-z]\w*)`|undeclared crate or module `([a-z]\w*)`"
+        r"|unlinked crate `([a-z]\w*)`"
+    ),
     complaints=(
         (
             r"failed to verify the checksum|changed between lock files",

@@ -32,6 +32,13 @@ async def test_packages_are_fetched_once_and_found_offline_afterwards(engine, in
     assert len(list((kept / "layers").iterdir())) == 1
 
 
+async def test_a_run_without_says_what_it_lacks(engine, index):
+    index.add("alpha")
+    lacking = await run_in(engine, "python", USE)
+    assert (lacking.status, lacking.missing_packages) == (Status.NONZERO_EXIT, ("alpha",))
+    assert (await run_in(engine, "python", USE, *lacking.missing_packages)).missing_packages == ()
+
+
 async def test_a_layer_is_compiled_and_read_only(engine, index):
     index.add("alpha")
     code = (
