@@ -4,21 +4,42 @@ from __future__ import annotations
 
 from runtimes.model import Driver, FileBinding, Language, Packages, PrewarmCommand, Toolchain
 
-# utf8.len names the first invalid byte; Lua before 5.3 has no utf8 and keeps the bytes.
-_BIND = """\
+# utf8.len names the first invalid byte. Lua 5.1 and LuaJIT have no utf8.
+_BIND = r"""
 FILE_CONTENT_PATH = os.getenv("FILE_CONTENT_PATH")
 do
+  local forms = {
+    "^[%z\1-\127]+()", "^[\194-\223][\128-\191]()", "^\224[\160-\191][\128-\191]()",
+    "^[\225-\236\238\239][\128-\191][\128-\191]()", "^\237[\128-\159][\128-\191]()",
+    "^\240[\144-\191][\128-\191][\128-\191]()",
+    "^[\241-\243][\128-\191][\128-\191][\128-\191]()",
+    "^\244[\128-\143][\128-\191][\128-\191]()",
+  }
+  local function find_invalid(text, at)
+    if utf8 then
+      local _, invalid = utf8.len(text, at)
+      return invalid
+    end
+    while at <= #text do
+      local after
+      for _, form in ipairs(forms) do
+        after = after or text:match(form, at)
+      end
+      if not after then return at end
+      at = after
+    end
+  end
   local file = assert(io.open(FILE_CONTENT_PATH, "rb"))
   local content = file:read("*a")
   file:close()
-  if utf8 and not utf8.len(content) then
+  local invalid = find_invalid(content, 1)
+  if invalid then
     local parts, from = {}, 1
-    while true do
-      local length, invalid = utf8.len(content, from)
-      if length then break end
+    while invalid do
       parts[#parts + 1] = content:sub(from, invalid - 1)
-      parts[#parts + 1] = "\\u{FFFD}"
+      parts[#parts + 1] = "\239\191\189"
       from = invalid + 1
+      invalid = find_invalid(content, from)
     end
     parts[#parts + 1] = content:sub(from)
     content = table.concat(parts)
@@ -33,7 +54,8 @@ _DOFILE = ("-e", 'dofile("{job}/file_content.lua")')
 _LUA = Toolchain(
     name="lua",
     version=("-v",),
-    executables={"lua": ("lua", "lua5.4", "lua5.3")},
+    # Debian's `lua` is 5.1 as soon as luarocks is installed.
+    executables={"lua": ("lua5.4", "lua5.3", "lua")},
     run=_RUN,
     bind=_DOFILE,
     prewarm=PrewarmCommand(
