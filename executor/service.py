@@ -202,7 +202,7 @@ class LocalEngine:
         if isinstance(chosen, LanguageReport):
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
         if checked.request.session is not None:
-            completed = await self._run_in_session(checked, chosen, on_output)
+            completed = await self._run_in_session(judged, chosen, on_output)
         else:
             shown = self._caches.folders(chosen)
             execution = Execution(checked, chosen, shown, on_output, observe)
@@ -254,16 +254,22 @@ class LocalEngine:
         return await self._sessions.interrupt(_session_name(session, owner))
 
     async def _run_in_session(
-        self, checked: Checked, candidate: runtimes.Candidate, on_output: OnOutput | None
+        self, judged: JudgedRequest, candidate: runtimes.Candidate, on_output: OnOutput | None
     ) -> Completed:
         """A call of the session that the request names."""
+        checked, packages = judged.checked, None
         request, script = checked.request, checked.script
         if script is not None and await trio.to_thread.run_sync(self._is_hidden, script):
             # A session's scripts are read here, on the outside.
             raise RequestError(f"{script} is kept from programs", "name another script")
         from executor.sessions.call import session_call  # noqa: PLC0415 - most runs have none
 
-        call = session_call(checked, candidate)
+        if judged.packages is not None:
+            from executor.sessions.packages import SessionPackages  # noqa: PLC0415 - as above
+
+            proven = self._toolchains.describe(candidate)
+            packages = SessionPackages(self._packages, judged.packages, proven, judged.caller)
+        call = session_call(checked, candidate, packages)
         name = _session_name(str(request.session), request.owner)
         return await self._sessions.call(name, call, on_output, fresh=request.fresh)
 

@@ -60,12 +60,21 @@ def test_a_person_fetches_lists_locks_and_removes(place, index):
     assert run(place, "packages", "remove", "--all").returncode == 0
 
 
+def test_what_is_typed_imports_them_in_one_session(place, index):
+    configure(place, index, "python")
+    typed = b"import alpha\nkept = alpha.VALUE\nkept\n"
+    done = place.run("repl", "python", "--packages", "alpha", stdin=typed)
+    assert (done.returncode, done.stdout) == (0, b"'of alpha'\n"), done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
         (("run", "--packages", "alpha", "python", "-c", USE), 1, "nobody could be asked"),
         (("run", "--packages", "a@https://x/y.whl", "python", "-c", USE), 2, "direct address"),
         (("run", "--packages", "alpha", "shell", "-c", "true"), 2, "can't be fetched"),
+        (("repl", "python", "--packages", "alpha"), 1, "nobody could be asked"),
+        (("repl", "shell", "--packages", "alpha"), 2, "can't be fetched"),
         (("packages", "add", "alpha"), 1, "nobody could be asked"),
         (("packages", "add"), 2, "is not understood"),
         (("packages", "remove", "0123"), 2, "no layer is called"),
