@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -278,15 +278,11 @@ class LocalEngine:
         return any(path == secret or path.startswith(f"{secret}/") for secret in secrets)
 
     async def have_packages(
-        self,
-        language: str,
-        named: Sequence[str],
-        caller: Caller,
-        *,
-        fetch: bool,
-        fresh: bool = False,
+        self, request: Request, caller: Caller, *, fetch: bool, fresh: bool = False
     ) -> PackagesAnswer:
-        """Lock packages, and `fetch` them, unless they are kept; `fresh` locks anew.
+        """Lock a request's packages, and `fetch` them, unless they are kept; run nothing.
+
+        `fresh` locks anew.
 
         Raises:
             RequestError: they are named wrongly, or the language does not run here.
@@ -297,9 +293,11 @@ class LocalEngine:
         if not self._runner.placement.can.shows_packages:
             why = self._runner.placement.shortfall()
             raise PackagesError(f"packages need tier {STRONGEST}, {why}")
-        row = runtimes.language(language)
-        given = wanted.read_wanted(named, row.name, str(self.project), self.project)
-        chosen = await self._toolchains.choose(row, preparing=caller.preparing)
+        row, cwd = runtimes.language(request.language), str(self.project / (request.cwd or ""))
+        given = wanted.read_wanted(request.packages, row.name, cwd, self.project)
+        chosen = await self._toolchains.choose(
+            row, interactive=request.interactive, preparing=caller.preparing
+        )
         if isinstance(chosen, LanguageReport):
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
         proven = self._toolchains.describe(chosen)

@@ -63,7 +63,7 @@ async def _converse(app: App, row: Language, args: argparse.Namespace) -> None:
     await app.check(replace(request, code="1"), f"repl {row.name}")
     if request.packages:  # a person is asked, and told what is wrong, before they type anything
         caller = Caller(consent=ask_consent, preparing=waiting)
-        await app.packages(row.name, request.packages, caller, fetch=True, fresh=False)
+        await app.packages(request, caller)
     if at_terminal:
         session.say(f"{row.title} in the sandbox: tier {app.tier}, profile {args.profile}")
         session.say("Ctrl-C stops a program, Ctrl-D leaves, .help tells more")
