@@ -6,7 +6,7 @@ The command line and the MCP server are two skins over `App`; neither knows the 
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -129,13 +129,11 @@ class App:
             raise UsageError(f"{name}: {error.message}", error.hint) from error
 
     async def packages(
-        self, language: str, named: Sequence[str], caller: Caller, *, fetch: bool, fresh: bool
+        self, request: Request, caller: Caller, *, fetch: bool = True, fresh: bool = False
     ) -> PackagesAnswer:
-        """Lock packages of a language, and `fetch` them; `fresh` locks them anew."""
+        """Lock a request's packages, and `fetch` them; `fresh` locks them anew. Nothing is run."""
         with translate_errors():
-            return await self._engine.have_packages(
-                language, named, caller, fetch=fetch, fresh=fresh
-            )
+            return await self._engine.have_packages(request, caller, fetch=fetch, fresh=fresh)
 
     async def interrupt(self, session: str) -> bool:
         """Tell what runs in a session to stop, as Ctrl-C does; return whether any does."""

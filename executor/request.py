@@ -119,8 +119,6 @@ def _check_session(request: Request) -> None:
         )
     if request.background:
         raise RequestError("a run in the background has no session", "leave one of the two out")
-    if request.packages:
-        raise RequestError("a session takes no packages", "name them in a run without a session")
     if request.stage:
         raise RequestError("a session's changes are not staged", "stage a run without a session")
 

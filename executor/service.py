@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -202,7 +202,7 @@ class LocalEngine:
         if isinstance(chosen, LanguageReport):
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
         if checked.request.session is not None:
-            completed = await self._run_in_session(checked, chosen, on_output)
+            completed = await self._run_in_session(judged, chosen, on_output)
         else:
             shown = self._caches.folders(chosen)
             execution = Execution(checked, chosen, shown, on_output, observe)
@@ -254,16 +254,22 @@ class LocalEngine:
         return await self._sessions.interrupt(_session_name(session, owner))
 
     async def _run_in_session(
-        self, checked: Checked, candidate: runtimes.Candidate, on_output: OnOutput | None
+        self, judged: JudgedRequest, candidate: runtimes.Candidate, on_output: OnOutput | None
     ) -> Completed:
         """A call of the session that the request names."""
+        checked, packages = judged.checked, None
         request, script = checked.request, checked.script
         if script is not None and await trio.to_thread.run_sync(self._is_hidden, script):
             # A session's scripts are read here, on the outside.
             raise RequestError(f"{script} is kept from programs", "name another script")
         from executor.sessions.call import session_call  # noqa: PLC0415 - most runs have none
 
-        call = session_call(checked, candidate)
+        if judged.packages is not None:
+            from executor.sessions.packages import SessionPackages  # noqa: PLC0415 - as above
+
+            proven = self._toolchains.describe(candidate)
+            packages = SessionPackages(self._packages, judged.packages, proven, judged.caller)
+        call = session_call(checked, candidate, packages)
         name = _session_name(str(request.session), request.owner)
         return await self._sessions.call(name, call, on_output, fresh=request.fresh)
 
@@ -272,15 +278,11 @@ class LocalEngine:
         return any(path == secret or path.startswith(f"{secret}/") for secret in secrets)
 
     async def have_packages(
-        self,
-        language: str,
-        named: Sequence[str],
-        caller: Caller,
-        *,
-        fetch: bool,
-        fresh: bool = False,
+        self, request: Request, caller: Caller, *, fetch: bool, fresh: bool = False
     ) -> PackagesAnswer:
-        """Lock packages, and `fetch` them, unless they are kept; `fresh` locks anew.
+        """Lock a request's packages, and `fetch` them, unless they are kept; run nothing.
+
+        `fresh` locks anew.
 
         Raises:
             RequestError: they are named wrongly, or the language does not run here.
@@ -291,9 +293,11 @@ class LocalEngine:
         if not self._runner.placement.can.shows_packages:
             why = self._runner.placement.shortfall()
             raise PackagesError(f"packages need tier {STRONGEST}, {why}")
-        row = runtimes.language(language)
-        given = wanted.read_wanted(named, row.name, str(self.project), self.project)
-        chosen = await self._toolchains.choose(row, preparing=caller.preparing)
+        row, cwd = runtimes.language(request.language), str(self.project / (request.cwd or ""))
+        given = wanted.read_wanted(request.packages, row.name, cwd, self.project)
+        chosen = await self._toolchains.choose(
+            row, interactive=request.interactive, preparing=caller.preparing
+        )
         if isinstance(chosen, LanguageReport):
             raise RequestError(f"{chosen.name} does not run here: {chosen.reason}", chosen.hint)
         proven = self._toolchains.describe(chosen)

@@ -1,9 +1,10 @@
 """Run several commands, then search what they printed.
 
 FILE holds {"commands": [{"label": "…", "command": "…"}, …], "queries": ["…"]}, or only the
-list of commands; a command may also be a bare string or name its "language". Other keys:
-timeout_s (for all), concurrency (1 to 64; default: two per processor, or in order where the
-profile is not analyze), cwd, scope (batch or global), profile.
+list of commands; a command may also be a bare string, or name its "language" and, in a list, the
+"packages" that it imports. Other keys: timeout_s (for all), concurrency (1 to 64; default: two
+per processor, or in order where the profile is not analyze), cwd, scope (batch or global),
+profile.
 
 example:
   echo '["git status", "git log -3"]' | context-mode batch -
@@ -19,6 +20,7 @@ from functools import partial
 from typing import Any
 
 from ctxmode import exit_codes
+from ctxmode.commands.run import ask_consent
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_answer, with_app
 from ctxmode.operations.batch import CONCURRENCY_MAX, BatchCommand, BatchRequest, run_batch
@@ -27,9 +29,10 @@ from ctxmode.render.progress_line import ignore_progress, waiting
 from ctxmode.render.results import BY_VERB, batch_text
 from ctxmode.render.terminal_output import for_stdout
 from ctxmode.suggestions import or_all
+from executor import Caller
 
 KEYS = ("commands", "queries", "timeout_s", "concurrency", "cwd", "scope", "profile")
-COMMAND_KEYS = ("label", "command", "language")
+COMMAND_KEYS = ("label", "command", "language", "packages")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,8 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     request = parse(read_input(args.file, "Give a JSON file, or -."))
-    with nullcontext(ignore_progress) if args.json else waiting("running commands") as on_progress:
-        answer = with_app(args, partial(run_batch, request=request, on_progress=on_progress))
+    # Where somebody may be asked, no line of progress is in the way of the question.
+    fetches = any(command.packages for command in request.commands)
+    shown = nullcontext(ignore_progress) if args.json or fetches else waiting("running commands")
+    fetching = Caller(consent=ask_consent)
+    with shown as on_progress:
+        answer = with_app(
+            args, partial(run_batch, request=request, on_progress=on_progress, fetching=fetching)
+        )
     print_answer(args, answer.to_json(), for_stdout(batch_text(answer, BY_VERB)))
     return exit_codes.OK if answer.ok else exit_codes.ERROR
 
@@ -60,7 +69,7 @@ def parse(content: bytes) -> BatchRequest:
         raise UsageError("the batch has no commands", 'Give {"commands": ["…"]}.')
     return BatchRequest(
         commands=tuple(_command(number, item) for number, item in enumerate(commands, start=1)),
-        queries=_strings(given.get("queries", [])),
+        queries=_strings(given.get("queries", []), "queries"),
         timeout_s=_number(given, "timeout_s"),
         concurrency=_concurrency(given),
         cwd=_text(given, "cwd"),
@@ -86,12 +95,13 @@ def _command(number: int, item: object) -> BatchCommand:
     if not isinstance(command, str):
         raise UsageError(f"command {number} has no text", 'Give {"label": "…", "command": "…"}.')
     label, language = given.get("label") or f"cmd_{number}", given.get("language") or "shell"
-    return BatchCommand(str(label), command, str(language))
+    packages = _strings(given.get("packages", []), "packages")
+    return BatchCommand(str(label), command, str(language), packages)
 
 
-def _strings(value: object) -> tuple[str, ...]:
+def _strings(value: object, key: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise UsageError("queries is not a list of strings", 'Give "queries": ["…"].')
+        raise UsageError(f"{key} is not a list of strings", f'Give "{key}": ["…"].')
     return tuple(value)
 
 

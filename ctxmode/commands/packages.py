@@ -32,6 +32,7 @@ from ctxmode.render.amounts import age, size
 from ctxmode.render.terminal_output import for_review
 from ctxmode.suggestions import did_you_mean, or_all
 from executor.caller import Caller
+from executor.model import Request
 from executor.packages.store import LayerStore
 from runtimes import UnknownLanguage, language
 
@@ -93,7 +94,8 @@ def _have(args: argparse.Namespace, action: str, named: list[str]) -> int:
 
     async def have(app: App) -> PackagesAnswer:
         caller = Caller(consent=ask_consent)
-        return await app.packages(name, named, caller, fetch=action == "add", fresh=args.fresh)
+        request = Request(name, packages=tuple(named))
+        return await app.packages(request, caller, fetch=action == "add", fresh=args.fresh)
 
     had = with_app(args, have, sole_language=name)
     written = _write(had, Path(args.to)) if args.to else []

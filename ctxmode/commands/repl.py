@@ -8,6 +8,7 @@ breaks a line. Ctrl-C stops the program and keeps the variables, Ctrl-D leaves, 
 examples:
   context-mode repl python
   context-mode repl shell --profile build
+  context-mode repl python --packages pandas
   echo '1 + 1' | context-mode repl ruby
 """
 
@@ -20,8 +21,11 @@ from functools import partial
 
 from ctxmode import exit_codes
 from ctxmode.app import App
+from ctxmode.commands.run import ask_consent
 from ctxmode.errors import UsageError
 from ctxmode.launch import with_app
+from ctxmode.render.progress_line import waiting
+from executor import Caller
 from executor.model import Request
 from runtimes import Language, UnknownLanguage, language
 
@@ -30,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("language", metavar="LANGUAGE")
     parser.add_argument("--profile", default="analyze", metavar="NAME", help="analyze or build")
     parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of each program")
+    parser.add_argument(
+        "--packages", action="append", default=[], metavar="SPEC|FILE", help="what they import"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,8 +58,12 @@ async def _converse(app: App, row: Language, args: argparse.Namespace) -> None:
         profile=args.profile,
         timeout_s=args.timeout,
         interactive=True,
+        packages=tuple(args.packages),
     )
     await app.check(replace(request, code="1"), f"repl {row.name}")
+    if request.packages:  # a person is asked, and told what is wrong, before they type anything
+        caller = Caller(consent=ask_consent, preparing=waiting)
+        await app.packages(request, caller)
     if at_terminal:
         session.say(f"{row.title} in the sandbox: tier {app.tier}, profile {args.profile}")
         session.say("Ctrl-C stops a program, Ctrl-D leaves, .help tells more")

@@ -90,7 +90,8 @@ def seconds(timeout_ms: float | None) -> float | None:
 
 def run_deadline(given: Any) -> float:  # noqa: ANN401 - any arguments with a timeout
     """Return how long a call that runs programs may take."""
-    fetching_s = FETCHING_S if getattr(given, "packages", ()) else 0.0
+    programs = (given, *getattr(given, "commands", ()))
+    fetching_s = FETCHING_S if any(getattr(one, "packages", ()) for one in programs) else 0.0
     return (seconds(given.timeout) or Limits().wall_s) + ANSWER_GRACE_S + fetching_s
 
 

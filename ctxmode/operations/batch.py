@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import trio
 
 from ctxmode.app import App
-from ctxmode.errors import ContextModeError
+from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations import searching
 from ctxmode.operations.answers import BatchAnswer, CommandAnswer
 from ctxmode.operations.side_by_side import work_through
@@ -32,6 +32,7 @@ class BatchCommand:
     label: str
     command: str
     language: str = "shell"
+    packages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,9 @@ class BatchRequest:
     """Commands, and what to look for in what they print: in these outputs, or with `scope` "global"
     in all that was kept.
 
-    `timeout_s` is for all of them together, with keeping and searching; a command whose turn comes
-    later is not run. Without `concurrency` two run for each processor under analyze; else one after
-    the other, since the next may read what one wrote.
+    `timeout_s` is for all of them together, with keeping and searching, but not for fetching their
+    packages; a command whose turn comes later is not run. Without `concurrency` two run for each
+    processor under analyze; else one after the other, since the next may read what one wrote.
     """
 
     commands: tuple[BatchCommand, ...]
@@ -69,14 +70,20 @@ async def run_batch(
     request: BatchRequest,
     caller: Caller | None = None,
     on_progress: OnProgress = ignore_progress,
+    *,
+    fetching: Caller | None = None,
 ) -> BatchAnswer:
     """Run the commands, then search what they printed for the queries. A UsageError says which of
-    them cannot be run as asked; then none was."""
+    them cannot be run as asked; then none was. `fetching` is asked for consent to fetch packages,
+    before anything runs."""
     for command in request.commands:
         await app.check(request_of(command, request, request.timeout_s), command.label)
+    lacking = await _have_packages(app, request, fetching or caller or Caller())
     ask = bool(request.queries)
 
     async def execute(one: Request, label: str) -> Answer:
+        if error := lacking.get((one.language, one.packages)):
+            raise error
         return await app.execute(one, name=label, always_keep=ask, caller=caller)
 
     deadline = trio.current_time() + request.total_s
@@ -90,6 +97,27 @@ async def run_batch(
         found = await app.read(lambda it: searching.search_in(it.store, request.queries, scope))
         return BatchAnswer(commands, found)
     return BatchAnswer(commands, note=f"{USED_UP} before its queries were answered")
+
+
+async def _have_packages(
+    app: App, batch: BatchRequest, caller: Caller
+) -> dict[tuple[str, tuple[str, ...]], ContextModeError]:
+    """Fetch what the commands import, and return why some cannot be had. A UsageError says which
+    command names no packages."""
+    lacking: dict[tuple[str, tuple[str, ...]], ContextModeError] = {}
+    tried = set()
+    for command in batch.commands:
+        named = (command.language, command.packages)
+        if not command.packages or named in tried:
+            continue
+        tried.add(named)
+        try:
+            await app.packages(request_of(command, batch, None), caller)
+        except UsageError as error:
+            raise UsageError(f"{command.label}: {error.message}", error.hint) from error
+        except ContextModeError as error:  # the other commands run without them
+            lacking[named] = error
+    return lacking
 
 
 async def run_commands(
@@ -115,6 +143,7 @@ def request_of(command: BatchCommand, batch: BatchRequest, timeout_s: float | No
         cwd=batch.cwd,
         timeout_s=timeout_s,
         profile=batch.profile,
+        packages=command.packages,
         # A concurrency that was asked for outweighs the usual number of runs.
         background=batch.concurrency is not None,
     )

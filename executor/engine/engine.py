@@ -6,7 +6,7 @@ task of its own, with `observe`. An engine is closed at the end of the block tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -162,15 +162,11 @@ class Engine(Protocol):
         """
 
     async def have_packages(
-        self,
-        language: str,
-        named: Sequence[str],
-        caller: Caller,
-        *,
-        fetch: bool,
-        fresh: bool = False,
+        self, request: Request, caller: Caller, *, fetch: bool, fresh: bool = False
     ) -> PackagesAnswer:
-        """Lock packages, and `fetch` them, unless they are kept; `fresh` locks anew.
+        """Lock a request's packages, and `fetch` them, unless they are kept; run nothing.
+
+        `fresh` locks anew.
 
         Raises:
             RequestError: they are named wrongly, or the language does not run here.

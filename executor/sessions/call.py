@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 import runtimes
 from executor.engine.job import Job
@@ -12,17 +13,23 @@ from executor.request import Checked
 from executor.run.job import grant_environment, label, make_job
 from executor.run.program_job import job_of
 from executor.sessions.interpreter import InterpreterProgram
-from executor.sessions.session import SessionRequest
+from executor.sessions.request import SessionRequest
+
+if TYPE_CHECKING:
+    from executor.sessions.packages import SessionPackages
 
 
-def session_call(checked: Checked, candidate: runtimes.Candidate) -> SessionRequest:
+def session_call(
+    checked: Checked, candidate: runtimes.Candidate, packages: SessionPackages | None = None
+) -> SessionRequest:
     """A program for a session: for an interpreter that lives on, where the language has one."""
     request = checked.request
     driver = runtimes.driver(candidate, interactive=request.interactive)
     name = candidate.toolchain.name
     return SessionRequest(
         interpreter=f"{name}, interactive" if request.interactive else name,
-        make_job=partial(_interpreter if driver else make_job, checked, candidate),
+        make_job=partial(_interpreter if driver else make_job, checked),
+        candidate=candidate,
         program=partial(_program, checked, driver) if driver else None,
         limits=checked.limits,
         profile=checked.profile,
@@ -32,6 +39,7 @@ def session_call(checked: Checked, candidate: runtimes.Candidate) -> SessionRequ
         label=label(checked),
         limits_given=request.limits is not None,
         language=checked.language.name,
+        packages=packages,
     )
 
 

@@ -14,7 +14,8 @@ from executor.run.runner import Runner, open_network
 from executor.sessions.limits import SessionLimits
 
 if TYPE_CHECKING:
-    from executor.sessions.session import Session, SessionRequest
+    from executor.sessions.request import SessionRequest
+    from executor.sessions.session import Session
 
     Attended = tuple[Session, list[int]]
 
@@ -45,6 +46,7 @@ class Sessions:
 
         Raises:
             RequestError: the session can't serve this call, or there are too many.
+            PackagesError: its packages can't be had, or were changed on disk.
             OSError: the output can't be spooled.
         """
         if fresh:
@@ -54,13 +56,16 @@ class Sessions:
             from executor.sessions.session import Session  # noqa: PLC0415 - most servers have none
 
             session = self._open.setdefault(name, Session(self._runner, self._binds, call))
-            async with session.lock, self._runner.slots:
-                if not session.over and await session.is_outdated():
-                    await self._dispose(name, session, "the project's secret files have changed")
-                if session.over:  # perhaps while this call was waiting for its turn
-                    continue
-                session.check(call)
-                return await self._serve(name, session, call, on_output)
+            async with session.lock:
+                await self._have_packages(name, session)  # which takes no turn from the others
+                async with self._runner.slots:
+                    if not session.over and await session.is_outdated():
+                        why = "the project's secret files have changed"
+                        await self._dispose(name, session, why)
+                    if session.over:  # perhaps while this call was waiting for its turn
+                        continue
+                    session.check(call)
+                    return await self._serve(name, session, call, on_output)
 
     async def interrupt(self, name: str) -> bool:
         """Tell the program that runs in a session to stop, as Ctrl-C does; whether one runs.
@@ -70,6 +75,13 @@ class Sessions:
         """
         session = self._open.get(name)
         return session is not None and await session.interrupt()
+
+    async def _have_packages(self, name: str, session: Session) -> None:
+        try:
+            await session.have_packages()
+        except BaseException:
+            self._open.pop(name, None)
+            raise
 
     async def _serve(
         self, name: str, session: Session, call: SessionRequest, on_output: OnOutput | None
@@ -98,7 +110,7 @@ class Sessions:
         session.over = reason or "it was asked to"
         del self._open[name]
         if reason:
-            self._endings[name] = reason
+            self._endings[name] = f"{reason}{session.losses}"
         await session.close()
 
     async def _make_room(self, name: str) -> None:

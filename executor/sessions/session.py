@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import trio
 
@@ -15,10 +15,9 @@ from executor.engine.box import Box, Meter
 from executor.engine.exit import Consumption, Exit
 from executor.engine.job import Job
 from executor.engine.layers import with_room
-from executor.engine.layout import Layout
 from executor.engine.orders import pack_asked, pack_interrupted, pack_run
 from executor.engine.pipes import pipe
-from executor.errors import RequestError, SandboxError
+from executor.errors import PackagesError, RequestError, SandboxError
 from executor.model import Limits, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.project.door import with_commit
@@ -26,7 +25,8 @@ from executor.project.view import guarded_files as project_files
 from executor.run.progress import RunRecord, status_of
 from executor.run.refusals.collecting import RunEnd, with_refusals
 from executor.run.runner import LIVE_STOP_S_MAX, Runner, check_view, watch_room
-from executor.sessions.interpreter import InterpreterProgram, SessionDescriptors
+from executor.sessions.interpreter import SessionDescriptors
+from executor.sessions.request import SessionRequest
 from executor.sessions.turn import FAREWELL_S_MAX, Turn
 from executor.sessions.view import SessionView
 from executor.spawner.messages import End
@@ -42,27 +42,6 @@ ENDINGS = {
     Status.CPU_LIMIT: "its processor time is used up",
     Status.MEMORY_LIMIT: "it had no memory left",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class SessionRequest:
-    """One program for a session, as it was asked for.
-
-    `interpreter` is the name of what runs it. `make_job` starts the program, or its interpreter;
-    then `program` makes what is sent there, out of the layout and the number of the call.
-    """
-
-    interpreter: str
-    make_job: Callable[[Layout], Job]
-    program: Callable[[Layout, int], InterpreterProgram] | None
-    limits: Limits
-    profile: Profile
-    env: Mapping[str, str] = field(default_factory=dict)
-    artifacts: tuple[str, ...] = ()
-    cwd: str = "/"
-    label: str = ""
-    limits_given: bool = False
-    language: str = ""  # by the name of its row
 
 
 class Session:
@@ -93,6 +72,12 @@ class Session:
         self._calls = 0
         self._turn: Turn | None = None  # the call under way, as far as it has come to run
         self._view = SessionView(runner, first.profile)
+        self._packages = first.packages
+
+    @property
+    def losses(self) -> str:
+        """What its next caller has to ask for again, beside what programs left here."""
+        return "; its packages are to be named again" if self._packages else ""
 
     def check(self, call: SessionRequest) -> None:
         """Whether this call can be served here.
@@ -106,6 +91,11 @@ class Session:
             raise RequestError(f"the session has profile {own}, the call asks for {given}", hint)
         if call.limits_given and _of_the_box(call.limits) != _of_the_box(self._limits):
             raise RequestError("the limits of a session that runs can't be changed", hint)
+        if call.packages and (
+            self._packages is None or call.packages.wanted != self._packages.wanted
+        ):
+            own = self._packages.wanted.label if self._packages else "none"
+            raise RequestError(f"a session's first call names its packages; these are {own}", hint)
         if not self._runner.placement.share(self._language, call.language):
             own, given = self._language, call.language
             raise RequestError(
@@ -125,6 +115,20 @@ class Session:
             return False
         return bool(await trio.to_thread.run_sync(self._grant) != self._grants)
 
+    async def have_packages(self) -> None:
+        """Have the packages that the first call names, before it. Where that fails, all is over.
+
+        Raises:
+            PackagesError: they can't be had, or nobody agreed to have them fetched.
+        """
+        if self._packages is None or self.over:
+            return
+        try:
+            await self._packages.have(self._stack)
+        except BaseException:
+            self.over = "its packages could not be had"
+            raise
+
     async def call(
         self,
         call: SessionRequest,
@@ -136,6 +140,7 @@ class Session:
         `attend` gets the sockets that the box listens on, once.
 
         Raises:
+            PackagesError: its packages were changed on disk.
             OSError: the output can't be spooled.
         """
         progress.label = call.label
@@ -144,6 +149,8 @@ class Session:
         progress.session = progress.session or "started"
         self._calls += 1
         try:
+            if self._packages:
+                await self._packages.verify(in_full=self._persists)
             if self._calls == 1:
                 attend((self, await self._open()))
             result = await self._serve(call, progress)
@@ -151,6 +158,9 @@ class Session:
             progress.failure = str(error)
             self.over = "its box was lost"
             result = progress.result(Status.SANDBOX_ERROR)
+        except PackagesError:
+            self.over = "its packages were changed on disk"
+            raise
         except BaseException:
             self.over = "a call was cancelled"
             raise
@@ -158,7 +168,10 @@ class Session:
             self.used_at = trio.current_time()
             if self.over:
                 await self.close()
-        return replace(result, session=f"ended: {self.over}") if self.over else result
+        result = replace(result, packages=self._packages.word if self._packages else None)
+        if self.over:
+            return replace(result, session=f"ended: {self.over}{self.losses}")
+        return result
 
     async def interrupt(self) -> bool:
         """Tell what runs here to stop, as Ctrl-C does; whether anything runs.
@@ -183,6 +196,8 @@ class Session:
                 channel.close()
             self._channels.clear()
             await self._stack.aclose()
+            if self._packages:
+                await self._packages.drop_broken()
 
     async def _open(self) -> list[int]:
         placement = self._runner.placement
@@ -201,7 +216,13 @@ class Session:
             binds=self._binds,
             profile=self._profile_of_box(),
             language=self._language,
+            shown=self._packages.shown if self._packages else (),
         )
+
+    @property
+    def _persists(self) -> bool:
+        """Whether what is changed here reaches the project."""
+        return self.profile.project in {ProjectAccess.COMMIT, ProjectAccess.LIVE}
 
     def _profile_of_box(self) -> Profile:
         if self._view.is_read_only:
@@ -313,7 +334,8 @@ class Session:
         self._runs += 1
         layout = self._view.layout
         layout = replace(layout, job=f"{layout.job}/{self._runs}")
-        channel = await self._start(cell, call, call.make_job(layout))
+        equipped = self._packages.equip(call.candidate) if self._packages else call.candidate
+        channel = await self._start(cell, call, call.make_job(equipped, layout))
         if call.program is None:
             self._ended.append(channel)
         else:

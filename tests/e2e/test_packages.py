@@ -60,12 +60,21 @@ def test_a_person_fetches_lists_locks_and_removes(place, index):
     assert run(place, "packages", "remove", "--all").returncode == 0
 
 
+def test_what_is_typed_imports_them_in_one_session(place, index):
+    configure(place, index, "python")
+    typed = b"import alpha\nkept = alpha.VALUE\nkept\n"
+    done = place.run("repl", "python", "--packages", "alpha", stdin=typed)
+    assert (done.returncode, done.stdout) == (0, b"'of alpha'\n"), done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
         (("run", "--packages", "alpha", "python", "-c", USE), 1, "nobody could be asked"),
         (("run", "--packages", "a@https://x/y.whl", "python", "-c", USE), 2, "direct address"),
         (("run", "--packages", "alpha", "shell", "-c", "true"), 2, "can't be fetched"),
+        (("repl", "python", "--packages", "alpha"), 1, "nobody could be asked"),
+        (("repl", "shell", "--packages", "alpha"), 2, "can't be fetched"),
         (("packages", "add", "alpha"), 1, "nobody could be asked"),
         (("packages", "add"), 2, "is not understood"),
         (("packages", "remove", "0123"), 2, "no layer is called"),
@@ -101,3 +110,41 @@ async def test_the_person_behind_an_agent_is_asked_once(place, index, mode, agre
     assert question == f"Fetch packages of Python (alpha) from localhost:{index.served.port}?"
     assert ("of alpha" in result.content[0].text) is agrees
     assert ("it was declined" in result.content[0].text) is not agrees
+
+
+def in_python(*packages):
+    return {"label": "use", "command": USE, "language": "python", "packages": list(packages)}
+
+
+def test_each_command_of_a_batch_names_its_own(place, index):
+    configure(place, index, "python")
+    commands = [in_python("alpha"), in_python(), in_python("missing"), "echo plain"]
+    done = place.run("batch", "-", "--json", stdin=json.dumps(commands).encode())
+    with_it, without, missing, plain = json.loads(done.stdout)["commands"]
+    assert with_it["result"]["packages"] == "kept", with_it  # had before any of them began
+    assert with_it["result"]["stdout"]["head"] == "of alpha\n"
+    assert without["result"]["exit_code"] == 1
+    assert "no such package" in missing["skipped"]
+    assert plain["result"]["stdout"]["head"] == "plain\n"
+
+
+def test_a_batch_whose_packages_are_named_wrongly_runs_none(place, index):
+    configure(place, index, "python")
+    wrong = in_python("a@https://x/y.whl") | {"label": "second"}
+    batch = {"profile": "build", "commands": ["touch ran", wrong]}
+    done = place.run("batch", "-", stdin=json.dumps(batch).encode())
+    assert (done.returncode, b"second: 'a@https" in done.stderr) == (2, True), done.stderr
+    assert not (place.project / "ran").exists()
+    assert index.served.asked == []
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_the_person_is_asked_before_any_command_of_a_batch_runs(place, index, mode):
+    configure(place, index)
+    answer = ElicitResult(action="accept", content={"allow": True})
+    commands = [{"label": "plain", "command": "echo plain"}, in_python("alpha")]
+    result, asked = await call(place, answer, "ctx_batch_execute", mode, commands=commands)
+    (question,) = asked
+    assert question.startswith("Fetch packages of Python (alpha)")
+    text = result.content[0].text
+    assert ("plain" in text, "of alpha" in text) == (True, True), text

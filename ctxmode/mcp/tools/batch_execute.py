@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from ctxmode.mcp import structured
-from ctxmode.mcp.arguments import Arguments, Milliseconds, Query, read_list
+from ctxmode.mcp.arguments import Arguments, Milliseconds, Query, Strings, read_list
 from ctxmode.mcp.output_schemas import FLAG, LIST, QUERIES, object_schema
 from ctxmode.mcp.reply import Reply, count_printed_bytes
 from ctxmode.mcp.tool import RUNS_CODE, CallContext, Tool, run_deadline, seconds
@@ -38,6 +38,8 @@ def _label_commands(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
 class LabelledCommand(Arguments):
     label: str
     command: str
+    language: str = "shell"
+    packages: Strings = Field([])
 
 
 class BatchArguments(Arguments):
@@ -57,14 +59,16 @@ class BatchArguments(Arguments):
 
 async def _call(call: CallContext, given: BatchArguments) -> Reply:
     request = BatchRequest(
-        commands=tuple(BatchCommand(c.label, c.command) for c in given.commands),
+        commands=tuple(
+            BatchCommand(c.label, c.command, c.language, tuple(c.packages)) for c in given.commands
+        ),
         queries=tuple(given.queries),
         timeout_s=seconds(given.timeout),
         concurrency=given.concurrency,
         cwd=given.cwd,
         scope=given.query_scope,
     )
-    answer = await run_batch(call.app, request, call.caller_midway)
+    answer = await run_batch(call.app, request, call.caller_midway, fetching=call.caller)
     produced = sum(count_printed_bytes(one.answer.result) for one in answer.commands if one.answer)
     return Reply(results.batch_text(answer), structured.batch(answer), produced=produced)
 
@@ -72,13 +76,11 @@ async def _call(call: CallContext, given: BatchArguments) -> Reply:
 TOOL = Tool(
     name="ctx_batch_execute",
     description="""\
-WHEN: several shell commands answer one question: run them in one call and ask queries of what \
-they print.
+WHEN: several commands answer one question: run them in one call and ask queries of what they print.
 WHEN NOT: a later command depends on an earlier answer: ctx_execute one by one.
 RETURNS: each command's status and exit code, then per query the passages that match, or without \
 queries the outputs.
-EXAMPLE: {"commands":[{"label":"log","command":"git log -50"},{"label":"deps","command":\
-"cat package.json"}],"queries":["breaking change"]}""",
+EXAMPLE: {"commands":[{"label":"log","command":"git log -50"}],"queries":["breaking change"]}""",
     arguments=BatchArguments,
     annotations=RUNS_CODE,
     call=_call,

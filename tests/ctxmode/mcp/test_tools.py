@@ -9,7 +9,7 @@ import pytest
 import kb
 from ctxmode.mcp import listing, tools
 from ctxmode.mcp.readers import reads_text_only
-from ctxmode.mcp.tool import DEFAULT_HINTS
+from ctxmode.mcp.tool import DEFAULT_HINTS, FETCHING_S
 from ctxmode.mcp.tools import NAMES, list_offered
 from docs import tool_list
 
@@ -162,3 +162,11 @@ def test_every_tool_tells_the_shape_of_its_data():
 def test_every_file_of_a_tool_is_in_the_table():
     files = {file.stem for file in Path(tools.__file__).parent.glob("*.py")} - {"__init__"}
     assert {f"ctx_{name}" for name in files} == set(NAMES) == {tool.name for tool in TOOLS}
+
+
+@pytest.mark.parametrize("commands", [["true"], [{"command": "1", "packages": ["alpha"]}, "true"]])
+def test_a_batch_that_fetches_packages_may_take_longer(commands):
+    tool = tools.load("ctx_batch_execute")
+    given = tool.arguments.model_validate({"commands": commands, "timeout": 1000})
+    fetches = any(command.packages for command in given.commands)
+    assert (tool.deadline_s(given) > FETCHING_S) is fetches

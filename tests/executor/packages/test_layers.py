@@ -186,9 +186,7 @@ async def test_what_is_no_package_is_refused_before_anything_is_fetched(engine, 
     assert index.served.asked == []
 
 
-async def test_a_session_and_a_language_without_packages_are_refused(engine):
-    with pytest.raises(RequestError, match="session"):
-        await run_in(engine, "python", USE, "alpha", session="s")
+async def test_a_language_without_packages_is_refused(engine):
     with pytest.raises(RequestError, match="packages of shell"):
         await run_in(engine, "shell", "true", "alpha")
 

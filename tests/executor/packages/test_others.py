@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from executor import Caller, PackagesError
+from executor import Caller, PackagesError, Request
 from executor.packages import model
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.other_registries import Crates, Gems, Modules, Sources
@@ -113,11 +113,12 @@ async def test_a_file_that_is_not_what_the_lock_says_is_refused(open_with, serve
     registry.add(*case.beta)
     spec = case.beta[0]
     async with opened(open_with, served, case.language) as engine:
-        answer = await engine.have_packages(case.language, [spec], Caller(), fetch=False)
+        request = Request(case.language, packages=(spec,))
+        answer = await engine.have_packages(request, Caller(), fetch=False)
         assert case.lock in answer.files
         registry.add(case.beta[0], case.beta[1].replace("41", "666"))
         with pytest.raises(PackagesError, match="not what the lock's digest says"):
-            await engine.have_packages(case.language, [spec], Caller(), fetch=True)
+            await engine.have_packages(request, Caller(), fetch=True)
     assert left(kept) == []
 
 
