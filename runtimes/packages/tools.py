@@ -24,7 +24,8 @@ class Tool(NamedTuple):
 UV: Final = Tool("uv", "pip install 'ctxmode[packages]', or put uv on PATH")
 NODE: Final = Tool("node", "install nodejs")
 NPM: Final = Tool("npm", "install npm", above=2)
-TOOLS: Final = (UV, NODE, NPM)
+COMPOSER: Final = Tool("composer", "install composer")
+TOOLS: Final = (UV, NODE, NPM, COMPOSER)
 
 
 def find_tool(tool: Tool) -> tuple[str, str] | None:
