@@ -81,7 +81,7 @@ def equip(candidate: runtimes.Candidate, layer: Layer) -> runtimes.Candidate:
     """The candidate with the variables by which its programs find a layer."""
     env = dict(candidate.env)
     for name, text in layer.env.items():
-        is_list = name in env and name.endswith("PATH")
+        is_list = name in env and name.endswith(("PATH", "PERL5LIB"))
         env[name] = f"{text.rstrip(':')}:{env[name]}" if is_list else text
     paths = {**candidate.paths, **layer.paths}
     return candidate._replace(paths=paths, env={**env, KEY_VARIABLE: layer.key})

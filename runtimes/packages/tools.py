@@ -25,7 +25,8 @@ UV: Final = Tool("uv", "pip install 'ctxmode[packages]', or put uv on PATH")
 NODE: Final = Tool("node", "install nodejs")
 NPM: Final = Tool("npm", "install npm", above=2)
 COMPOSER: Final = Tool("composer", "install composer")
-TOOLS: Final = (UV, NODE, NPM, COMPOSER)
+LUAROCKS: Final = Tool("luarocks", "install luarocks")
+TOOLS: Final = (UV, NODE, NPM, COMPOSER, LUAROCKS)
 
 
 def find_tool(tool: Tool) -> tuple[str, str] | None:

@@ -1,4 +1,4 @@
-"""Registries of PHP's kind with packages that a test makes."""
+"""Registries of PHP's and Lua's kinds with packages that a test makes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import zipfile
 from collections.abc import Mapping
 
+from tests.executor.packages.other_registries import packed
 from tests.executor.packages.served import BYTES, JSON, Served
 
 
@@ -65,3 +66,52 @@ class Composed:
             JSON, json.dumps({"packages": {name: [entry]}}).encode(),
         )  # fmt: skip
         return entry
+
+
+ROCKSPEC = """\
+package = "{name}"
+version = "1.0-1"
+source = {{ url = "https://files.example.com/{name}-1.0.tar.gz", dir = "{name}-1.0" }}
+dependencies = {{ "lua >= 5.1"{needs} }}
+build = {{ {build} }}
+"""
+
+
+class Rocks:
+    """A registry of LuaRocks' for every version of Lua."""
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+        self.known = ""
+        self.list("")
+
+    def list(self, row: str) -> None:
+        """Add a row to the registry's index."""
+        self.known += row
+        index = f"commands = {{}}\nmodules = {{}}\nrepository = {{ {self.known} }}\n"
+        for version in ("5.1", "5.2", "5.3", "5.4"):
+            self.served.files[f"/manifest-{version}"] = (BYTES, index.encode())
+
+    def add(
+        self,
+        name: str,
+        code: str,
+        *,
+        requires: str = "",
+        spec: str = ROCKSPEC,
+        build: str = "",
+        files: Mapping[str, str] | None = None,
+    ) -> None:
+        """A release 1.0-1 of one module, as a source."""
+        build = build or f'type = "builtin", modules = {{ {name} = "{name}.lua" }}'
+        needs = f', "{requires} >= 1"' if requires else ""
+        source = packed({f"{name}-1.0/{name}.lua": code.encode()}, "w:gz")
+        rock = zipped(
+            {
+                f"{name}-1.0-1.rockspec": spec.format(name=name, needs=needs, build=build),
+                f"{name}-1.0.tar.gz": source,
+                **(files or {}),
+            }
+        )
+        self.served.files[f"/{name}-1.0-1.src.rock"] = (BYTES, rock)
+        self.list(f'{name} = {{ ["1.0-1"] = {{ {{ arch = "src" }}, {{ arch = "rockspec" }} }} }},')

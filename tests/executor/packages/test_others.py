@@ -11,7 +11,7 @@ from executor import Caller, PackagesError
 from executor.packages import model
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.other_registries import Crates, Gems, Modules, Sources
-from tests.executor.packages.script_registries import Composed
+from tests.executor.packages.script_registries import Composed, Rocks
 
 pytestmark = [pytest.mark.tier_a, pytest.mark.once]
 
@@ -81,6 +81,15 @@ CASES = {
         ("acme/alpha", "function alpha() { return beta() + 1; }\n", "acme/beta"),
         ("acme/beta", "function beta() { return 41; }\n"),
         "composer.lock",
+    ),
+    "lua": Case(
+        "lua",
+        Rocks,
+        "alpha",
+        'print(require("alpha"))\n',
+        ("alpha", 'return require("beta") + 1\n', "beta"),
+        ("beta", "return 41\n"),
+        "rocks.lock",
     ),
 }
 
