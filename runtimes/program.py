@@ -168,8 +168,15 @@ def _environment(
     }
     for name, text in candidate.env.items():
         # Only lists of folders come from a home and from the row both.
-        env[name] = f"{env[name]}:{text}" if name in env else text
+        env[name] = _join(env[name], text) if name in env else text
     return env
+
+
+def _join(listed: str, further: str) -> str:
+    """A list of folders with further ones; Lua's ends with a mark for its default path."""
+    if listed.endswith(";;"):
+        return f"{listed[:-1]}{further};;"
+    return f"{listed}:{further}"
 
 
 def _expand(

@@ -38,17 +38,21 @@ class PackageSettings:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The packages that a request names: a text for the lock to be made of, or a lock's files."""
+    """The packages that a request names: a text for the lock to be made of, or a lock's files.
+
+    `file` is what the text was read from.
+    """
 
     ecosystem: str
     text: str = ""
     lock: Mapping[str, bytes] = field(default_factory=dict)
+    file: str = ""
 
     @property
     def label(self) -> str:
         """The same for a reader, in a line."""
         words = ", ".join(self.lock) or ", ".join(self.text.split("\n"))
-        return words if len(words) <= 120 else f"{words[:119]}…"
+        return words if len(words) <= 120 else self.file or f"{words[:119]}…"
 
 
 @dataclass(frozen=True, slots=True)

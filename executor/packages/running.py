@@ -86,7 +86,7 @@ def equip(
     """
     env = dict(candidate.env)
     for name, text in layer.env.items():
-        is_list = name in env and name.endswith("PATH")
+        is_list = name in env and name.endswith(("PATH", "PERL5LIB"))
         env[name] = f"{text.rstrip(':')}:{env[name]}" if is_list else text
     paths = {**candidate.paths, **(layer.paths if with_paths else {})}
     return candidate._replace(paths=paths, env={**env, KEY_VARIABLE: layer.key})

@@ -84,7 +84,7 @@ def _read_file(item: str, row: Ecosystem, cwd: str, project: Path) -> Wanted:
     if row.locked_by and row.locked_by.encode() in content:
         return Wanted(row.name, lock={row.lock_name: content})
     try:
-        return Wanted(row.name, content.decode())
+        return Wanted(row.name, content.decode(), file=name)
     except UnicodeDecodeError as error:
         raise RequestError(f"{item} is no UTF-8 text", "name another file") from error
 

@@ -22,6 +22,10 @@ if (!preg_match('//u', $FILE_CONTENT)) {
 }
 define('FILE_CONTENT', $FILE_CONTENT);
 define('FILE_CONTENT_PATH', $FILE_CONTENT_PATH);
+// This is in place of what a layer of packages has loaded before a program.
+if (get_cfg_var('packages.autoload')) {
+    require get_cfg_var('packages.autoload');
+}
 """
 
 

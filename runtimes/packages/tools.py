@@ -24,7 +24,9 @@ class Tool(NamedTuple):
 UV: Final = Tool("uv", "pip install 'ctxmode[packages]', or put uv on PATH")
 NODE: Final = Tool("node", "install nodejs")
 NPM: Final = Tool("npm", "install npm", above=2)
-TOOLS: Final = (UV, NODE, NPM)
+COMPOSER: Final = Tool("composer", "install composer")
+LUAROCKS: Final = Tool("luarocks", "install luarocks")
+TOOLS: Final = (UV, NODE, NPM, COMPOSER, LUAROCKS)
 
 
 def find_tool(tool: Tool) -> tuple[str, str] | None:

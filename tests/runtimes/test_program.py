@@ -67,6 +67,12 @@ def test_a_homes_packages_come_behind_the_projects():
     assert env["PERL5LIB"] == "/p/lib:/p:/home/me/perl5/lib/perl5"
 
 
+def test_further_folders_of_lua_come_before_its_own():
+    found = candidate("lua", env={"LUA_PATH": "/more/?.lua"})
+    env = prepare(found, code="x = 1", cwd="/p").env
+    assert env["LUA_PATH"] == "/p/?.lua;/p/?/init.lua;/more/?.lua;;"
+
+
 def test_the_nearest_node_modules_is_linked_beside_code(tmp_path):
     (tmp_path / "node_modules").mkdir()
     below = tmp_path / "packages/one"

@@ -11,6 +11,7 @@ from executor import Caller, PackagesError, Request
 from executor.packages import model
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.other_registries import Crates, Gems, Modules, Sources
+from tests.executor.packages.script_registries import Composed, Rocks
 
 pytestmark = [pytest.mark.tier_a, pytest.mark.once]
 
@@ -71,6 +72,24 @@ CASES = {
         ("alpha", "pub fn value() -> i32 { beta::VALUE + 1 }\n", "beta"),
         ("beta", "pub const VALUE: i32 = 41;\n"),
         "Cargo.lock",
+    ),
+    "php": Case(
+        "php",
+        Composed,
+        "acme/alpha",
+        "<?php echo alpha(), PHP_EOL;",
+        ("acme/alpha", "function alpha() { return beta() + 1; }\n", "acme/beta"),
+        ("acme/beta", "function beta() { return 41; }\n"),
+        "composer.lock",
+    ),
+    "lua": Case(
+        "lua",
+        Rocks,
+        "alpha",
+        'print(require("alpha"))\n',
+        ("alpha", 'return require("beta") + 1\n', "beta"),
+        ("beta", "return 41\n"),
+        "rocks.lock",
     ),
 }
 

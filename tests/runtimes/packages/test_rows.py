@@ -28,6 +28,14 @@ SPECS = {
     ),
     "r": (("jsonlite", "data.table"), ("-e", "a@1", "a b", "a/b", "1a")),
     "rust": (("serde", "serde@1", "serde_json@=1.0.1"), ("-p", "a b", 'a@"1"\nb', "a/b", "a@x")),
+    "lua": (
+        ("lpeg", "lpeg 1.0.2-1", "penlight>=1.0, < 2", "lua-cjson ~> 2.1"),
+        ("-e", "a b c", "a/b", "a;b", "a $(id)", "a '1'"),
+    ),
+    "php": (
+        ("monolog/monolog", "a/b:^2.0", "a-b/c_d:>=1.0,<3", "a/b:1.2.*||~3.1"),
+        ("-a", "php", "a/b/c", "../a", "a/b:$(id)", "a/b c", "a/b:dev-main", "a/b:'1'"),
+    ),
 }
 
 

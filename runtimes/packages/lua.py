@@ -1,0 +1,246 @@
+"""Lua: rocks of a registry that has no digests, so that those of the first download are pinned.
+
+Indexes and rockspecs are Lua. The lock reads them by LuaRocks' own loader, as text, in an empty
+environment: none of Lua's functions can be named there. What they build is built without network.
+"""
+
+from __future__ import annotations
+
+from runtimes.packages.downloading import GET
+from runtimes.packages.model import Ecosystem
+from runtimes.packages.tools import LUAROCKS
+
+# LuaRocks is one for all versions of Lua, and may lie on the path of another than this.
+_SET_UP = """\
+if ! "$LUA" -e 'require("luarocks.core.cfg")' 2>/dev/null; then
+    for folder in /usr/share/lua/*/ /usr/local/share/lua/*/; do
+        if [ -d "$folder/luarocks" ]; then LUA_PATH="$folder?.lua;$folder?/init.lua;;"; fi
+    done
+    export LUA_PATH
+fi
+"""
+
+_LOCK = (
+    _SET_UP
+    + GET
+    + """\
+mkdir "$TMPDIR/work"; cd "$TMPDIR/work"
+cat > lock.lua <<'END'
+local function fail(why) io.stderr:write(why, "\\n"); os.exit(1) end
+if loadstring then  -- that of Lua 5.1 would take what is compiled, which nothing confines
+  local load_text = loadstring
+  loadstring = function(text, name)
+    if text:byte() == 27 then return nil, "it is compiled" end
+    return load_text(text, name)
+  end
+end
+local cfg, fs = require("luarocks.core.cfg"), require("luarocks.fs")
+assert(cfg.init({ lua_version = _VERSION:match("[%d.]+") }))
+fs.init()
+local persist, vers = require("luarocks.persist"), require("luarocks.core.vers")
+local queries, fetch = require("luarocks.queries"), require("luarocks.fetch")
+local util = require("luarocks.util")
+
+local function get(path, to)
+  local url = os.getenv("REGISTRY") .. "/" .. path
+  local status = os.execute(("sh ../get '%s' '%s' 2>said"):format(url, to))
+  return status == true or status == 0
+end
+local function read(path)
+  local file = io.open(path, "rb")
+  if not file then return "" end
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+local function load_index()
+  local name = "manifest-" .. cfg.lua_version
+  if get(name .. ".zip", "index.zip") then
+    os.execute("unzip -p index.zip > index")
+  elseif not (get(name, "index") or get("manifest", "index")) then
+    fail("the registry has no index: " .. read("said"))
+  end
+  local index, why = persist.load_into_table("index")
+  if not index then fail("not an index: " .. why) end
+  return index.repository or {}
+end
+
+local index, provided = load_index(), util.get_rocks_provided()
+local asked, chosen, order, are_exact = {}, {}, {}, false
+
+-- The form in which a release can be had that is for every machine; nil where there is none.
+local function form_of(items)
+  local forms = {}
+  for _, item in ipairs(items) do forms[item.arch] = true end
+  return forms.src and "src" or forms.all and "all" or nil
+end
+local function pick(name)
+  local best
+  for version, items in pairs(index[name] or fail("no such rock: " .. name)) do
+    local parsed = vers.parse_version(version)
+    local fits = form_of(items) and vers.match_constraints(parsed, asked[name])
+    if fits and (not best or parsed > best.parsed) then
+      best = { parsed = parsed, version = version, form = form_of(items) }
+    end
+  end
+  return best or fail("no fitting version of this rock: " .. name)
+end
+local function download(name, one)
+  local stem = name .. "-" .. one.version
+  local rock = ("%s.%s.rock"):format(stem, one.form)
+  if not stem:match("^%w[%w._-]*$") then fail("a name that leads out of its folder: " .. stem) end
+  if not get(rock, rock) then fail("not downloaded: " .. rock .. ": " .. read("said")) end
+  os.execute(("sha256sum '%s' > digest"):format(rock))
+  one.digest = read("digest"):match("^%x+")
+  os.execute(("unzip -p '%s' '%s.rockspec' > '%s.rockspec'"):format(rock, stem, stem))
+  local loaded, spec, why = pcall(fetch.load_local_rockspec, stem .. ".rockspec", true)
+  if not loaded or not spec then fail("not a rockspec of data alone: " .. tostring(why or spec)) end
+  one.needs = {}
+  for _, kind in ipairs({ "dependencies", "build_dependencies" }) do
+    local list = spec[kind] or {}
+    for _, query in ipairs(list.queries or list) do one.needs[#one.needs + 1] = query end
+  end
+end
+local function add(query)
+  local name = query.name:lower()
+  if provided[name] then
+    if not vers.match_constraints(vers.parse_version(provided[name]), query.constraints) then
+      fail(("no fitting version: %s is wanted of this Lua's own %s"):format(
+        tostring(query), provided[name]))
+    end
+    return
+  end
+  asked[name] = asked[name] or {}
+  for _, constraint in ipairs(query.constraints) do table.insert(asked[name], constraint) end
+  local best = pick(name)
+  if chosen[name] and chosen[name].version == best.version then return end
+  chosen[name] = best
+  download(name, best)
+  if are_exact then return end
+  for _, need in ipairs(best.needs) do add(need) end
+end
+local function put(name)  -- what others need comes before them
+  local one = chosen[name]
+  if not one or one.is_put then return end
+  one.is_put = true
+  for _, need in ipairs(one.needs) do put(need.name:lower()) end
+  order[#order + 1] = ("%s %s %s %s\\n"):format(name, one.version, one.form, one.digest)
+end
+
+local wanted = os.getenv("IN") .. "/wanted"
+local ok, lock = persist.run_file(wanted, {})
+if ok and type(lock) == "table" then
+  are_exact = true
+  for _, kind in ipairs({ "dependencies", "build_dependencies" }) do
+    for name, version in util.sortedpairs(type(lock[kind]) == "table" and lock[kind] or {}) do
+      if name ~= "lua" then add(queries.new(tostring(name), nil, tostring(version))) end
+    end
+  end
+else
+  for line in io.lines(wanted) do
+    if line ~= "" then add(queries.from_dep_string(line) or fail("not understood: " .. line)) end
+  end
+end
+for name in util.sortedpairs(chosen) do put(name) end
+local out = assert(io.open(os.getenv("OUT") .. "/rocks.lock", "w"))
+out:write(table.concat(order))
+out:close()
+END
+"$LUA" lock.lua
+"""
+)
+
+_FETCH = (
+    GET
+    + """\
+mkdir "$OUT/fetched"; cd "$OUT/fetched"
+if grep -Evx '[A-Za-z0-9][A-Za-z0-9._-]* [A-Za-z0-9._-]+ (src|all) [0-9a-f]{64}' \\
+    "$IN/rocks.lock" >&2; then
+    echo "the lock holds no digest of these" >&2; exit 1
+fi
+while read -r name version form digest; do
+    rock="$name-$version.$form.rock"
+    get "$REGISTRY/$rock" "$rock"
+    if ! echo "$digest  $rock" | sha256sum -c --quiet >&2; then
+        echo "digest mismatch: $rock" >&2; exit 1
+    fi
+    unzip -Z1 "$rock" > "$TMPDIR/names"
+    if grep -E '^[/\\\\]|(^|[/\\\\])\\.\\.([/\\\\]|$)' "$TMPDIR/names" >&2; then
+        echo "a name that leads out of its folder: $rock" >&2; exit 1
+    fi
+done < "$IN/rocks.lock"
+cp "$IN/rocks.lock" "$OUT"
+"""
+)
+
+_BUILD = (
+    _SET_UP
+    + """\
+cat > "$TMPDIR/config.lua" <<END
+rocks_trees = { "$OUT" }
+rocks_servers = {}
+lua_modules_path = "/lua"
+lib_modules_path = "/c"
+END
+export LUAROCKS_CONFIG="$TMPDIR/config.lua"
+export LUA_PATH="$OUT/lua/?.lua;$OUT/lua/?/init.lua;${LUA_PATH:-;;}" LUA_CPATH="$OUT/c/?.so;;"
+version="$("$LUA" -e 'print(_VERSION:match("[%d.]+"))')"
+# A LuaRocks before 3.9 asks for headers though nothing is compiled.
+mkdir "$TMPDIR/include"
+cat > "$TMPDIR/include/lua.h" <<END
+#define LUA_VERSION_NUM ${version%.*}0${version#*.}
+#error "Lua's headers are missing here"
+END
+install() {
+    "$LUA" "$LUAROCKS" --lua-version "$version" --tree "$OUT" install --deps-mode none "$@" \\
+        </dev/null >"$TMPDIR/said" 2>&1
+}
+while read -r name rock form _; do
+    rock="$AT/fetched/$name-$rock.$form.rock"
+    if ! install "$rock"; then
+        if ! grep -q "Lua header" "$TMPDIR/said" ||
+            ! install "$rock" LUA_INCDIR="$TMPDIR/include"; then
+            cat "$TMPDIR/said" >&2; exit 1
+        fi
+    fi
+done < "$AT/rocks.lock"
+"""
+)
+
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}"
+_VERSION = r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}"
+_RANGE = rf"(?:~>|>=|<=|==|~=|[<>])\s*{_VERSION}"
+
+LUA = Ecosystem(
+    name="lua",
+    title="Lua",
+    languages=("lua",),
+    registry="https://luarocks.org",
+    hosts=(),
+    spec=rf"{_NAME}(?:\s+{_VERSION}|\s*{_RANGE}(?:\s*,\s*{_RANGE}){{0,3}})?",
+    lock=_LOCK,
+    fetch=_FETCH,
+    build=_BUILD,
+    at="/packages/lua",
+    env={
+        "LUA_PATH": "/packages/lua/lua/?.lua;/packages/lua/lua/?/init.lua",
+        "LUA_CPATH": "/packages/lua/c/?.so;;",
+    },
+    lock_name="rocks.lock",
+    wanted_files=("luarocks.lock",),
+    tools=(LUAROCKS,),
+    complaints=(
+        (r"digest mismatch", "a file is not what the lock's digest says"),
+        (r"holds no digest", "there is no digest of it"),
+        (r"no such rock", "there is no such rock"),
+        (r"no fitting version", "no versions fit together, or with this Lua"),
+        (r"leads out of", "an archive holds a name that leads out of its folder"),
+        (r"of data alone|not an index", "a rockspec or an index does more than give data"),
+        (r"has no index|error: 404|ERROR 404", "there is no such rock, or no registry of rocks"),
+        (r"End-of-central-directory|zipfile", "an archive is damaged"),
+        (r"headers are missing", "it is compiled with Lua's headers, which are missing"),
+        (r"Build error|Failed (?:compiling|building|unpacking)", "it was not built"),
+    ),
+    cooldown=False,
+    pinned_here=True,
+)
