@@ -78,13 +78,15 @@ async def have(  # noqa: PLR0913 - keyword-only what is to be done
 
 
 def equip(candidate: runtimes.Candidate, layer: Layer) -> runtimes.Candidate:
-    """The candidate with the variables by which its programs find a layer."""
+    """The candidate with all by which its programs find a layer."""
     env = dict(candidate.env)
     for name, text in layer.env.items():
         is_list = name in env and name.endswith("PATH")
         env[name] = f"{text.rstrip(':')}:{env[name]}" if is_list else text
     paths = {**candidate.paths, **layer.paths}
-    return candidate._replace(paths=paths, env={**env, KEY_VARIABLE: layer.key})
+    return candidate._replace(
+        paths=paths, env={**env, KEY_VARIABLE: layer.key}, packages=layer.arguments
+    )
 
 
 async def _run(

@@ -24,7 +24,8 @@ class Tool(NamedTuple):
 UV: Final = Tool("uv", "pip install 'ctxmode[packages]', or put uv on PATH")
 NODE: Final = Tool("node", "install nodejs")
 NPM: Final = Tool("npm", "install npm", above=2)
-TOOLS: Final = (UV, NODE, NPM)
+MVN: Final = Tool("mvn", "install maven", above=2)
+TOOLS: Final = (UV, NODE, NPM, MVN)
 
 
 def find_tool(tool: Tool) -> tuple[str, str] | None:
