@@ -215,10 +215,9 @@ class LocalEngine:
         chosen = execution.candidate
 
         async def start(
-            candidate: runtimes.Candidate, shown: tuple[tuple[str, str], ...] = ()
+            candidate: runtimes.Candidate, packages: tuple[tuple[str, str], ...] = ()
         ) -> Completed:
-            shown = (*execution.shown, *shown)
-            equipped = replace(execution, candidate=candidate, shown=shown)
+            equipped = replace(execution, candidate=candidate, packages=packages)
             if candidate.toolchain.inputs is None:  # nothing of it is compiled by itself
                 return await equipped.start(self._runner)
             return await self._compiler.run(equipped, self._toolchains.version(chosen))

@@ -236,7 +236,8 @@ class Candidate(NamedTuple):
     files and directories outside the system's own trees that a sandbox must show read-only.
     `project_specific` marks an interpreter that belongs to the project. `order` is the place in the
     preference: toolchains as the row lists them, then as the search path does. `compiled` is what
-    the `file` by which it waits was compiled to, by path, where that is a program.
+    the `file` by which it waits was compiled to, by path, where that is a program. `packages` are
+    templates of the arguments by which it finds packages it was given.
     """
 
     language: Language
@@ -249,6 +250,7 @@ class Candidate(NamedTuple):
     env: Mapping[str, str] = NOTHING
     order: int = 0
     compiled: Mapping[str, bytes] = NOTHING
+    packages: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:

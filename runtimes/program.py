@@ -4,8 +4,8 @@ Placeholders of the rows' templates: a role of the toolchain's executables (`{py
 `{role.folder}` the folder of its real path. `{source}` is the text to run or compile, `{entry}`
 what the row's `entry` read out of it. `{source.root}` is the folder from which `{entry}`, dots for
 slashes, leads to a script. `{out}` is what compiling makes; `{job}`, `{scratch}` and `{cwd}` are
-folders. An element that is exactly `{args}`, `{prelude}`, `{bind}` or `{project}` stands for any
-number of arguments.
+folders. An element that is exactly `{args}`, `{prelude}`, `{bind}`, `{project}` or
+`{packages}` stands for any number of arguments.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
         "{prelude}": _render(toolchain.prelude, values) if code is not None else (),
         "{bind}": _render(toolchain.bind, values) if bind_file else (),
         "{project}": project.args,
+        "{packages}": _render(candidate.packages, values),
     }
     plan = partial(_plan_prewarming, candidate, source, values, groups, in_place=in_place)
     steps = [Step(_expand(toolchain.run, values, groups), "run", heavy=toolchain.heavy)]

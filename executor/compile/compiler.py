@@ -174,7 +174,7 @@ def _compile_job(plan: _Plan, execution: Execution, layout: Layout, substitute: 
         substitute=substitute,
         may_be_prewarmed=prewarm is not None
         and plan.script is None,  # else what is shown is there but once
-        shown=execution.shown,
+        shown=(*execution.shown, *execution.packages),
         label=label(checked),
     )
 

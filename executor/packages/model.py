@@ -64,6 +64,7 @@ class Layer:
     shown: tuple[tuple[str, str], ...]  # (path on the host, path in the cell)
     env: Mapping[str, str]
     paths: Mapping[str, str]  # executables in place of the toolchain's, by role
+    arguments: tuple[str, ...]  # what the toolchain's templates have at `{packages}`
     lock: Mapping[str, bytes]
     was_kept: bool  # it was there before the request
 

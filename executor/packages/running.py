@@ -80,7 +80,7 @@ async def have(  # noqa: PLR0913 - keyword-only what is to be done
 def equip(
     candidate: runtimes.Candidate, layer: Layer, *, with_paths: bool = True
 ) -> runtimes.Candidate:
-    """The candidate with the variables by which its programs find a layer.
+    """The candidate with all by which its programs find a layer.
 
     `with_paths` the layer's executables stand in place of the toolchain's.
     """
@@ -89,7 +89,9 @@ def equip(
         is_list = name in env and name.endswith(("PATH", "PERL5LIB"))
         env[name] = f"{text.rstrip(':')}:{env[name]}" if is_list else text
     paths = {**candidate.paths, **(layer.paths if with_paths else {})}
-    return candidate._replace(paths=paths, env={**env, KEY_VARIABLE: layer.key})
+    return candidate._replace(
+        paths=paths, env={**env, KEY_VARIABLE: layer.key}, packages=layer.arguments
+    )
 
 
 async def _run(

@@ -21,8 +21,9 @@ LEAST_S = 0.001
 class Execution:
     """A checked request with the toolchain that was chosen for it.
 
-    `shown` is what its box sees of toolchains' caches. Where the program was compiled by itself,
-    `products` are the files that this gave, and `spent` is what it took of the request's limits.
+    `shown` is what its box sees of toolchains' caches, `packages` of packages. Where the program
+    was compiled by itself, `products` are the files that this gave, and `spent` is what it took of
+    the request's limits.
     """
 
     checked: Checked
@@ -30,6 +31,7 @@ class Execution:
     shown: tuple[tuple[str, str], ...]
     on_output: OnOutput | None = None
     observe: Observe | None = None
+    packages: tuple[tuple[str, str], ...] = ()
     products: Mapping[str, bytes] | None = None
     diagnosis: bytes = b""  # what the compiler said of them
     spent: Usage | None = None
@@ -54,7 +56,7 @@ class Execution:
         Raises:
             OSError: a script that has to be read can't be.
         """
-        job = make_job(self.checked, self.candidate, layout, shown=self.shown)
+        job = make_job(self.checked, self.candidate, layout, shown=(*self.shown, *self.packages))
         limits = job.limits if self.spent is None else subtract(job.limits, self.spent)
         if self.products is None:
             return replace(job, limits=limits)
@@ -62,7 +64,7 @@ class Execution:
             job,
             steps=tuple(step for step in job.steps if step.phase == "run"),
             files={**job.files, **self.products},
-            shown=(),
+            shown=self.packages,
             diagnosis=self.diagnosis,
             limits=limits,
             whole=job.limits,

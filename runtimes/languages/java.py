@@ -101,12 +101,12 @@ _LEAN = ("-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-J-Xshare:auto")
 
 _JAVAC_ARGUMENTS = (
     *("-proc:none", "-nowarn", "-encoding", "UTF-8", "-d", "{out}"),
-    *("-sourcepath", "{source.root}", "{bind}", "{source}"),
+    *("{packages}", "-sourcepath", "{source.root}", "{bind}", "{source}"),
 )
 _JAVA_ARGUMENTS = (
     *("-XX:+UseSerialGC", "-Xshare:auto", "-Dfile.encoding=UTF-8"),
     *("-Dstdout.encoding=UTF-8", "-Dstderr.encoding=UTF-8"),
-    *("-cp", "{out}:{cwd}", "{entry}", "{args}"),
+    *("-cp", "{out}:{cwd}", "{packages}", "{entry}", "{args}"),
 )
 _AGENT = "-javaagent:{job}/.prewarm/prewarm.jar={job}/.prewarm/gate"
 

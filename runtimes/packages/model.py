@@ -21,7 +21,7 @@ class Ecosystem:
     of it. `build` finds that at AT, in a cell without network, and adds to OUT. `at` is where cells
     show the layer, `env` by what variables programs find it, `shown` (path in the layer, path in
     the cell) where they find it otherwise. `paths` are executables of the toolchain, by role, in
-    whose place the layer has its own.
+    whose place the layer has its own. `arguments` stand in its templates at `{packages}`.
 
     The phases have these variables besides: REGISTRY, HOSTS, CUTOFF (an ISO date after which no
     release counts, or nothing), TOOL, and the toolchain's executables by their roles in capitals.
@@ -47,6 +47,7 @@ class Ecosystem:
     wanted_files: tuple[str, ...] = ()
     shown: tuple[tuple[str, str], ...] = ()
     paths: Mapping[str, str] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
     build: str = ""
     tools: tuple[Tool, ...] = ()
     complaints: tuple[tuple[str, str], ...] = ()

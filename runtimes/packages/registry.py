@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from runtimes.packages.go import GO
+from runtimes.packages.java import JAVA
 from runtimes.packages.javascript import JAVASCRIPT
 from runtimes.packages.lua import LUA
 from runtimes.packages.model import Ecosystem
@@ -14,7 +15,10 @@ from runtimes.packages.r import R
 from runtimes.packages.ruby import RUBY
 from runtimes.packages.rust import RUST
 
-ECOSYSTEMS: Final[tuple[Ecosystem, ...]] = (PYTHON, JAVASCRIPT, RUBY, GO, RUST, R, PHP, LUA)
+ECOSYSTEMS: Final[tuple[Ecosystem, ...]] = (
+    *(PYTHON, JAVASCRIPT, RUBY, GO, RUST, R),
+    *(PHP, LUA, JAVA),
+)
 BY_NAME: Final = {row.name: row for row in ECOSYSTEMS}
 _OF_LANGUAGE: Final = {language: row for row in ECOSYSTEMS for language in row.languages}
 

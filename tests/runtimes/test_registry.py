@@ -12,7 +12,7 @@ from runtimes.registry import LANGUAGES, UnknownLanguage, language, language_for
 each_row = pytest.mark.parametrize("row", LANGUAGES, ids=lambda row: row.name)
 
 PLACEHOLDERS = {"source", "source.root", "out", "entry", "job", "scratch", "cwd"}
-GROUPS = {"args", "prelude", "bind", "project"}
+GROUPS = {"args", "prelude", "bind", "project", "packages"}
 
 
 def test_the_sixteen_languages_are_there():

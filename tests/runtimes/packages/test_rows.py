@@ -27,6 +27,10 @@ SPECS = {
         ("fmt", "-u", "example.com/a@$(id)", "./a", "example.com/../a", "a b"),
     ),
     "r": (("jsonlite", "data.table"), ("-e", "a@1", "a b", "a/b", "1a")),
+    "java": (
+        ("org.slf4j:slf4j-api", "com.google.guava:guava:33.0-jre", "a:b:1.0"),
+        ("a", "-D:a", "a:b:$(id)", "a/b:c", "a:b:c:d", "a b:c", "a:b:../c"),
+    ),
     "rust": (("serde", "serde@1", "serde_json@=1.0.1"), ("-p", "a b", 'a@"1"\nb', "a/b", "a@x")),
     "lua": (
         ("lpeg", "lpeg 1.0.2-1", "penlight>=1.0, < 2", "lua-cjson ~> 2.1"),
