@@ -24,7 +24,9 @@ class Ecosystem:
     whose place the layer has its own.
 
     The phases have these variables besides: REGISTRY, HOSTS, CUTOFF (an ISO date after which no
-    release counts, or nothing), TOOL, and the toolchain's executables by their roles in capitals.
+    release counts, or nothing), PROGRAMS, a folder with those of `runtimes/packages/programs` that
+    the row names, TOOL, and the toolchain's executables by their roles in capitals.
+    `lock_tools` are tools that are needed where a lock has a file of that name, and only there.
     `complaints` are patterns of what the tools say, and what it means. `version` is part of every
     key: a row that makes other layers than before counts it up.
     """
@@ -47,6 +49,8 @@ class Ecosystem:
     paths: Mapping[str, str] = field(default_factory=dict)
     build: str = ""
     tools: tuple[Tool, ...] = ()
+    lock_tools: Mapping[str, Tool] = field(default_factory=dict)
+    programs: tuple[str, ...] = ()
     complaints: tuple[tuple[str, str], ...] = ()
     cooldown: bool = True  # whether the tool can leave young releases out
     pinned_here: bool = False  # the registry has no digests; the first fetch's are pinned
