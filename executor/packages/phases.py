@@ -30,6 +30,7 @@ from executor.run.job import grant_environment
 from executor.run.program_job import job_of
 from executor.run.runner import Runner
 from runtimes.packages.model import Ecosystem
+from runtimes.packages.programs import read_program
 from runtimes.packages.tools import find_tool
 
 OWN_BYTES = 128 * MIB  # what a phase's tools take themselves
@@ -115,8 +116,9 @@ class Phases:
     ) -> Job:
         given, out = f"{layout.job}/in", f"{layout.scratch}/out"
         bundle = f"{layout.scratch}/{phase.name}.tar"
-        tools, env = _tools(phase.row)
+        tools, env = _tools(phase.row, phase.inputs)
         files = {f"in/{name}": content for name, content in phase.inputs.items()}
+        files |= {f"programs/{name}": read_program(name) for name in phase.row.programs}
         if phase.ca:
             files["ca.pem"] = _read_system_ca() + b"\n" + phase.ca.encode()
         files["phase.sh"] = (
@@ -124,7 +126,13 @@ class Phases:
             f"finish() {{ exec tar -cf {bundle} -C {out} tree; }}\n{phase.program}\nfinish\n"
         ).encode()
         env = {role.upper(): path for role, path in candidate.real_paths.items()} | env
-        env |= {"IN": given, "OUT": f"{out}/tree", "AT": phase.row.at, "LANG": "C.UTF-8"}
+        env |= {
+            "PROGRAMS": f"{layout.job}/programs",
+            "IN": given,
+            "OUT": f"{out}/tree",
+            "AT": phase.row.at,
+            "LANG": "C.UTF-8",
+        }
         ca = f"{layout.job}/ca.pem" if phase.ca else SYSTEM_CA
         env |= {"SSL_CERT_FILE": ca, "NODE_EXTRA_CA_CERTS": ca}
         env |= {
@@ -195,14 +203,16 @@ def _no_room(error: OSError, place: object) -> PackagesError:
     )
 
 
-def _tools(row: Ecosystem) -> tuple[tuple[tuple[str, str], ...], dict[str, str]]:
-    """What a cell is shown of an ecosystem's tools, and the variables that name them.
+def _tools(
+    row: Ecosystem, inputs: Mapping[str, bytes]
+) -> tuple[tuple[tuple[str, str], ...], dict[str, str]]:
+    """What a cell is shown of the tools that an input takes, and the variables that name them.
 
     Raises:
         PackagesError: one of them is missing.
     """
     shown, env = [], {}
-    for tool in row.tools:
+    for tool in (*row.tools, *(row.lock_tools[name] for name in inputs if name in row.lock_tools)):
         found = find_tool(tool)
         if found is None:
             raise PackagesError(

@@ -24,7 +24,9 @@ class Ecosystem:
     whose place the layer has its own. `arguments` stand in its templates at `{packages}`.
 
     The phases have these variables besides: REGISTRY, HOSTS, CUTOFF (an ISO date after which no
-    release counts, or nothing), TOOL, and the toolchain's executables by their roles in capitals.
+    release counts, or nothing), PROGRAMS, a folder with those of `runtimes/packages/programs` that
+    the row names, TOOL, and the toolchain's executables by their roles in capitals.
+    `lock_tools` are tools that are needed where a lock has a file of that name, and only there.
     `complaints` are patterns of what the tools say, and what it means. `missing` is a pattern of a
     line by which a program says that a package is not there, with its name as a group, and
     `published` by what other name the registry has it. `version` is part of every
@@ -50,6 +52,8 @@ class Ecosystem:
     arguments: tuple[str, ...] = ()
     build: str = ""
     tools: tuple[Tool, ...] = ()
+    lock_tools: Mapping[str, Tool] = field(default_factory=dict)
+    programs: tuple[str, ...] = ()
     complaints: tuple[tuple[str, str], ...] = ()
     missing: str = ""
     published: Mapping[str, str] = field(default_factory=dict)

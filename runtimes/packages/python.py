@@ -24,6 +24,12 @@ if [ -f "$IN/uv.lock" ]; then
     (cd "$TMPDIR/project" && "$UV" export --python "$PYTHON" --frozen --no-dev \\
         --no-emit-project --offline -q -o "$list" >/dev/null)
 fi
+for name in poetry.lock pdm.lock Pipfile.lock; do
+    if [ -f "$IN/$name" ]; then
+        list="$TMPDIR/requirements.txt"
+        "$PYTHON" -I -S "$PROGRAMS/python_lock.py" "$IN/$name" "$REGISTRY" > "$list"
+    fi
+done
 set -- --require-hashes
 if [ "$list" = "$IN/pylock.toml" ]; then set --; fi
 "$UV" pip install --python "$PYTHON" --target "$OUT" --only-binary :all: "$@" \\
@@ -60,7 +66,11 @@ PYTHON = Ecosystem(
     env={"PYTHONPATH": "/packages/python"},
     lock_name="requirements.txt",
     locked_by="--hash=",
-    lock_files=(("pylock.toml",), ("uv.lock", "pyproject.toml")),
+    lock_files=(
+        *(("pylock.toml",), ("uv.lock", "pyproject.toml")),
+        *(("poetry.lock",), ("pdm.lock",), ("Pipfile.lock",)),
+    ),
+    programs=("python_lock.py",),
     wanted_files=("*requirements*.txt", "*requirements*.in"),
     tools=(UV,),
     missing=r"ModuleNotFoundError: No module named '(\w+)'",
@@ -89,6 +99,11 @@ PYTHON = Ecosystem(
         "zmq": "pyzmq",
     },
     complaints=(
+        (r"is not taken: ", "the lock is not taken as it is"),
+        (
+            r"requirements must have|no trusted hash was provided",
+            "the lock does not hold the digests of all that is needed",
+        ),
         (r"is yanked", "a release was withdrawn (yanked)"),
         (r"[Hh]ash mismatch", "a file is not what the lock's digest says"),
         (
