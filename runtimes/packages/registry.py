@@ -8,13 +8,14 @@ from runtimes.packages.go import GO
 from runtimes.packages.javascript import JAVASCRIPT
 from runtimes.packages.lua import LUA
 from runtimes.packages.model import Ecosystem
+from runtimes.packages.perl import PERL
 from runtimes.packages.php import PHP
 from runtimes.packages.python import PYTHON
 from runtimes.packages.r import R
 from runtimes.packages.ruby import RUBY
 from runtimes.packages.rust import RUST
 
-ECOSYSTEMS: Final[tuple[Ecosystem, ...]] = (PYTHON, JAVASCRIPT, RUBY, GO, RUST, R, PHP, LUA)
+ECOSYSTEMS: Final[tuple[Ecosystem, ...]] = (PYTHON, JAVASCRIPT, RUBY, GO, RUST, R, PHP, PERL, LUA)
 BY_NAME: Final = {row.name: row for row in ECOSYSTEMS}
 _OF_LANGUAGE: Final = {language: row for row in ECOSYSTEMS for language in row.languages}
 

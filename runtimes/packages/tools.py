@@ -26,7 +26,8 @@ NODE: Final = Tool("node", "install nodejs")
 NPM: Final = Tool("npm", "install npm", above=2)
 COMPOSER: Final = Tool("composer", "install composer")
 LUAROCKS: Final = Tool("luarocks", "install luarocks")
-TOOLS: Final = (UV, NODE, NPM, COMPOSER, LUAROCKS)
+CPANM: Final = Tool("cpanm", "install cpanminus")
+TOOLS: Final = (UV, NODE, NPM, COMPOSER, LUAROCKS, CPANM)
 
 
 def find_tool(tool: Tool) -> tuple[str, str] | None:

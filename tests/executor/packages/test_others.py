@@ -11,7 +11,7 @@ from executor import Caller, PackagesError
 from executor.packages import model
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.other_registries import Crates, Gems, Modules, Sources
-from tests.executor.packages.script_registries import Composed, Rocks
+from tests.executor.packages.script_registries import Composed, Distributions, Rocks
 
 pytestmark = [pytest.mark.tier_a, pytest.mark.once]
 
@@ -90,6 +90,15 @@ CASES = {
         ("alpha", 'return require("beta") + 1\n', "beta"),
         ("beta", "return 41\n"),
         "rocks.lock",
+    ),
+    "perl": Case(
+        "perl",
+        Distributions,
+        "Alpha",
+        "use Alpha; print Alpha::value(), qq(\\n);\n",
+        ("Alpha", "use Beta; sub value { Beta::value() + 1 }\n", "Beta"),
+        ("Beta", "sub value { 41 }\n"),
+        "cpan.lock",
     ),
 }
 
