@@ -87,7 +87,7 @@ async def test_bad_distributions_are_refused_in_words_and_leave_nothing(
 
 async def test_a_name_in_an_archive_is_no_option_of_what_reads_it(open_with, served):
     """Tar would start a program by such a name, where there is a network."""
-    name = f"--to-command=curl 127.0.0.1:{served.port} #/META.json"
+    name = f"--use-compress-program=wget -q 127.0.0.1:{served.port} x/META.json"
     Distributions(served).add("Alpha", VALUE, files={name: "{}"})
     async with opened(open_with, served) as engine:
         with pytest.raises(PackagesError, match="was not built"):
