@@ -125,8 +125,9 @@ END
 _FETCH = (
     GET
     + r"""mkdir "$OUT/fetched"; cd "$OUT/fetched"
+sed '$a\' "$IN/cpan.lock" > "$OUT/cpan.lock"  # the last line ends, too
 if grep -Evx '[A-Z]/[A-Z0-9-]{2}/[A-Z0-9-]+(/[A-Za-z0-9_][A-Za-z0-9._+-]*)+ [0-9a-f]{64}' \
-    "$IN/cpan.lock" >&2; then
+    "$OUT/cpan.lock" >&2; then
     echo "the lock holds no digest of these" >&2; exit 1
 fi
 while read -r path digest; do
@@ -142,8 +143,7 @@ while read -r path digest; do
     if grep -E '^[/\\]|(^|[/\\])\.\.([/\\]|$)' "$TMPDIR/names" >&2; then
         echo "a name that leads out of its folder: $path" >&2; exit 1
     fi
-done < "$IN/cpan.lock"
-cp "$IN/cpan.lock" "$OUT"
+done < "$OUT/cpan.lock"
 """
 )
 
@@ -174,6 +174,7 @@ PERL = Ecosystem(
     at="/packages/perl",
     env={"PERL5LIB": "/packages/perl/lib/perl5"},
     lock_name="cpan.lock",
+    lock_files=(("cpan.lock",),),
     wanted_files=("cpanfile.snapshot",),
     tools=(CPANM,),
     complaints=(
