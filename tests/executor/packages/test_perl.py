@@ -61,15 +61,24 @@ async def test_a_makefile_runs_in_the_build_alone_which_has_no_network(open_with
     assert result.stdout.text == "no network", result.stderr.text
 
 
+LATE = MAKEFILE.replace("{needs}", "'Beta' => 1")
+
+
+async def test_what_only_a_makefile_knows_of_can_be_named_beside_it(open_with, served):
+    registry = Distributions(served)
+    registry.add("Alpha", "use Beta; sub value { Beta::value() + 1 }\n", makefile=LATE)
+    registry.add("Beta", "sub value { 41 }\n")
+    async with opened(open_with, served) as engine:
+        result = await run_in(engine, "perl", USE, "Alpha", "Beta")
+    assert result.stdout.text == "42\n", result.stderr.text
+
+
 REFUSED = {
     "lacking": ({"requires": "Beta"}, "there is no such module"),
     "leading out": ({"files": {"Alpha-1.0/../../a": "a"}}, "leads out of its folder"),
     "absolute": ({"files": {"/etc/a": "a"}}, "leads out of its folder"),
     "failing": ({"makefile": "die 'BROKEN';"}, "was not built without network"),
-    "asking late": (
-        {"makefile": MAKEFILE.replace("{needs}", "'Beta' => 1")},
-        "needs a module that its META does not name",
-    ),
+    "asking late": ({"makefile": LATE}, "needs a module that its META does not name"),
 }
 
 
