@@ -1,7 +1,8 @@
 """Lua: rocks of a registry that has no digests, so that those of the first download are pinned.
 
 Indexes and rockspecs are Lua. The lock reads them by LuaRocks' own loader, as text, in an empty
-environment: none of Lua's functions can be named there. What they build is built without network.
+environment: no function but the methods of strings can be called there, and not without end.
+What they build is built without network.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ _LOCK = (
     + """\
 mkdir "$TMPDIR/work"; cd "$TMPDIR/work"
 cat > lock.lua <<'END'
+local unpack = table.unpack or unpack
 local function fail(why) io.stderr:write(why, "\\n"); os.exit(1) end
 if loadstring then  -- that of Lua 5.1 would take what is compiled, which nothing confines
   local load_text = loadstring
@@ -41,6 +43,13 @@ local persist, vers = require("luarocks.persist"), require("luarocks.core.vers")
 local queries, fetch = require("luarocks.queries"), require("luarocks.fetch")
 local util = require("luarocks.util")
 
+-- What a reader gives for a stranger's file; one that goes on without end is stopped.
+local function bounded(reader, ...)
+  debug.sethook(function() fail("it is more than data: it does not end") end, "", 1e8)
+  local results = { pcall(reader, ...) }
+  debug.sethook()
+  return unpack(results, 1, 4)
+end
 local function get(path, to)
   local url = os.getenv("REGISTRY") .. "/" .. path
   local status = os.execute(("sh ../get '%s' '%s' 2>said"):format(url, to))
@@ -60,8 +69,8 @@ local function load_index()
   elseif not (get(name, "index") or get("manifest", "index")) then
     fail("the registry has no index: " .. read("said"))
   end
-  local index, why = persist.load_into_table("index")
-  if not index then fail("not an index: " .. why) end
+  local loaded, index, why = bounded(persist.load_into_table, "index")
+  if not loaded or not index then fail("not an index: " .. tostring(why or index)) end
   return index.repository or {}
 end
 
@@ -93,7 +102,7 @@ local function download(name, one)
   os.execute(("sha256sum '%s' > digest"):format(rock))
   one.digest = read("digest"):match("^%x+")
   os.execute(("unzip -p '%s' '%s.rockspec' > '%s.rockspec'"):format(rock, stem, stem))
-  local loaded, spec, why = pcall(fetch.load_local_rockspec, stem .. ".rockspec", true)
+  local loaded, spec, why = bounded(fetch.load_local_rockspec, stem .. ".rockspec", true)
   if not loaded or not spec then fail("not a rockspec of data alone: " .. tostring(why or spec)) end
   one.needs = {}
   for _, kind in ipairs({ "dependencies", "build_dependencies" }) do
@@ -128,8 +137,8 @@ local function put(name)  -- what others need comes before them
 end
 
 local wanted = os.getenv("IN") .. "/wanted"
-local ok, lock = persist.run_file(wanted, {})
-if ok and type(lock) == "table" then
+local loaded, ok, lock = bounded(persist.run_file, wanted, {})
+if loaded and ok and type(lock) == "table" then
   are_exact = true
   for _, kind in ipairs({ "dependencies", "build_dependencies" }) do
     for name, version in util.sortedpairs(type(lock[kind]) == "table" and lock[kind] or {}) do
@@ -154,8 +163,9 @@ _FETCH = (
     GET
     + """\
 mkdir "$OUT/fetched"; cd "$OUT/fetched"
+sed '$a\\' "$IN/rocks.lock" > "$OUT/rocks.lock"  # the last line ends, too
 if grep -Evx '[A-Za-z0-9][A-Za-z0-9._-]* [A-Za-z0-9._-]+ (src|all) [0-9a-f]{64}' \\
-    "$IN/rocks.lock" >&2; then
+    "$OUT/rocks.lock" >&2; then
     echo "the lock holds no digest of these" >&2; exit 1
 fi
 while read -r name version form digest; do
@@ -168,8 +178,7 @@ while read -r name version form digest; do
     if grep -E '^[/\\\\]|(^|[/\\\\])\\.\\.([/\\\\]|$)' "$TMPDIR/names" >&2; then
         echo "a name that leads out of its folder: $rock" >&2; exit 1
     fi
-done < "$IN/rocks.lock"
-cp "$IN/rocks.lock" "$OUT"
+done < "$OUT/rocks.lock"
 """
 )
 
@@ -227,15 +236,29 @@ LUA = Ecosystem(
         "LUA_CPATH": "/packages/lua/c/?.so;;",
     },
     lock_name="rocks.lock",
+    lock_files=(("rocks.lock",),),
     wanted_files=("luarocks.lock",),
     tools=(LUAROCKS,),
+    missing=r"module '([\w-]+)(?:\.[\w.-]*)?' not found",
+    published={
+        "cjson": "lua-cjson",
+        "lfs": "luafilesystem",
+        "mime": "luasocket",
+        "posix": "luaposix",
+        "socket": "luasocket",
+        "ssl": "luasec",
+        "yaml": "lyaml",
+    },
     complaints=(
         (r"digest mismatch", "a file is not what the lock's digest says"),
         (r"holds no digest", "there is no digest of it"),
         (r"no such rock", "there is no such rock"),
         (r"no fitting version", "no versions fit together, or with this Lua"),
         (r"leads out of", "an archive holds a name that leads out of its folder"),
-        (r"of data alone|not an index", "a rockspec or an index does more than give data"),
+        (
+            r"of data alone|not an index|than data",
+            "a rockspec or an index does more than give data",
+        ),
         (r"has no index|error: 404|ERROR 404", "there is no such rock, or no registry of rocks"),
         (r"End-of-central-directory|zipfile", "an archive is damaged"),
         (r"headers are missing", "it is compiled with Lua's headers, which are missing"),

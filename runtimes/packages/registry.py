@@ -9,6 +9,7 @@ from runtimes.packages.java import JAVA
 from runtimes.packages.javascript import JAVASCRIPT
 from runtimes.packages.lua import LUA
 from runtimes.packages.model import Ecosystem
+from runtimes.packages.perl import PERL
 from runtimes.packages.php import PHP
 from runtimes.packages.python import PYTHON
 from runtimes.packages.r import R
@@ -17,7 +18,7 @@ from runtimes.packages.rust import RUST
 
 ECOSYSTEMS: Final[tuple[Ecosystem, ...]] = (
     *(PYTHON, JAVASCRIPT, RUBY, GO, RUST, R),
-    *(PHP, LUA, JAVA),
+    *(PHP, PERL, LUA, JAVA),
 )
 BY_NAME: Final = {row.name: row for row in ECOSYSTEMS}
 _OF_LANGUAGE: Final = {language: row for row in ECOSYSTEMS for language in row.languages}

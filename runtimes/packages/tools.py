@@ -27,7 +27,8 @@ NPM: Final = Tool("npm", "install npm", above=2)
 COMPOSER: Final = Tool("composer", "install composer")
 LUAROCKS: Final = Tool("luarocks", "install luarocks")
 MVN: Final = Tool("mvn", "install maven", above=2)
-TOOLS: Final = (UV, NODE, NPM, COMPOSER, LUAROCKS, MVN)
+CPANM: Final = Tool("cpanm", "install cpanminus")
+TOOLS: Final = (UV, NODE, NPM, COMPOSER, LUAROCKS, MVN, CPANM)
 
 
 def find_tool(tool: Tool) -> tuple[str, str] | None:

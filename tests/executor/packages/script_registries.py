@@ -1,7 +1,8 @@
-"""Registries of PHP's and Lua's kinds with packages that a test makes."""
+"""Registries of PHP's, Lua's and Perl's kinds with packages that a test makes."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
@@ -115,3 +116,59 @@ class Rocks:
         )
         self.served.files[f"/{name}-1.0-1.src.rock"] = (BYTES, rock)
         self.list(f'{name} = {{ ["1.0-1"] = {{ {{ arch = "src" }}, {{ arch = "rockspec" }} }} }},')
+
+
+MAKEFILE = """\
+use ExtUtils::MakeMaker;
+WriteMakefile(NAME => '{name}', VERSION => '1.0', PREREQ_PM => {{ {needs} }});
+"""
+
+
+class Distributions:
+    """A registry of CPAN's kind."""
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+        self.known = ""
+        self.list("")
+
+    def list(self, row: str) -> None:
+        """Add a row to the registry's index."""
+        self.known += row
+        index = f"File: 02packages.details.txt\n\n{self.known}"
+        self.served.files["/modules/02packages.details.txt.gz"] = (
+            BYTES, gzip.compress(index.encode()),
+        )  # fmt: skip
+
+    def add(
+        self,
+        name: str,
+        code: str,
+        *,
+        requires: str = "",
+        makefile: str = MAKEFILE,
+        files: Mapping[str, str] | None = None,
+    ) -> str:
+        """A release 1.0 of one module; its path."""
+        needs = {requires: "1"} if requires else {}
+        meta = {
+            "name": name, "version": "1.0", "abstract": "a", "author": ["A"],
+            "license": ["perl_5"], "generated_by": "a", "release_status": "stable",
+            "dynamic_config": 0, "meta-spec": {"version": "2"},
+            "prereqs": {"runtime": {"requires": {"strict": "0", **needs}}},
+        }  # fmt: skip
+        listed = ", ".join(f"'{module}' => {version}" for module, version in needs.items())
+        contents = {
+            "META.json": json.dumps(meta),
+            "Makefile.PL": makefile.format(name=name, needs=listed),
+            f"lib/{name}.pm": f"package {name};\nour $VERSION = '1.0';\n{code}\n1;\n",
+        }
+        archive = packed(
+            {path: text.encode() for path, text in (files or {}).items()}
+            | {f"{name}-1.0/{path}": text.encode() for path, text in contents.items()},
+            "w:gz",
+        )
+        path = f"A/AC/ACME/{name}-1.0.tar.gz"
+        self.served.files[f"/authors/id/{path}"] = (BYTES, archive)
+        self.list(f"{name}  1.0  {path}\n")
+        return path

@@ -12,7 +12,7 @@ from tests.executor.packages.script_registries import ROCKSPEC, Rocks
 pytestmark = [pytest.mark.tier_a, pytest.mark.once]
 
 VALUE = "return 42\n"
-USE = 'print(require("alpha"))'
+USE = 'print((require("alpha")))'
 
 
 def opened(open_with, served):
@@ -53,6 +53,7 @@ REFUSED = {
     "calling": (broken(ROCKSPEC + 'os.execute("true")\n'), "more than give data"),
     "requiring": (broken('x = require("os")\n' + ROCKSPEC), "more than give data"),
     "compiled": (broken("\x1bLua" + ROCKSPEC), "more than give data"),
+    "endless": (broken(ROCKSPEC + "while true do end\n"), "more than give data"),
     "of another": (broken(ROCKSPEC.replace("{name}", "beta")), "more than give data"),
     "old": (broken(ROCKSPEC.replace("lua >= 5.1", "lua < 5")), "no versions fit"),
     "lacking": (broken(requires="beta"), "there is no such rock"),

@@ -11,7 +11,7 @@ from executor import Caller, PackagesError, Request
 from executor.packages import model
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.other_registries import Crates, Gems, Modules, Sources
-from tests.executor.packages.script_registries import Composed, Rocks
+from tests.executor.packages.script_registries import Composed, Distributions, Rocks
 
 pytestmark = [pytest.mark.tier_a, pytest.mark.once]
 
@@ -86,10 +86,19 @@ CASES = {
         "lua",
         Rocks,
         "alpha",
-        'print(require("alpha"))\n',
+        'print((require("alpha")))\n',
         ("alpha", 'return require("beta") + 1\n', "beta"),
         ("beta", "return 41\n"),
         "rocks.lock",
+    ),
+    "perl": Case(
+        "perl",
+        Distributions,
+        "Alpha",
+        "use Alpha; print Alpha::value(), qq(\\n);\n",
+        ("Alpha", "use Beta; sub value { Beta::value() + 1 }\n", "Beta"),
+        ("Beta", "sub value { 41 }\n"),
+        "cpan.lock",
     ),
 }
 
@@ -139,6 +148,25 @@ async def test_a_file_that_is_not_what_the_lock_says_is_refused(open_with, serve
         with pytest.raises(PackagesError, match="not what the lock's digest says"):
             await engine.have_packages(request, Caller(), fetch=True)
     assert left(kept) == []
+
+
+@pytest.mark.parametrize("name", ["lua", "perl", "php"])
+async def test_the_lock_that_is_answered_is_a_projects_own_from_then_on(
+    open_with, served, project, name
+):
+    case = CASES[name]
+    registry = case.registry(served)
+    registry.add(*case.alpha[:2], requires=case.alpha[2])
+    registry.add(*case.beta)
+    async with opened(open_with, served, case.language) as engine:
+        answer = await engine.have_packages(case.language, [case.spec], Caller(), fetch=False)
+        (project / case.lock).write_bytes(answer.files[case.lock].rstrip())
+        result = await run_in(engine, case.language, case.use, case.lock)
+        assert result.stdout.text == "42\n", result.stderr.text
+        registry.add(case.beta[0], case.beta[1].replace("41", "666"))
+        (project / case.lock).write_bytes(answer.files[case.lock] + b"\n")
+        with pytest.raises(PackagesError):
+            await run_in(engine, case.language, case.use, case.lock)
 
 
 BUILD_RS = """\

@@ -37,6 +37,8 @@ SAID = [
     ("rust", " ^^^^^ use of undeclared crate or module `serde`", ("serde",)),
     ("rust", "error[E0433]: use of undeclared type `HashMap`", ()),
     ("r", "there is no package called \N{LEFT SINGLE QUOTATION MARK}dplyr", ("dplyr",)),
+    ("perl", "Can't locate A/B.pm in @INC (you may need to install the A::B module) (", ("A::B",)),
+    ("lua", "/usr/bin/lua5.4: /job/main.lua:1: module 'cjson.safe' not found:", ("lua-cjson",)),
     ("shell", "sh: 1: pandas: not found", ()),
 ]
 

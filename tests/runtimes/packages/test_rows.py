@@ -36,6 +36,10 @@ SPECS = {
         ("lpeg", "lpeg 1.0.2-1", "penlight>=1.0, < 2", "lua-cjson ~> 2.1"),
         ("-e", "a b c", "a/b", "a;b", "a $(id)", "a '1'"),
     ),
+    "perl": (
+        ("JSON", "Try::Tiny", "Moose~2.2", "Path::Tiny@0.144", "version@v0.9.2"),
+        ("-v", "a/b", "A::", "A::B~$(id)", "A B", "A@'1'", "A-B-1.0.tar.gz"),
+    ),
     "php": (
         ("monolog/monolog", "a/b:^2.0", "a-b/c_d:>=1.0,<3", "a/b:1.2.*||~3.1"),
         ("-a", "php", "a/b/c", "../a", "a/b:$(id)", "a/b c", "a/b:dev-main", "a/b:'1'"),
