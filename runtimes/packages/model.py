@@ -25,6 +25,7 @@ class Ecosystem:
 
     The phases have these variables besides: REGISTRY, HOSTS, CUTOFF (an ISO date after which no
     release counts, or nothing), TOOL, and the toolchain's executables by their roles in capitals.
+    `tools` are on PATH, those of `beside` in the folder of the toolchain's executable.
     `complaints` are patterns of what the tools say, and what it means. `version` is part of every
     key: a row that makes other layers than before counts it up.
     """
@@ -49,6 +50,7 @@ class Ecosystem:
     tools: tuple[Tool, ...] = ()
     complaints: tuple[tuple[str, str], ...] = ()
     cooldown: bool = True  # whether the tool can leave young releases out
+    beside: tuple[Tool, ...] = ()
     pinned_here: bool = False  # the registry has no digests; the first fetch's are pinned
     extra_env: Mapping[str, str] = field(default_factory=dict)  # of the phases
     version: int = 1
