@@ -16,6 +16,7 @@ from ctxmode import __version__
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.doctor.container_engine import EngineHealth, examine
 from ctxmode.doctor.fact_health import FactsHealth, check_facts
+from ctxmode.doctor.package_clients import ClientsHealth, check_clients
 from ctxmode.doctor.page_health import PagesHealth, check_pages
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.quotas import Holdings, read_holdings
@@ -61,6 +62,7 @@ class Diagnosis:
     holdings: Holdings | None = None
     pages: PagesHealth | None = None
     facts: FactsHealth | None = None
+    packages: tuple[ClientsHealth, ...] = ()
 
     @property
     def critical(self) -> tuple[str, ...]:
@@ -80,6 +82,7 @@ class Diagnosis:
             "critical": list(self.critical),
             "isolation": self.isolation.to_json(),
             "languages": {name: _fields(it) for name, it in self.languages.items()},
+            "packages": {it.ecosystem: {"ok": it.ok, **asdict(it)} for it in self.packages},
             "fts5": _fields(self.fts5),
             "storage": _fields(self.storage),
             "opening": _fields(self.opening),
@@ -112,9 +115,11 @@ async def diagnose(
 
     `on_progress` gets how many are proven.
     """
+    languages = await engine.languages(refresh=refresh, on_progress=on_progress)
     return Diagnosis(
         project=str(config.project),
-        languages=await engine.languages(refresh=refresh, on_progress=on_progress),
+        languages=languages,
+        packages=check_clients(languages, engine.isolation.tier),
         isolation=engine.isolation,
         fts5=await trio.to_thread.run_sync(check_fts5),
         storage=PartHealth(True, str(config.database)),

@@ -60,6 +60,10 @@ def _find_lacking(diagnosis: Diagnosis) -> Iterator[tuple[str, str, str]]:
     for name, report in diagnosis.languages.items():
         if not report.runnable and report.hint:
             yield name, f"programs in {name} run", report.hint
+    for clients in diagnosis.packages:
+        if clients.remedy:
+            gives = f"programs import packages of {clients.title}"
+            yield f"packages of {clients.ecosystem}", gives, clients.remedy
     for name, layer in diagnosis.isolation.layers.items():
         if not layer.active and layer.remedy:
             yield name, GIVES.get(name, f"the layer {name}"), layer.remedy

@@ -19,6 +19,7 @@ from typing import Any
 from ctxmode import __version__
 from ctxmode.doctor.diagnosis import Diagnosis
 from ctxmode.doctor.remedies import remedies
+from ctxmode.render.health import by_clients
 from policy.secrets import redact
 
 LIBRARIES = ("trio", "mcp", "pyseccomp", "tree-sitter", "tree-sitter-language-pack", "docker")
@@ -38,6 +39,7 @@ def report(diagnosis: Diagnosis, configured: Mapping[str, Any], private: Mapping
         *(f"- {line}" for line in _versions(diagnosis)),
         *_isolation(diagnosis),
         *_languages(diagnosis),
+        *_packages(diagnosis),
         *_settings(configured),
         *_notices(diagnosis),
     ]
@@ -120,6 +122,18 @@ def _languages(diagnosis: Diagnosis) -> Iterator[str]:
                 f"{it.toolchain} {it.path}" if it.runnable else it.reason,
             )
             for name, it in diagnosis.languages.items()
+        ),
+    )
+
+
+def _packages(diagnosis: Diagnosis) -> Iterator[str]:
+    working = sum(it.ok for it in diagnosis.packages)
+    yield from ("", f"## Packages: {working} of {len(diagnosis.packages)} ecosystems", "")
+    yield from _table(
+        ("ecosystem", "works", "by, or why not"),
+        (
+            (it.ecosystem, _word(it.ok), by_clients(it) if it.ok else it.reason)
+            for it in diagnosis.packages
         ),
     )
 

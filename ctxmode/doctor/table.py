@@ -13,6 +13,7 @@ from ctxmode.render import terminal
 from ctxmode.render.amounts import size
 from ctxmode.render.health import (
     brief_reason,
+    by_clients,
     describe_prewarmed,
     facts_lines,
     holdings_lines,
@@ -29,6 +30,7 @@ def show(diagnosis: Diagnosis, *, verbose: bool = False) -> None:
     console = terminal.console()
     console.print(Text(f"context-mode {__version__} in {diagnosis.project}", style="bold"))
     console.print(_languages(diagnosis, verbose=verbose))
+    console.print(_packages(diagnosis))
     console.print(_isolation(diagnosis.isolation))
     console.print(_parts(diagnosis))
     console.print(_containers(diagnosis.container_engine))
@@ -70,6 +72,17 @@ def _languages(diagnosis: Diagnosis, *, verbose: bool) -> Table:
         start = "" if health.start_ms is None else f"{health.start_ms:.0f} ms"
         by = Text(_by(health, verbose=verbose))
         table.add_row(name, _mark(health.runnable), health.version or "", Text(start), by)
+    return table
+
+
+def _packages(diagnosis: Diagnosis) -> Table:
+    working = sum(health.ok for health in diagnosis.packages)
+    title = f"\nPackages: {working} of {len(diagnosis.packages)} ecosystems"
+    table = _table(title, "ecosystem", "works", "by, or why not")
+    for health in diagnosis.packages:
+        paths = "  ".join(path for path in health.clients.values() if path)
+        by = paths or by_clients(health)
+        table.add_row(health.ecosystem, _mark(health.ok), Text(by if health.ok else health.reason))
     return table
 
 

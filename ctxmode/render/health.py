@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from ctxmode.render.amounts import size
 if TYPE_CHECKING:
     from ctxmode.doctor.diagnosis import Diagnosis
     from ctxmode.doctor.fact_health import FactsHealth
+    from ctxmode.doctor.package_clients import ClientsHealth
     from ctxmode.doctor.page_health import PagesHealth
     from ctxmode.operations.quotas import Holdings
     from executor import LanguageReport, Layer
@@ -33,6 +34,7 @@ def doctor_text(diagnosis: Diagnosis) -> str:
             for name, it in parts.items()
         ),
         f"container engine: {diagnosis.container_engine.summary}",
+        *packages_lines(diagnosis.packages),
         *facts_lines(diagnosis.facts),
         *pages_lines(diagnosis.pages),
         *holdings_lines(diagnosis.holdings),
@@ -41,6 +43,22 @@ def doctor_text(diagnosis: Diagnosis) -> str:
         f"critical: {', '.join(diagnosis.critical) or 'nothing'}",
     ]
     return "\n".join(lines)
+
+
+def packages_lines(clients: Sequence[ClientsHealth]) -> list[str]:
+    """Say by what packages are fetched, and for which languages they cannot be and why."""
+    working = [f"{it.ecosystem} by {by_clients(it)}" for it in clients if it.ok]
+    lacking = [f"no packages of {it.ecosystem}: {_with_hint(it)}" for it in clients if not it.ok]
+    return [*([f"packages: {', '.join(working)}"] if working else []), *lacking]
+
+
+def by_clients(health: ClientsHealth) -> str:
+    """Name what fetches an ecosystem's packages."""
+    return " and ".join(health.clients) or "its toolchain"
+
+
+def _with_hint(health: ClientsHealth) -> str:
+    return f"{health.reason}. To mend it: {health.remedy}" if health.remedy else health.reason
 
 
 def facts_lines(facts: FactsHealth | None) -> list[str]:

@@ -35,6 +35,7 @@ from executor.request import Checked
 from executor.run.execution import Execution
 from executor.run.job import label
 from executor.run.program_job import job_of
+from executor.run.refusals.collecting import of_compiling, with_earlier
 from executor.run.runner import Runner
 
 KEY_VERSION = 1
@@ -97,7 +98,9 @@ class Compiler:
         if compiled is not None:
             await trio.to_thread.run_sync(self._store.store, plan.key, compiled)
             made = replace(later, products=compiled.files, diagnosis=compiled.diagnosis)
-            return _note_compiled(_with_usage(await made.start(self._runner), spent), "now")
+            done = _with_usage(await made.start(self._runner), spent)
+            done = replace(done, result=with_earlier(done.result, attempt.result))
+            return _note_compiled(done, "now")
         if _is_final(attempt.result, execution.candidate):
             final, complaint = await trio.to_thread.run_sync(
                 self._final, attempt, execution.checked
@@ -151,7 +154,11 @@ class Compiler:
         complaint = _whole(attempt, len_max=None) or b""
         isolation = for_run(self._runner.placement.isolation, checked.profile)
         result = replace(
-            attempt.result, profile=checked.profile.name, isolation=isolation, artifacts=()
+            attempt.result,
+            profile=checked.profile.name,
+            isolation=isolation,
+            artifacts=(),
+            refusals=of_compiling(attempt.result),
         )
         return replace(attempt, result=result), complaint
 

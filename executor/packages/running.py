@@ -77,18 +77,13 @@ async def have(  # noqa: PLR0913 - keyword-only what is to be done
         return PackagesAnswer(wanted.ecosystem, layer.lock, layer.key, layer.was_kept)
 
 
-def equip(
-    candidate: runtimes.Candidate, layer: Layer, *, with_paths: bool = True
-) -> runtimes.Candidate:
-    """The candidate with all by which its programs find a layer.
-
-    `with_paths` the layer's executables stand in place of the toolchain's.
-    """
+def equip(candidate: runtimes.Candidate, layer: Layer) -> runtimes.Candidate:
+    """The candidate with all by which its programs find a layer."""
     env = dict(candidate.env)
     for name, text in layer.env.items():
         is_list = name in env and name.endswith(("PATH", "PERL5LIB"))
         env[name] = f"{text.rstrip(':')}:{env[name]}" if is_list else text
-    paths = {**candidate.paths, **(layer.paths if with_paths else {})}
+    paths = {**candidate.paths, **layer.paths}
     return candidate._replace(
         paths=paths, env={**env, KEY_VARIABLE: layer.key}, packages=layer.arguments
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from dataclasses import replace
 
 import runtimes
 from executor.caller import Caller
@@ -88,4 +89,4 @@ class SessionPackages:
         if layer is None:
             return candidate
         is_own = candidate.language.name in BY_NAME[self.wanted.ecosystem].languages
-        return equip(candidate, layer, with_paths=is_own)
+        return equip(candidate, layer if is_own else replace(layer, paths={}, arguments=()))

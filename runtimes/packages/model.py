@@ -26,7 +26,8 @@ class Ecosystem:
     The phases have these variables besides: REGISTRY, HOSTS, CUTOFF (an ISO date after which no
     release counts, or nothing), PROGRAMS, a folder with those of `runtimes/packages/programs` that
     the row names, TOOL, and the toolchain's executables by their roles in capitals.
-    `lock_tools` are tools that are needed where a lock has a file of that name, and only there.
+    `tools` are on PATH, those of `beside` in the folder of the toolchain's executable; `lock_tools`
+    are needed where a lock has a file of that name, and only there.
     `complaints` are patterns of what the tools say, and what it means. `missing` is a pattern of a
     line by which a program says that a package is not there, with its name as a group, and
     `published` by what other name the registry has it. `version` is part of every
@@ -58,6 +59,7 @@ class Ecosystem:
     missing: str = ""
     published: Mapping[str, str] = field(default_factory=dict)
     cooldown: bool = True  # whether the tool can leave young releases out
+    beside: tuple[Tool, ...] = ()
     pinned_here: bool = False  # the registry has no digests; the first fetch's are pinned
     extra_env: Mapping[str, str] = field(default_factory=dict)  # of the phases
     version: int = 1

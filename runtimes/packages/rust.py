@@ -6,6 +6,7 @@ Programs are compiled by rustc alone. So the layer holds one that knows the crat
 from __future__ import annotations
 
 from runtimes.packages.model import Ecosystem
+from runtimes.packages.tools import Tool
 
 _SET_UP = """\
 CARGO="${RUSTC%/*}/cargo"
@@ -124,6 +125,7 @@ RUST = Ecosystem(
         (r"failed to unpack|invalid tarball", "an archive is damaged"),
         (r"could not compile|failed to run custom build", "it was not compiled without network"),
     ),
+    beside=(Tool("cargo", "install cargo, by the same way as rustc"),),
     extra_env={
         "CARGO_HOME": "{scratch}/cargo-home",
         "CARGO_NET_RETRY": "1",

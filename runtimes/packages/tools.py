@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from base.remedy import Remedy
+
 
 class Tool(NamedTuple):
     """A program that an ecosystem's phases need, and how to get one that is missing.
@@ -21,7 +23,8 @@ class Tool(NamedTuple):
     above: int = 0
 
 
-UV: Final = Tool("uv", "pip install 'ctxmode[packages]', or put uv on PATH")
+_EXTRA: Final = "pip install 'ctxmode[packages]'"
+UV: Final = Tool("uv", Remedy(f"{_EXTRA}, or put uv on PATH", _EXTRA))
 NODE: Final = Tool("node", "install nodejs")
 NPM: Final = Tool("npm", "install npm", above=2)
 COMPOSER: Final = Tool("composer", "install composer")

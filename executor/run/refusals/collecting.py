@@ -27,6 +27,7 @@ from executor.spawner.messages import Notice
 REFUSALS_MAX = 50  # in a result; the others are counted
 TARGET_CHARACTERS_MAX = 300
 HOST_S_MAX = 1.0  # for what is asked of this machine's files
+COMPILED_APART = "nothing grants it while a program is compiled"
 ENDED_WELL = frozenset((Status.OK, Status.CANCELLED))
 LOOPBACK = ("tcp 127.", "tcp [::1]:", "tcp 0.0.0.0:", "tcp [::]:")
 VISIBLE = (*SYSTEM_FOLDERS, *(f"/etc/{name}" for name in ETC_ENTRIES))
@@ -95,6 +96,22 @@ def bounded(result: Result, found: Iterable[Refusal], omitted: int) -> Result:
     listed = sorted(merged.values(), key=lambda one: one.certainty != EXACT)
     omitted += len(listed[REFUSALS_MAX:])
     return replace(result, refusals=tuple(listed[:REFUSALS_MAX]), refusals_omitted=omitted)
+
+
+def of_compiling(result: Result) -> tuple[Refusal, ...]:
+    """What a program that is compiled by itself was refused: no profile reaches that cell."""
+    return tuple(
+        replace(one, remedy=COMPILED_APART) if one.kind in ("network", "socket") else one
+        for one in result.refusals
+    )
+
+
+def with_earlier(result: Result, compiling: Result) -> Result:
+    """The result with what compiling its program by itself was refused before."""
+    if not compiling.refusals:
+        return result
+    omitted = compiling.refusals_omitted + result.refusals_omitted
+    return bounded(result, (*of_compiling(compiling), *result.refusals), omitted)
 
 
 def collect(run: RunEnd, facts: RunFacts, host: HostLooks) -> list[Found]:

@@ -192,3 +192,34 @@ async def test_another_server_of_the_user_finds_what_one_kept(tmp_path: Path, st
         ) as executor:
             seen.append((await executor.run(request)).result.compiled)
     assert seen == ["now", "kept"]
+
+
+WRAPPER = """\
+#!/bin/sh
+case "$*" in *main*) getent hosts build.example.com >/dev/null || true ;; esac
+exec /usr/bin/gcc "$@"
+"""
+
+
+@pytest.mark.once
+async def test_what_compiling_was_refused_is_told_by_the_run_that_compiled(
+    tmp_path: Path, project: Path, monkeypatch
+):
+    folder = tmp_path / "toolchains"
+    folder.mkdir()
+    (folder / "gcc").write_text(WRAPPER)
+    (folder / "gcc").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    code = '#include <stdio.h>\nint main(void) { puts("ran"); return 0; }\n'
+    state_dir = tmp_path / "state"
+    async with open_engine(
+        project=project, state_dir=state_dir, rules=None, home=tmp_path / "home"
+    ) as executor:
+        first, second = [(await executor.run(Request("c", code))).result for _ in range(2)]
+        failed = (await executor.run(Request("c", f"{code}!"))).result
+    assert (first.status, first.stdout.text, first.compiled) == (Status.OK, "ran\n", "now")
+    (refusal,) = first.refusals
+    assert (refusal.kind, refusal.target) == ("network", "build.example.com")
+    assert refusal.remedy == "nothing grants it while a program is compiled"
+    assert (second.compiled, second.refusals) == ("kept", ())
+    assert (failed.phase, failed.refusals) == ("compile", first.refusals)
