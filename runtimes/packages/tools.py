@@ -25,7 +25,8 @@ UV: Final = Tool("uv", "pip install 'ctxmode[packages]', or put uv on PATH")
 NODE: Final = Tool("node", "install nodejs")
 NPM: Final = Tool("npm", "install npm", above=2)
 MVN: Final = Tool("mvn", "install maven", above=2)
-TOOLS: Final = (UV, NODE, NPM, MVN)
+NUGET: Final = Tool("nuget", "install nuget")
+TOOLS: Final = (UV, NODE, NPM, MVN, NUGET)
 
 
 def find_tool(tool: Tool) -> tuple[str, str] | None:
