@@ -145,7 +145,7 @@ _DOTNET_SCRIPT = Toolchain(
 )
 _MCS_ARGUMENTS = (
     *("-debug", "-warn:0", "-optimize+", "-codepage:utf8", "-langversion:latest"),
-    *("-r:System.Core.dll", "-r:System.Numerics.dll", "-out:{out}", "{source}"),
+    *("-r:System.Core.dll", "-r:System.Numerics.dll", "-out:{out}", "{packages}", "{source}"),
 )
 _MONO = Toolchain(
     name="mono",

@@ -31,7 +31,8 @@ COMPOSER: Final = Tool("composer", "install composer")
 LUAROCKS: Final = Tool("luarocks", "install luarocks")
 MVN: Final = Tool("mvn", "install maven", above=2)
 CPANM: Final = Tool("cpanm", "install cpanminus")
-TOOLS: Final = (UV, NODE, NPM, COMPOSER, LUAROCKS, MVN, CPANM)
+NUGET: Final = Tool("nuget", "install nuget")
+TOOLS: Final = (UV, NODE, NPM, COMPOSER, LUAROCKS, MVN, CPANM, NUGET)
 
 
 def find_tool(tool: Tool) -> tuple[str, str] | None:

@@ -45,7 +45,8 @@ def serve() -> Iterator[Served]:
             if any(part in path for part in served.held):
                 served.reached.set()
                 served.hold.wait(60)
-            kind, content = served.files.get(path, ("", b""))
+            asked = unquote(self.path)  # some registries are asked by a query
+            kind, content = served.files.get(asked) or served.files.get(path, ("", b""))
             self.send_response(200 if kind else 404)
             self.send_header("Content-Type", kind or HTML)
             self.send_header("Content-Length", str(len(content)))

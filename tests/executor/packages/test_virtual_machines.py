@@ -1,4 +1,4 @@
-"""Packages of Java: had once, found offline, and refused where they are bad."""
+"""Packages of Java and C#: had once, found offline, and refused where they are bad."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from executor import Caller, PackagesError
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.test_others import Case, opened
-from tests.executor.packages.virtual_machine_registries import Jars
+from tests.executor.packages.virtual_machine_registries import Assemblies, Jars
 
 pytestmark = [pytest.mark.tier_a, pytest.mark.once]
 
@@ -15,6 +15,8 @@ JAVA_CLASS = (
     "package org.example;\n"
     "public class {name} {{ public static int value() {{ return {value}; }} }}\n"
 )
+
+CSHARP_CLASS = "public static class {name} {{ public static int Value() {{ return {value}; }} }}"
 
 CASES = {
     "java": Case(
@@ -24,6 +26,15 @@ CASES = {
         "import org.example.Alpha;\nSystem.out.println(Alpha.value());\n",
         ("alpha", JAVA_CLASS.format(name="Alpha", value="Beta.value() + 1"), "beta"),
         ("beta", JAVA_CLASS.format(name="Beta", value="41")),
+        "packages.lock",
+    ),
+    "csharp": Case(
+        "csharp",
+        Assemblies,
+        "alpha",
+        "Console.WriteLine(Alpha.Value());\n",
+        ("alpha", CSHARP_CLASS.format(name="Alpha", value="Beta.Value() + 1"), "beta"),
+        ("beta", CSHARP_CLASS.format(name="Beta", value="41")),
         "packages.lock",
     ),
 }
@@ -85,3 +96,31 @@ async def test_a_bad_jar_is_refused_in_words(open_with, served, kept, more, word
         with pytest.raises(PackagesError, match=words):
             await run_in(engine, "java", case.use, case.spec)
     assert left(kept) == []
+
+
+SCRIPT = {"tools/install.ps1": b"exit 1", "tools/init.ps1": b"exit 1"}
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"more": {"../../evil.dll": b"1"}}, "leads out of its folder"),
+        ({"more": {"lib/net45/..%2f..%2f..%2fevil.dll": b"1"}}, "leads out of its folder"),
+        ({"framework": "net9.0"}, "no assembly that Mono can load"),
+    ],
+)
+async def test_a_bad_package_of_nuget_is_refused_in_words(open_with, served, kept, more, words):
+    registry, case = Assemblies(served), CASES["csharp"]
+    registry.add(*case.beta, **more)
+    async with opened(open_with, served, "csharp") as engine:
+        with pytest.raises(PackagesError, match=words):
+            await run_in(engine, "csharp", case.use, "beta")
+    assert left(kept) == []
+
+
+async def test_scripts_of_a_package_are_not_kept(open_with, served, kept):
+    Assemblies(served).add(*CASES["csharp"].beta, more=SCRIPT)
+    async with opened(open_with, served, "csharp") as engine:
+        result = await run_in(engine, "csharp", "Console.WriteLine(Beta.Value());", "beta@1.0.0")
+    assert result.stdout.text == "41\n", result.stderr.text
+    assert list(kept.rglob("*.ps1")) == []

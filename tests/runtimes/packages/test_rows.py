@@ -27,6 +27,10 @@ SPECS = {
         ("fmt", "-u", "example.com/a@$(id)", "./a", "example.com/../a", "a b"),
     ),
     "r": (("jsonlite", "data.table"), ("-e", "a@1", "a b", "a/b", "1a")),
+    "csharp": (
+        ("Newtonsoft.Json", "Newtonsoft.Json@13.0.3", "a@1.0-beta.1"),
+        ("-Source", "a b", "a@$(id)", "a/b", "a@x", "../a"),
+    ),
     "java": (
         ("org.slf4j:slf4j-api", "com.google.guava:guava:33.0-jre", "a:b:1.0"),
         ("a", "-D:a", "a:b:$(id)", "a/b:c", "a:b:c:d", "a b:c", "a:b:../c"),
