@@ -13,18 +13,25 @@ from typing import Final, NamedTuple
 class Tool(NamedTuple):
     """A program that an ecosystem's phases need, and how to get one that is missing.
 
-    Its files are all in the folder that lies so many levels `above` it; 0 is itself alone.
+    One that is `packed` lies in a package of npm's, of one of these names, all of which it needs.
     """
 
     name: str
     hint: str
-    above: int = 0
+    packed: tuple[str, ...] = ()
 
 
 UV: Final = Tool("uv", "pip install 'ctxmode[packages]', or put uv on PATH")
 NODE: Final = Tool("node", "install nodejs")
-NPM: Final = Tool("npm", "install npm", above=2)
-TOOLS: Final = (UV, NODE, NPM)
+NPM: Final = Tool("npm", "install npm", ("npm",))
+PNPM: Final = Tool("pnpm", "npm install -g pnpm", ("pnpm",))
+YARN: Final = Tool(
+    "yarn",
+    "npm install -g yarn, or @yarnpkg/cli-dist for locks of yarn 2 and later",
+    ("yarn", "cli-dist"),
+)
+BUN: Final = Tool("bun", "npm install -g bun")
+TOOLS: Final = (UV, NODE, NPM, PNPM, YARN, BUN)
 
 
 def find_tool(tool: Tool) -> tuple[str, str] | None:
@@ -37,7 +44,10 @@ def find_tool(tool: Tool) -> tuple[str, str] | None:
     if found is None:
         return None
     path = Path(os.path.realpath(found))
-    return str(path), str(path.parents[tool.above - 1] if tool.above else path)
+    for folder in path.parents[:2] if tool.packed else ():
+        if folder.name in tool.packed and (folder / "package.json").exists():
+            return str(path), str(folder)
+    return str(path), str(path)
 
 
 def find_tools() -> Iterator[str]:
