@@ -17,7 +17,7 @@ def unpack(tar: tarfile.TarFile, folder: Path) -> None:
     """Put its files, folders and links into `folder`, in place of what has their names there.
 
     Raises:
-        SandboxError: a name leads out of the folder.
+        SandboxError: a name leads out of the folder, or a hard link to what is no file there.
         OSError: it can't be written.
         tarfile.TarError: the archive is damaged.
     """
@@ -30,6 +30,11 @@ def unpack(tar: tarfile.TarFile, folder: Path) -> None:
             target.mkdir()
         elif member.issym():
             target.symlink_to(member.linkname)
+        elif member.islnk():
+            source = within(folder, member.linkname)
+            if source.is_symlink() or not source.is_file():
+                raise SandboxError(f"a hard link to what is no file of it: {member.name!r}")
+            os.link(source, target)
         elif member.isreg() and (content := tar.extractfile(member)) is not None:
             with open(target, "xb") as out:
                 shutil.copyfileobj(content, out)

@@ -68,18 +68,16 @@ def _check_spec(item: str, row: Ecosystem) -> None:
 def _read_file(item: str, row: Ecosystem, cwd: str, project: Path) -> Wanted:
     path = real_path(os.path.join(cwd, item))
     folder, name = os.path.split(path)
-    for group in row.lock_files:
-        if name in group:
-            names = [n for n in group if n == name or os.path.exists(os.path.join(folder, n))]
-            lacking = [n for n in group if n not in names]
-            if lacking:
-                raise RequestError(
-                    f"{lacking[0]} is missing, which {name} needs beside it", "lock there first"
-                )
-            return Wanted(
-                row.name,
-                lock={n: _read(os.path.join(folder, n), project) for n in names},
+    groups = [group for group in row.lock_files if name in group]
+    if groups:
+        here = {n for group in groups for n in group if os.path.exists(os.path.join(folder, n))}
+        group = next((group for group in groups if here | {name} >= set(group)), groups[0])
+        lacking = [n for n in group if n not in {*here, name}]
+        if lacking:
+            raise RequestError(
+                f"{lacking[0]} is missing, which {name} needs beside it", "lock there first"
             )
+        return Wanted(row.name, lock={n: _read(os.path.join(folder, n), project) for n in group})
     content = _read(path, project)
     if row.locked_by and row.locked_by.encode() in content:
         return Wanted(row.name, lock={row.lock_name: content})

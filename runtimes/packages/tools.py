@@ -15,24 +15,33 @@ from base.remedy import Remedy
 class Tool(NamedTuple):
     """A program that an ecosystem's phases need, and how to get one that is missing.
 
-    Its files are all in the folder that lies so many levels `above` it; 0 is itself alone.
+    One that is `packed` lies in a package of npm's, of one of these names, all of which it needs;
+    another may need all of the folder so many levels `above` it.
     """
 
     name: str
     hint: str
+    packed: tuple[str, ...] = ()
     above: int = 0
 
 
 _EXTRA: Final = "pip install 'ctxmode[packages]'"
 UV: Final = Tool("uv", Remedy(f"{_EXTRA}, or put uv on PATH", _EXTRA))
 NODE: Final = Tool("node", "install nodejs")
-NPM: Final = Tool("npm", "install npm", above=2)
+NPM: Final = Tool("npm", "install npm", packed=("npm",))
+PNPM: Final = Tool("pnpm", "npm install -g pnpm", packed=("pnpm",))
+YARN: Final = Tool(
+    "yarn",
+    "npm install -g yarn, or @yarnpkg/cli-dist for locks of yarn 2 and later",
+    packed=("yarn", "cli-dist"),
+)
+BUN: Final = Tool("bun", "npm install -g bun")
 COMPOSER: Final = Tool("composer", "install composer")
 LUAROCKS: Final = Tool("luarocks", "install luarocks")
 MVN: Final = Tool("mvn", "install maven", above=2)
 CPANM: Final = Tool("cpanm", "install cpanminus")
 NUGET: Final = Tool("nuget", "install nuget")
-TOOLS: Final = (UV, NODE, NPM, COMPOSER, LUAROCKS, MVN, CPANM, NUGET)
+TOOLS: Final = (UV, NODE, NPM, PNPM, YARN, BUN, COMPOSER, LUAROCKS, MVN, CPANM, NUGET)
 
 
 def find_tool(tool: Tool) -> tuple[str, str] | None:
@@ -45,6 +54,9 @@ def find_tool(tool: Tool) -> tuple[str, str] | None:
     if found is None:
         return None
     path = Path(os.path.realpath(found))
+    for folder in path.parents[:2] if tool.packed else ():
+        if folder.name in tool.packed and (folder / "package.json").exists():
+            return str(path), str(folder)
     return str(path), str(path.parents[tool.above - 1] if tool.above else path)
 
 

@@ -46,6 +46,29 @@ def test_files_folders_and_links_arrive_without_special_modes(tmp_path: Path):
     assert not (tmp_path / "pipe").exists()
 
 
+def test_a_second_name_of_a_file_arrives(tmp_path: Path):
+    with archive(("a", tarfile.REGTYPE, "text"), ("b", tarfile.LNKTYPE, "a")) as tar:
+        unpack(tar, tmp_path)
+    assert (tmp_path / "b").samefile(tmp_path / "a")
+
+
+@pytest.mark.parametrize("to", ["../secret", "door", "missing", "folder"])
+def test_a_second_name_of_what_is_no_file_of_the_archive_is_refused(tmp_path: Path, to: str):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (tmp_path / "secret").write_text("secret")
+    with (
+        archive(
+            ("door", tarfile.SYMTYPE, "../secret"),
+            ("folder", tarfile.DIRTYPE, ""),
+            ("b", tarfile.LNKTYPE, to),
+        ) as tar,
+        pytest.raises(SandboxError),
+    ):
+        unpack(tar, folder)
+    assert not (folder / "b").exists()
+
+
 def test_what_was_there_is_replaced(tmp_path: Path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a/old").touch()

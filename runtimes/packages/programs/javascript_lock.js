@@ -1,0 +1,151 @@
+// Refuse a lock of npm, pnpm, yarn or bun that leaves open what is to be installed: what has no
+// digest, and what comes from no registry. Without a digest clients take whatever they are given.
+//
+//     node javascript_lock.js FOLDER
+//
+// The folder is then one for a client that installs: nothing in it names another version of the
+// client, which it would fetch and run.
+//
+// Locks that are no JSON are read line by line, as their own tools write them; another form of
+// the same is refused rather than guessed at.
+
+"use strict";
+const fs = require("fs");
+const path = require("path");
+
+const DIGEST = /^sha(?:1|256|384|512)-[A-Za-z0-9+/]+=*$/;
+
+function refuse(text) {
+  process.stderr.write(`the lock is not taken: ${text}\n`);
+  process.exit(1);
+}
+
+function checkNpm(text) {
+  const { packages } = JSON.parse(text);
+  if (!packages) refuse("it is of an npm before 7: lock it anew");
+  for (const [at, entry] of Object.entries(packages)) {
+    if (!at.startsWith("node_modules/") && !at.includes("/node_modules/")) {
+      if (at !== "") refuse(`${at} is a folder of the project, not of a registry`);
+    } else if (entry.link || (!entry.integrity && !entry.inBundle)) {
+      refuse(`${at} has no digest in the lock: ${entry.resolved ?? "a link"}`);
+    }
+  }
+}
+
+// The lines below each key of the first column.
+function sections(text) {
+  const found = new Map();
+  let lines = [];
+  for (const line of text.split(/\r?\n/)) {
+    if (line === "" || line.startsWith("#")) continue;
+    if (line.startsWith(" ")) {
+      lines.push(line);
+      continue;
+    }
+    const key = /^(.*?):(?: .*)?$/.exec(line)?.[1];
+    if (key === undefined || found.has(key)) refuse(`this line is not known: ${line.slice(0, 80)}`);
+    found.set(key, (lines = []));
+  }
+  return found;
+}
+
+// The last document is the project's. One before it is of pnpm itself, and of its configuration.
+function lastDocument(text) {
+  const documents = text.split(/^---\r?\n/m);
+  if (documents.slice(0, -1).some((one) => /^ *['"]?configDependencies['"]?:(?! *\{\}$)/m.test(one)))
+    refuse("it has configDependencies, which can change what is installed");
+  return documents.at(-1);
+}
+
+function checkPnpm(text) {
+  const found = sections(lastDocument(text));
+  for (const key of found.keys())
+    if (!/^[A-Za-z]+$/.test(key)) refuse(`this key is not known: ${key.slice(0, 80)}`);
+  if (found.has("patchedDependencies")) refuse("it has packages that are patched by the project");
+  for (const line of found.get("importers") ?? [])
+    if (/^ {2}\S/.test(line) && line !== "  .:")
+      refuse(`${line.trim().slice(0, 80)} is a folder of the project, not of a registry`);
+  let name = "";
+  let isPinned = true;
+  const finish = () => isPinned || refuse(`${name} has no digest in the lock`);
+  for (const line of found.get("packages") ?? []) {
+    if (/^ {2}\S.*:$/.test(line)) {
+      finish();
+      name = line.trim().slice(0, -1);
+      isPinned = false;
+    } else if (/^ {4}resolution:/.test(line)) {
+      const digest = /^ {4}resolution: \{integrity: ([^,}]+)(?:, tarball: [^,}]+)?\}$/.exec(line);
+      if (isPinned || !digest || !DIGEST.test(digest[1]))
+        refuse(`${name} has no digest in the lock: ${line.trim().slice(0, 120)}`);
+      isPinned = true;
+    } else if (!/^ {4}/.test(line)) {
+      refuse(`this line is not known: ${line.slice(0, 80)}`);
+    }
+  }
+  finish();
+}
+
+function checkYarn(text) {
+  const found = sections(text);
+  if (found.has("__metadata")) return checkBerry(found);
+  for (const [name, lines] of found) {
+    const digest = lines.map((line) => /^ {2}integrity "?([^"\s]+)/.exec(line)?.[1]).find(Boolean);
+    const from = lines.find((line) => line.startsWith("  resolved "))?.slice(11);
+    if (!digest || !DIGEST.test(digest) || !/^"?https?:\/\//.test(from ?? ""))
+      refuse(`${name.slice(0, 80)} has no digest in the lock: ${(from ?? "").slice(0, 120)}`);
+  }
+}
+
+// What is for other platforms, as its `conditions` say, has no digest in locks of yarn 2 and later.
+function checkBerry(found) {
+  for (const [name, lines] of found) {
+    if (name === "__metadata") continue;
+    const of = (key) => lines.find((line) => line.startsWith(`  ${key}: `))?.slice(key.length + 4);
+    const from = (of("resolution") ?? "").replace(/^"|"$/g, "");
+    if (/^[^:]+@workspace:\.$/.test(from)) continue;
+    if (!/^(?:@[^@:]+\/)?[^@:]+@npm:[0-9][^:@]*$/.test(from))
+      refuse(`${name.slice(0, 80)} is of no registry: ${from.slice(0, 120)}`);
+    if (!/^(?:[0-9a-z]+\/)?[0-9a-f]{128}$/.test(of("checksum") ?? "") && !of("conditions"))
+      refuse(`${name.slice(0, 80)} has no digest in the lock`);
+  }
+}
+
+function checkBun(text) {
+  // JSON with commas behind the last of a list.
+  const plain = text.replace(/"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])/g, (it) => (it === "," ? "" : it));
+  const { workspaces, packages } = JSON.parse(plain);
+  for (const folder of Object.keys(workspaces))
+    if (folder !== "") refuse(`${folder} is a folder of the project, not of a registry`);
+  for (const [name, [id, , , digest]] of Object.entries(packages ?? {}))
+    if (!/.@[0-9][^@:/]*$/.test(id) || !DIGEST.test(digest ?? ""))
+      refuse(`${name} has no digest in the lock: ${String(id).slice(0, 120)}`);
+}
+
+const CHECKS = {
+  "npm-shrinkwrap.json": checkNpm,
+  "package-lock.json": checkNpm,
+  "pnpm-lock.yaml": checkPnpm,
+  "yarn.lock": checkYarn,
+  "bun.lock": checkBun,
+};
+for (const [name, check] of Object.entries(CHECKS)) {
+  const file = path.join(process.argv[2], name);
+  if (!fs.existsSync(file)) continue;
+  try {
+    const text = fs.readFileSync(file, "utf8");
+    check(text);
+    if (name === "pnpm-lock.yaml") fs.writeFileSync(file, lastDocument(text));
+  } catch (error) {
+    refuse(`it is damaged, or of another form: ${error.message}`);
+  }
+}
+
+const manifest = path.join(process.argv[2], "package.json");
+if (fs.existsSync(manifest)) {
+  try {
+    const { packageManager, devEngines, ...rest } = JSON.parse(fs.readFileSync(manifest, "utf8"));
+    if (packageManager || devEngines) fs.writeFileSync(manifest, JSON.stringify(rest));
+  } catch (error) {
+    refuse(`package.json is damaged: ${error.message}`);
+  }
+}
