@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from runtimes.packages.csharp import CSHARP
+from runtimes.packages.elixir import ELIXIR
 from runtimes.packages.go import GO
 from runtimes.packages.java import JAVA
 from runtimes.packages.javascript import JAVASCRIPT
@@ -18,6 +19,7 @@ ECOSYSTEMS: Final[tuple[Ecosystem, ...]] = (
     *(PYTHON, JAVASCRIPT, RUBY, GO, RUST, R),
     JAVA,
     CSHARP,
+    ELIXIR,
 )
 BY_NAME: Final = {row.name: row for row in ECOSYSTEMS}
 _OF_LANGUAGE: Final = {language: row for row in ECOSYSTEMS for language in row.languages}

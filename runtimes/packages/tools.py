@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import sys
@@ -13,12 +14,14 @@ from typing import Final, NamedTuple
 class Tool(NamedTuple):
     """A program that an ecosystem's phases need, and how to get one that is missing.
 
-    Its files are all in the folder that lies so many levels `above` it; 0 is itself alone.
+    Its files are all in the folder that lies so many levels `above` it; 0 is itself alone. One that
+    is no program is the last of the `folders`, which are globs.
     """
 
     name: str
     hint: str
     above: int = 0
+    folders: tuple[str, ...] = ()
 
 
 UV: Final = Tool("uv", "pip install 'ctxmode[packages]', or put uv on PATH")
@@ -26,7 +29,13 @@ NODE: Final = Tool("node", "install nodejs")
 NPM: Final = Tool("npm", "install npm", above=2)
 MVN: Final = Tool("mvn", "install maven", above=2)
 NUGET: Final = Tool("nuget", "install nuget")
-TOOLS: Final = (UV, NODE, NPM, MVN, NUGET)
+MIX: Final = Tool("mix", "install elixir")
+HEX: Final = Tool(
+    "hex",
+    "mix local.hex",
+    folders=("$MIX_ARCHIVES/hex-*", "$MIX_HOME/archives/hex-*", "~/.mix/archives/hex-*"),
+)
+TOOLS: Final = (UV, NODE, NPM, MVN, NUGET, MIX, HEX)
 
 
 def find_tool(tool: Tool) -> tuple[str, str] | None:
@@ -34,6 +43,13 @@ def find_tool(tool: Tool) -> tuple[str, str] | None:
 
     It is looked for beside this interpreter, where an extra is, and on PATH.
     """
+    for pattern in tool.folders:
+        named = os.path.expanduser(os.path.expandvars(pattern))
+        if os.path.isabs(named) and (folders := sorted(glob.glob(named))):
+            folder = os.path.realpath(folders[-1])
+            return folder, folder
+    if tool.folders:
+        return None
     beside = os.path.dirname(sys.executable)
     found = shutil.which(tool.name, path=os.pathsep.join((beside, os.environ.get("PATH", ""))))
     if found is None:
