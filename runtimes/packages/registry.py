@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from runtimes.packages.csharp import CSHARP
+from runtimes.packages.elixir import ELIXIR
 from runtimes.packages.go import GO
 from runtimes.packages.java import JAVA
 from runtimes.packages.javascript import JAVASCRIPT
@@ -19,7 +20,7 @@ from runtimes.packages.rust import RUST
 
 ECOSYSTEMS: Final[tuple[Ecosystem, ...]] = (
     *(PYTHON, JAVASCRIPT, RUBY, GO, RUST, R),
-    *(PHP, PERL, LUA, JAVA, CSHARP),
+    *(PHP, PERL, LUA, JAVA, CSHARP, ELIXIR),
 )
 BY_NAME: Final = {row.name: row for row in ECOSYSTEMS}
 _OF_LANGUAGE: Final = {language: row for row in ECOSYSTEMS for language in row.languages}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import sys
@@ -16,13 +17,15 @@ class Tool(NamedTuple):
     """A program that an ecosystem's phases need, and how to get one that is missing.
 
     One that is `packed` lies in a package of npm's, of one of these names, all of which it needs;
-    another may need all of the folder so many levels `above` it.
+    another may need all of the folder so many levels `above` it. One that is no program is the last
+    of the `folders`, which are globs.
     """
 
     name: str
     hint: str
     packed: tuple[str, ...] = ()
     above: int = 0
+    folders: tuple[str, ...] = ()
 
 
 _EXTRA: Final = "pip install 'ctxmode[packages]'"
@@ -41,7 +44,13 @@ LUAROCKS: Final = Tool("luarocks", "install luarocks")
 MVN: Final = Tool("mvn", "install maven", above=2)
 CPANM: Final = Tool("cpanm", "install cpanminus")
 NUGET: Final = Tool("nuget", "install nuget")
-TOOLS: Final = (UV, NODE, NPM, PNPM, YARN, BUN, COMPOSER, LUAROCKS, MVN, CPANM, NUGET)
+MIX: Final = Tool("mix", "install elixir")
+HEX: Final = Tool(
+    "hex",
+    "mix local.hex",
+    folders=("$MIX_ARCHIVES/hex-*", "$MIX_HOME/archives/hex-*", "~/.mix/archives/hex-*"),
+)
+TOOLS: Final = (*(UV, NODE, NPM, PNPM, YARN, BUN, COMPOSER, LUAROCKS, MVN, CPANM, NUGET, MIX, HEX),)
 
 
 def find_tool(tool: Tool) -> tuple[str, str] | None:
@@ -49,6 +58,13 @@ def find_tool(tool: Tool) -> tuple[str, str] | None:
 
     It is looked for beside this interpreter, where an extra is, and on PATH.
     """
+    for pattern in tool.folders:
+        named = os.path.expanduser(os.path.expandvars(pattern))
+        if os.path.isabs(named) and (folders := sorted(glob.glob(named))):
+            folder = os.path.realpath(folders[-1])
+            return folder, folder
+    if tool.folders:
+        return None
     beside = os.path.dirname(sys.executable)
     found = shutil.which(tool.name, path=os.pathsep.join((beside, os.environ.get("PATH", ""))))
     if found is None:

@@ -98,6 +98,18 @@ async def test_a_bad_jar_is_refused_in_words(open_with, served, kept, more, word
     assert left(kept) == []
 
 
+async def test_where_hex_is_not_installed_it_is_said_how_it_is(
+    open_with, served, monkeypatch, tmp_path
+):
+    monkeypatch.delenv("MIX_HOME", raising=False)
+    monkeypatch.delenv("MIX_ARCHIVES", raising=False)
+    async with opened(open_with, served, "elixir") as engine:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        with pytest.raises(PackagesError, match="need hex, which is not here") as refused:
+            await run_in(engine, "elixir", "IO.puts(1)", "alpha")
+    assert refused.value.hint == "mix local.hex"
+
+
 SCRIPT = {"tools/install.ps1": b"exit 1", "tools/init.ps1": b"exit 1"}
 
 

@@ -31,6 +31,10 @@ SPECS = {
         ("Newtonsoft.Json", "Newtonsoft.Json@13.0.3", "a@1.0-beta.1"),
         ("-Source", "a b", "a@$(id)", "a/b", "a@x", "../a"),
     ),
+    "elixir": (
+        ("jason", "jason@1.4.0", "plug_crypto@~> 2.0", "a@>=1.0.0"),
+        ("-a", "A", "a b", "a@$(id)", "a/b", "a@x", 'a@1"'),
+    ),
     "java": (
         ("org.slf4j:slf4j-api", "com.google.guava:guava:33.0-jre", "a:b:1.0"),
         ("a", "-D:a", "a:b:$(id)", "a/b:c", "a:b:c:d", "a b:c", "a:b:../c"),

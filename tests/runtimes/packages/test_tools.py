@@ -1,0 +1,20 @@
+"""The programs that phases need: where they are looked for."""
+
+from __future__ import annotations
+
+from runtimes.packages.tools import HEX, find_tool
+
+
+def test_an_archive_of_mix_is_the_last_of_its_folders(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("MIX_ARCHIVES", "MIX_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert find_tool(HEX) is None
+    for version in ("2.0.5", "2.0.6"):
+        (tmp_path / f".mix/archives/hex-{version}").mkdir(parents=True)
+    last = str(tmp_path / ".mix/archives/hex-2.0.6")
+    assert find_tool(HEX) == (last, last)
+    elsewhere = tmp_path / "elsewhere/archives/hex-1.0.0"
+    elsewhere.mkdir(parents=True)
+    monkeypatch.setenv("MIX_HOME", str(tmp_path / "elsewhere"))
+    assert find_tool(HEX) == (str(elsewhere), str(elsewhere))
