@@ -27,7 +27,7 @@ import trio
 from benchmarks.execute import Times, something_waits, times
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import load_config
-from executor import LocalEngine, Request, Settings, open_engine
+from executor import LocalEngine, PackagesError, Request, Settings, open_engine
 from runtimes.packages.registry import BY_NAME
 from runtimes.packages.tools import find_tool
 
@@ -170,13 +170,26 @@ def table(report: Report) -> str:
     return "\n".join(lines)
 
 
+def word_failure(failed: BaseExceptionGroup[PackagesError]) -> str:
+    """Why there is nothing to measure, and what helps, in a line."""
+    first: BaseException = failed
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    assert isinstance(first, PackagesError)
+    said = " ".join(str(first).split())
+    return f"{said}; {first.hint}" if first.hint else said
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.packages", description=__doc__)
     parser.add_argument("--package", default="pandas", metavar="NAME")
     parser.add_argument("--rounds", type=int, default=20, metavar="N")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args(argv)
-    report = trio.run(measure, args.package, args.rounds)
+    try:
+        report = trio.run(measure, args.package, args.rounds)
+    except* PackagesError as failed:
+        sys.exit(word_failure(failed))
     print(json.dumps(asdict(report), indent=2) if args.json else table(report))
 
 

@@ -188,8 +188,7 @@ def unpack_archive(archive: Path, folder: Path, bytes_max: int) -> None:
         with tarfile.open(archive) as tar:
             if sum(member.size for member in tar if member.isreg()) > bytes_max:
                 raise PackagesError(f"packages of more than {bytes_max:,} bytes are not kept")
-        with tarfile.open(archive) as tar:
-            unpack(tar, folder)
+            unpack(tar, folder)  # which goes over the members that were just read
     except (SandboxError, tarfile.TarError) as error:
         raise PackagesError(f"what the packages unpack to is not kept: {error}") from error
     except OSError as error:

@@ -60,9 +60,9 @@ def find_tool(tool: Tool) -> tuple[str, str] | None:
     """
     for pattern in tool.folders:
         named = os.path.expanduser(os.path.expandvars(pattern))
-        if os.path.isabs(named) and (folders := sorted(glob.glob(named))):
-            folder = os.path.realpath(folders[-1])
-            return folder, folder
+        if os.path.isabs(named) and (there := sorted(glob.glob(named))):
+            whole = os.path.realpath(there[-1])
+            return whole, whole
     if tool.folders:
         return None
     beside = os.path.dirname(sys.executable)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 
 import pytest
 
-from executor import PackagesError, RequestError
+import runtimes
+from executor import PackagesError, Request, RequestError
 from executor.packages import model
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.npm_registry import Registry
@@ -155,3 +157,32 @@ async def test_a_lock_of_the_project_is_taken_as_it_is(  # noqa: PLR0917 - fixtu
 async def test_what_is_no_package_of_a_registry_is_refused(engine, spec):
     with pytest.raises(RequestError):
         await run_in(engine, "javascript", USE, spec)
+
+
+@pytest.mark.parametrize("toolchain", ["bun", "deno", "node"])
+@pytest.mark.parametrize("as_file", [False, True], ids=["code", "file"])
+async def test_each_toolchain_finds_packages(  # noqa: PLR0917 - fixtures
+    open_with, registry, served, project, monkeypatch, toolchain, as_file
+):
+    def only(row, *where):
+        found = discover(row, *where)
+        return found._replace(
+            candidates=tuple(c for c in found.candidates if c.toolchain.name == toolchain)
+        )
+
+    discover = runtimes.discover
+    if shutil.which(toolchain) is None:
+        pytest.skip(f"not applicable: {toolchain} is not installed")
+    monkeypatch.setattr(runtimes, "discover", only)
+    registry.add("alpha", files=exporting("42"))
+    # What a project has of its own does not hide a layer.
+    (project / "package.json").write_text('{"dependencies": {"other": "1"}}')
+    (project / "node_modules/other").mkdir(parents=True)
+    (project / "use.mjs").write_text(USE)
+    given = model.Registry(served.url, private=True)
+    async with open_with(allow=ALLOW, registries={"javascript": given}) as engine:
+        request = Request(
+            "javascript", packages=("alpha",), **({"path": "use.mjs"} if as_file else {"code": USE})
+        )
+        result = (await engine.run(request)).result
+    assert (result.stdout.text, result.toolchain) == ("42\n", toolchain), result.stderr.text
