@@ -57,8 +57,17 @@ _READ = """\
 digest = ~r/\\A[0-9a-f]{64}\\z/
 plain = ~r/\\A[A-Za-z0-9._+-]+\\z/
 refuse = fn words -> IO.puts(:stderr, words); System.halt(1) end
-{:ok, {:%{}, _, entries}} = Code.string_to_quoted(File.read!(hd(System.argv())))
-for {name, {:{}, _, parts}} <- entries do
+entries =
+  case Code.string_to_quoted(File.read!(hd(System.argv()))) do
+    {:ok, {:%{}, _, entries}} -> entries
+    _ -> refuse.("this is no lock of Mix's")
+  end
+for entry <- entries do
+  {name, parts} =
+    case entry do
+      {name, {:{}, _, parts}} when is_atom(name) or is_binary(name) -> {name, parts}
+      _ -> {"an entry", []}
+    end
   case parts do
     [:hex, package, version, inner, _, _, "hexpm", outer]
     when is_atom(package) and is_binary(version) and is_binary(inner) and is_binary(outer) ->
@@ -130,6 +139,8 @@ ELIXIR = Ecosystem(
             r"|did NOT match",
             "a file is not what the lock's digest says",
         ),
+        (r"no lock of Mix's", "the file is no lock of Mix's"),
+        (r"failed_connect|tls_alert", "the registry was not reached as it should be"),
         (r"holds no digest", "the lock holds no digest of it"),
         (r"is of no registry", "the lock holds what comes from no registry"),
         (r"[Uu]npacking tarball failed|tarball error", "an archive is damaged"),

@@ -73,6 +73,16 @@ def test_further_folders_of_lua_come_before_its_own():
     assert env["LUA_PATH"] == "/p/?.lua;/p/?/init.lua;/more/?.lua;;"
 
 
+@pytest.mark.parametrize(("name", "toolchain"), [("java", "jdk"), ("csharp", "mono")])
+def test_what_finds_packages_is_told_to_whoever_compiles(name, toolchain):
+    given = candidate(name, toolchain)._replace(packages=("--at", "{out}:/packages"))
+    compiling, _ = prepare(given, code="x", cwd="/p").steps
+    at = compiling.argv[compiling.argv.index("--at") + 1]
+    assert at.startswith("/tmp/.")
+    assert at.endswith(":/packages")
+    assert "{packages}" not in prepare(candidate(name, toolchain), code="x", cwd="/p").steps[0].argv
+
+
 def test_the_nearest_node_modules_is_linked_beside_code(tmp_path):
     (tmp_path / "node_modules").mkdir()
     below = tmp_path / "packages/one"

@@ -60,6 +60,8 @@ async def test_a_file_that_is_not_what_the_lock_says_is_refused(open_with, serve
     [
         ('%{"a": {:git, "https://example.com/a.git", "0", []}}', "comes from no registry"),
         ('%{"a": {:hex, :a, "1.0.0", "0", [:mix], [], "hexpm"}}', "holds no digest"),
+        ('%{"a": {:path, "a"}}', "comes from no registry"),
+        ("IO.puts(1)", "no lock of Mix's"),
         ('%{"a": {:hex, :a, "1.0.0", "0", [:mix], [], "own", "0"}}', "holds no digest"),
     ],
 )
@@ -93,4 +95,4 @@ async def test_what_a_package_evaluates_as_it_is_built_has_no_network(open_with,
     async with opened(open_with, served, "elixir") as engine:
         result = await run_in(engine, "elixir", "IO.puts(Found.text())", "alpha")
     assert result.stdout.text == "no network\n", result.stderr.text
-    assert (served.count("tarballs"), served.count("evil")) == (1, 0)
+    assert (served.count("tarballs"), served.count("evil")) == (2, 0)
