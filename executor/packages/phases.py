@@ -10,7 +10,7 @@ import contextlib
 import os
 import tarfile
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,17 +115,19 @@ class Phases:
     ) -> Job:
         given, out = f"{layout.job}/in", f"{layout.scratch}/out"
         bundle = f"{layout.scratch}/{phase.name}.tar"
-        tools, env = _tools(phase.row)
+        image = self.runner.placement.image(candidate.language.name)
+        by_name = [tool.name for tool in phase.row.tools if image and not tool.portable]
+        tools, env = _tools(phase.row, by_name)
         files = {f"in/{name}": content for name, content in phase.inputs.items()}
-        if phase.ca:
+        if phase.ca or image:  # an image need not have this machine's
             files["ca.pem"] = _read_system_ca() + b"\n" + phase.ca.encode()
         files["phase.sh"] = (
-            f"set -eu\nmkdir -p {out}/tree\n"
+            f"set -eu\nmkdir -p {out}/tree\n{''.join(map(_must_be_there, by_name))}"
             f"finish() {{ exec tar -cf {bundle} -C {out} tree; }}\n{phase.program}\nfinish\n"
         ).encode()
         env = {role.upper(): path for role, path in candidate.real_paths.items()} | env
         env |= {"IN": given, "OUT": f"{out}/tree", "AT": phase.row.at, "LANG": "C.UTF-8"}
-        ca = f"{layout.job}/ca.pem" if phase.ca else SYSTEM_CA
+        ca = f"{layout.job}/ca.pem" if "ca.pem" in files else SYSTEM_CA
         env |= {"SSL_CERT_FILE": ca, "NODE_EXTRA_CA_CERTS": ca}
         env |= {
             name: text.replace("{scratch}", layout.scratch)
@@ -195,14 +197,27 @@ def _no_room(error: OSError, place: object) -> PackagesError:
     )
 
 
-def _tools(row: Ecosystem) -> tuple[tuple[tuple[str, str], ...], dict[str, str]]:
+def _must_be_there(name: str) -> str:
+    """A line of the shell that fails where an image lacks a program."""
+    words = f"{name} is not in the image of this language"
+    return f'command -v {name} >/dev/null || {{ echo "{words}" >&2; exit 1; }}\n'
+
+
+def _tools(
+    row: Ecosystem, by_name: Collection[str]
+) -> tuple[tuple[tuple[str, str], ...], dict[str, str]]:
     """What a cell is shown of an ecosystem's tools, and the variables that name them.
+
+    Those `by_name` are an image's own, wherever it has them.
 
     Raises:
         PackagesError: one of them is missing.
     """
     shown, env = [], {}
     for tool in row.tools:
+        if tool.name in by_name:
+            env[tool.name.upper()] = tool.name
+            continue
         found = find_tool(tool)
         if found is None:
             raise PackagesError(

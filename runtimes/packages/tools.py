@@ -15,18 +15,20 @@ from base.remedy import Remedy
 class Tool(NamedTuple):
     """A program that an ecosystem's phases need, and how to get one that is missing.
 
-    Its files are all in the folder that lies so many levels `above` it; 0 is itself alone.
+    Its files are all in the folder that lies so many levels `above` it; 0 is itself alone. One that
+    is `portable` runs in other systems than this machine's, too.
     """
 
     name: str
     hint: str
     above: int = 0
+    portable: bool = False
 
 
 _EXTRA: Final = "pip install 'ctxmode[packages]'"
-UV: Final = Tool("uv", Remedy(f"{_EXTRA}, or put uv on PATH", _EXTRA))
+UV: Final = Tool("uv", Remedy(f"{_EXTRA}, or put uv on PATH", _EXTRA), portable=True)
 NODE: Final = Tool("node", "install nodejs")
-NPM: Final = Tool("npm", "install npm", above=2)
+NPM: Final = Tool("npm", "install npm", above=2, portable=True)
 TOOLS: Final = (UV, NODE, NPM)
 
 
