@@ -24,8 +24,7 @@ from executor.engine.engine import (
     PackagesAnswer,
     PoolState,
 )
-from executor.engine.tiers import STRONGEST
-from executor.engine.unmet import find_unmet
+from executor.engine.unmet import find_unmet, find_unmet_of_packages
 from executor.errors import PackagesError, RequestError
 from executor.model import Isolation, Limits, Request, Result, Status
 from executor.profile import Profile, ProjectAccess
@@ -290,9 +289,8 @@ class LocalEngine:
         """
         from executor.packages import running, wanted  # noqa: PLC0415 - most runs want none
 
-        if not self._runner.placement.can.shows_packages:
-            why = self._runner.placement.shortfall()
-            raise PackagesError(f"packages need tier {STRONGEST}, {why}")
+        if unmet := find_unmet_of_packages(self._runner.placement):
+            raise PackagesError(unmet)
         row, cwd = runtimes.language(request.language), str(self.project / (request.cwd or ""))
         given = wanted.read_wanted(request.packages, row.name, cwd, self.project)
         chosen = await self._toolchains.choose(

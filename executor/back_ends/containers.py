@@ -56,6 +56,7 @@ class _Shown:
     project: Path
     repository: tuple[str, ...]
     paths: tuple[str, ...]  # further paths that profiles show
+    layers: str  # the folder of layers of packages
     folder: Path  # for what is remembered of images
 
 
@@ -77,8 +78,8 @@ async def open_containers(
     listed = {path for profile in settings.profiles.values() for path in profile.read}
     repository = await trio.to_thread.run_sync(repositories.find_linked, project)
     folder = ground.state_dir / "containers"
-    paths = tuple(existing(sorted(listed)))
-    shown = _Shown(ground.instance, project, repository, paths, folder)
+    paths, layers = tuple(existing(sorted(listed))), str(ground.state_dir / "packages")
+    shown = _Shown(ground.instance, project, repository, paths, layers, folder)
     limits = PREWARMED if settings.prewarm else NONE_PREWARMED
     try:
         engine = await connect(endpoint())
@@ -189,7 +190,7 @@ def _why_not_mounted(engine: DockerEngine, project: Path) -> str:
 @contextlib.asynccontextmanager
 async def _host(project: _Shown) -> AsyncIterator[hosts.EngineHost]:
     shown: Sequence[str] = (*project.repository, *project.paths)
-    manager = hosts.open_host(project.instance, project.project, shown)
+    manager = hosts.open_host(project.instance, project.project, shown, project.layers)
     host = await trio.to_thread.run_sync(manager.__enter__)
     try:
         yield host

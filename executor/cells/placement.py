@@ -100,6 +100,11 @@ class Placement:
             f"{lacking.remedy}."
         )
 
+    def image(self, language: str) -> str:
+        """The image that a box of this language has: none, here."""
+        del language
+        return ""
+
     def share(self, language: str, other: str) -> bool:
         """Whether one box can serve programs of both languages: every one can, here."""
         del language, other

@@ -47,6 +47,7 @@ class ContainerSpec:
     absent: tuple[str, ...] = ()  # paths below the project
     shipped: bool = False
     state: tuple[tuple[str, int, int], ...] = ()
+    once: bool = False  # no other is made ahead for the next run
 
     @property
     def key(self) -> ContainerSpec:

@@ -84,8 +84,17 @@ class EngineHost:
         """What is shown in place of a secret: nothing, to nobody."""
         return str(self.base / ("empty-folder" if os.path.isdir(path) else "empty-file"))
 
+    @property
+    def bare(self) -> str:
+        """A folder with nothing in it, which programs may enter."""
+        return str(self.base / "bare")
+
     def source(self, path: str) -> str:
-        return self.sources.get(path, path)
+        """Where the engine finds a path, or what it lies below."""
+        for top in (path, *map(str, Path(path).parents)):
+            if top in self.sources:
+                return self.sources[top] + path[len(top) :]
+        return path
 
     def make_upper(self, spec: ContainerSpec, labels: Mapping[str, str]) -> Upper:
         """Room for one container's writes to the project.
@@ -141,8 +150,13 @@ def can_overlay(project: Path) -> bool:
 
 
 @contextlib.contextmanager
-def open_host(instance: Instance, project: Path, shown: Sequence[str]) -> Iterator[EngineHost]:
+def open_host(
+    instance: Instance, project: Path, shown: Sequence[str], layers: str
+) -> Iterator[EngineHost]:
     """What this host gives to containers; `shown` are further paths they may be given.
+
+    Below the folder `layers` are those of packages. Where its ids can't be mapped, it is shown
+    with the modes that its files have.
 
     Raises:
         SandboxError: as root, ids could not be mapped.
@@ -153,13 +167,14 @@ def open_host(instance: Instance, project: Path, shown: Sequence[str]) -> Iterat
     base.chmod(0o711)
     (base / "empty-file").touch(0o000)
     (base / "empty-folder").mkdir(0o000)
+    (base / "bare").mkdir(0o555)
     (base / "owner").write_text(str(instance.folder))
     for path, content in rootfs.account_files(os.getuid(), os.getgid()).items():
         (base / Path(path).name).write_bytes(content)
     try:
         if as_root:
             user = (UNPRIVILEGED_ID, UNPRIVILEGED_ID)
-            sources, live = _map_binds(base, project, shown, user)
+            sources, live = _map_binds(base, project, shown, user, layers)
             yield EngineHost(user, base, as_root, project, sources, live)
         else:
             yield EngineHost((os.getuid(), os.getgid()), base, as_root, project, {}, str(project))
@@ -168,16 +183,17 @@ def open_host(instance: Instance, project: Path, shown: Sequence[str]) -> Iterat
 
 
 def _map_binds(
-    base: Path, project: Path, shown: Sequence[str], user: tuple[int, int]
+    base: Path, project: Path, shown: Sequence[str], user: tuple[int, int], layers: str
 ) -> tuple[dict[str, str], str]:
     """Where each path is bound, its owner being `user` there; the project also writably."""
     paths = [str(project), *(path for path in dict.fromkeys(shown) if path != str(project))]
     sources = {path: str(base / f"shown-{number}") for number, path in enumerate(paths)}
-    live = str(base / "live")
+    live, mapped_layers = str(base / "live"), str(base / "layers")
     asked = {
         "user": user,
         "binds": [(path, target, True) for path, target in sources.items()]
         + [(str(project), live, False)],
+        "optional": [(layers, mapped_layers, True)],
     }
     command = [sys.executable, "-I", "-S", "-c", MAPPING, str(EXECUTOR)]
     done = subprocess.run(
@@ -192,6 +208,8 @@ def _map_binds(
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip()
         raise SandboxError(f"the project's owner can't be mapped: {said[-300:]}")
+    if os.path.exists(mapped_layers):
+        sources[layers] = mapped_layers
     return sources, live
 
 

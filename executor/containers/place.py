@@ -121,6 +121,10 @@ class ContainerPlace:
         """Whether containers get a copy of the project, because it can't be mounted."""
         return self.host is None
 
+    def image(self, language: str) -> str:
+        """The image that a box of this language has."""
+        return self.image_of(language)
+
     def share(self, language: str, other: str) -> bool:
         """Whether one box can serve programs of both."""
         return self.image_of(language) == self.image_of(other)
@@ -166,7 +170,17 @@ class ContainerPlace:
         return {}
 
     def spec(self, job: Job, copy: WorkCopy | None = None) -> ContainerSpec:
-        """The container that a job needs, with the project's files as they are now, or a copy."""
+        """The container that a job needs, with the project's files as they are now, or a copy.
+
+        One with folders of this job alone is not made for others, which may want them anew.
+        """
+        spec = self._showing_project(job, copy)
+        if self.host is None or not (job.shown or job.substitute):
+            return spec
+        shown = ((self.host.source(path), target) for path, target in job.shown)
+        return replace(spec, read_only=(*spec.read_only, *shown), once=True)
+
+    def _showing_project(self, job: Job, copy: WorkCopy | None) -> ContainerSpec:
         access = job.profile.project
         spec = ContainerSpec(
             image=self.image_of(job.language),
@@ -179,6 +193,9 @@ class ContainerPlace:
         )
         if self.host is None:
             return spec
+        if job.substitute is not None:
+            bare = (self.host.bare, str(self.project))
+            return replace(spec, read_only=(bare, *self._accounts(self.host)))
         if copy is not None:
             shown = tuple(self._find_shown(job.profile, self.host))
             return replace(spec, read_only=shown, writable=((str(copy.folder), str(self.project)),))
@@ -193,6 +210,9 @@ class ContainerPlace:
             target = f"{rootfs.HOME}/{path[2:]}" if path.startswith("~/") else path
             if os.path.exists(source) and not self.search.denies(source):
                 yield host.source(source), target
+        yield from self._accounts(host)
+
+    def _accounts(self, host: EngineHost) -> Iterator[tuple[str, str]]:
         yield from ((str(path), f"/etc/{path.name}") for path in host.accounts)
 
     def _add_mounts(

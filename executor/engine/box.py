@@ -102,6 +102,9 @@ class Place(Protocol):
         `record` is of the project that is to be committed to.
         """
 
+    def image(self, language: str) -> str:
+        """The image that a box of this language has; empty where it shows this machine's system."""
+
     def share(self, language: str, other: str) -> bool:
         """Whether one box can serve programs of both languages."""
 

@@ -72,13 +72,15 @@ TIERS: Final[Mapping[str, Capabilities]] = MappingProxyType(
             network_by_allowlist=True,
             prewarm=True,
             keeps_products=False,
-            shows_packages=False,
+            shows_packages=True,
             sees_exits=False,
         ),
     }
 )
 # What a profile may name as its floor, the strongest first.
 FLOORS: Final = TIERS[STRONGEST].floors
+# Where packages can be had, for a reader.
+PACKAGED: Final = f"tier {' or '.join(tier for tier, can in TIERS.items() if can.shows_packages)}"
 
 
 def tiers_of(back_end: str) -> tuple[str, ...]:

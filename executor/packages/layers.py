@@ -93,7 +93,7 @@ class Packages:
         """
         files, has_agreed = await self.lock(wanted, toolchain, caller, fresh=fresh)
         row = BY_NAME[wanted.ecosystem]
-        key = _digest(_identity(row, toolchain), _digests(files))
+        key = _digest(self._identity(row, toolchain), _digests(files))
         was_kept = True
         while True:
             async with self._hold(key, is_shared=True):
@@ -217,7 +217,17 @@ class Packages:
     def _lock_key(self, wanted: Wanted, toolchain: ProvenToolchain) -> str:
         row = BY_NAME[wanted.ecosystem]
         where = [self._registry(row).url, self._settings.cooldown_days if row.cooldown else 0]
-        return _digest(_identity(row, toolchain), where, wanted.text)
+        return _digest(self._identity(row, toolchain), where, wanted.text)
+
+    def _identity(self, row: Ecosystem, toolchain: ProvenToolchain) -> list[object]:
+        """What a layer depends on: the toolchain, its ABI, the platform, be that an image's."""
+        candidate = toolchain.candidate
+        image = self._runner.placement.image(candidate.language.name)
+        return [
+            *(KEY_VERSION, row.name, row.version),
+            *(candidate.toolchain.name, toolchain.version),
+            *(platform.machine(), image or _libc()),
+        ]
 
 
 async def _write(change: Callable[[], T]) -> T:
@@ -234,15 +244,6 @@ async def _write(change: Callable[[], T]) -> T:
             f"packages can't be stored{place}: {error.strerror}",
             "free some space there, or check its owner and mode",
         ) from error
-
-
-def _identity(row: Ecosystem, toolchain: ProvenToolchain) -> list[object]:
-    """What of this machine a layer depends on: the toolchain, its ABI, the platform."""
-    return [
-        *(KEY_VERSION, row.name, row.version),
-        *(toolchain.candidate.toolchain.name, toolchain.version),
-        *(platform.machine(), _libc()),
-    ]
 
 
 def _word_locking(row: Ecosystem) -> str:

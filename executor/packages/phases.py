@@ -10,7 +10,7 @@ import contextlib
 import os
 import tarfile
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +31,7 @@ from executor.run.program_job import job_of
 from executor.run.runner import Runner
 from runtimes.packages.model import Ecosystem
 from runtimes.packages.programs import read_program
-from runtimes.packages.tools import find_tool
+from runtimes.packages.tools import Tool, find_tool
 
 OWN_BYTES = 128 * MIB  # what a phase's tools take themselves
 
@@ -116,13 +116,16 @@ class Phases:
     ) -> Job:
         given, out = f"{layout.job}/in", f"{layout.scratch}/out"
         bundle = f"{layout.scratch}/{phase.name}.tar"
-        tools, env = _tools(phase.row, phase.inputs)
+        image = self.runner.placement.image(candidate.language.name)
+        needed = _needed(phase.row, phase.inputs)
+        by_name = [tool.name for tool in needed if image and not tool.portable]
+        tools, env = _tools(phase.row, needed, by_name)
         files = {f"in/{name}": content for name, content in phase.inputs.items()}
         files |= {f"programs/{name}": read_program(name) for name in phase.row.programs}
-        if phase.ca:
+        if phase.ca or image:  # an image need not have this machine's
             files["ca.pem"] = _read_system_ca() + b"\n" + phase.ca.encode()
         files["phase.sh"] = (
-            f"set -eu\nmkdir -p {out}/tree\n"
+            f"set -eu\nmkdir -p {out}/tree\n{''.join(map(_must_be_there, by_name))}"
             f"finish() {{ exec tar -cf {bundle} -C {out} tree; }}\n{phase.program}\nfinish\n"
         ).encode()
         env = {role.upper(): path for role, path in candidate.real_paths.items()} | env
@@ -133,7 +136,7 @@ class Phases:
             "AT": phase.row.at,
             "LANG": "C.UTF-8",
         }
-        ca = f"{layout.job}/ca.pem" if phase.ca else SYSTEM_CA
+        ca = f"{layout.job}/ca.pem" if "ca.pem" in files else SYSTEM_CA
         env |= {"SSL_CERT_FILE": ca, "NODE_EXTRA_CA_CERTS": ca}
         env |= {
             name: text.replace("{scratch}", layout.scratch)
@@ -202,16 +205,32 @@ def _no_room(error: OSError, place: object) -> PackagesError:
     )
 
 
+def _must_be_there(name: str) -> str:
+    """A line of the shell that fails where an image lacks a program."""
+    words = f"{name} is not in the image of this language"
+    return f'command -v {name} >/dev/null || {{ echo "{words}" >&2; exit 1; }}\n'
+
+
+def _needed(row: Ecosystem, inputs: Mapping[str, bytes]) -> tuple[Tool, ...]:
+    """The tools that an ecosystem's phases need with these inputs."""
+    return (*row.tools, *(row.lock_tools[name] for name in inputs if name in row.lock_tools))
+
+
 def _tools(
-    row: Ecosystem, inputs: Mapping[str, bytes]
+    row: Ecosystem, needed: Sequence[Tool], by_name: Collection[str]
 ) -> tuple[tuple[tuple[str, str], ...], dict[str, str]]:
-    """What a cell is shown of the tools that an input takes, and the variables that name them.
+    """What a cell is shown of tools, and the variables that name them.
+
+    Those `by_name` are an image's own, wherever it has them.
 
     Raises:
         PackagesError: one of them is missing.
     """
     shown, env = [], {}
-    for tool in (*row.tools, *(row.lock_tools[name] for name in inputs if name in row.lock_tools)):
+    for tool in needed:
+        if tool.name in by_name:
+            env[tool.name.upper()] = tool.name
+            continue
         found = find_tool(tool)
         if found is None:
             raise PackagesError(

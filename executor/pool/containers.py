@@ -74,7 +74,7 @@ class ContainerPool:
         """
         async with contextlib.AsyncExitStack() as stack:
             container = None
-            if spec.access != ProjectAccess.COMMIT.value:
+            if spec.access != ProjectAccess.COMMIT.value and not spec.once:
                 prewarmed = self._prewarmed.lease(spec, fresh=True)
                 container = await stack.enter_async_context(prewarmed)
             if container is None:

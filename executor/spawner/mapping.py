@@ -1,11 +1,13 @@
 """Binds with mapped ids in this mount namespace, for containers: a process of its own, as root.
 
 Reads {"user": [uid, gid], "binds": [[source, target, read_only], …]} from its standard input; each
-source's owner is `user` at its target. What fails is said on standard error, with exit 1.
+source's owner is `user` at its target. What fails is said on standard error, with exit 1; what
+fails of "optional" binds has no target.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -21,6 +23,12 @@ def main() -> None:
             bind(source, target, asked["user"], read_only=read_only)
     except (StepError, OSError) as error:
         sys.exit(str(error))
+    for source, target, read_only in asked["optional"]:
+        try:
+            bind(source, target, asked["user"], read_only=read_only)
+        except (StepError, OSError):
+            with contextlib.suppress(OSError):
+                os.rmdir(target)
 
 
 def bind(source: str, target: str, user: tuple[int, int], *, read_only: bool) -> None:

@@ -18,7 +18,8 @@ class Tool(NamedTuple):
 
     One that is `packed` lies in a package of npm's, of one of these names, all of which it needs;
     another may need all of the folder so many levels `above` it. One that is no program is the last
-    of the `folders`, which are globs.
+    of the `folders`, which are globs. One that is `portable` runs in other systems than this
+    machine's, too.
     """
 
     name: str
@@ -26,17 +27,19 @@ class Tool(NamedTuple):
     packed: tuple[str, ...] = ()
     above: int = 0
     folders: tuple[str, ...] = ()
+    portable: bool = False
 
 
 _EXTRA: Final = "pip install 'ctxmode[packages]'"
-UV: Final = Tool("uv", Remedy(f"{_EXTRA}, or put uv on PATH", _EXTRA))
+UV: Final = Tool("uv", Remedy(f"{_EXTRA}, or put uv on PATH", _EXTRA), portable=True)
 NODE: Final = Tool("node", "install nodejs")
-NPM: Final = Tool("npm", "install npm", packed=("npm",))
-PNPM: Final = Tool("pnpm", "npm install -g pnpm", packed=("pnpm",))
+NPM: Final = Tool("npm", "install npm", packed=("npm",), portable=True)
+PNPM: Final = Tool("pnpm", "npm install -g pnpm", packed=("pnpm",), portable=True)
 YARN: Final = Tool(
     "yarn",
     "npm install -g yarn, or @yarnpkg/cli-dist for locks of yarn 2 and later",
     packed=("yarn", "cli-dist"),
+    portable=True,
 )
 BUN: Final = Tool("bun", "npm install -g bun")
 COMPOSER: Final = Tool("composer", "install composer")

@@ -13,7 +13,7 @@ import policy
 import runtimes
 from executor import Caller, Completed, Isolation, LanguageReport, Limits, Request, Result, Status
 from executor.engine.tiers import TIERS
-from executor.errors import RequestError
+from executor.errors import PackagesError, RequestError
 from executor.network import allowlist
 from executor.profile import ANALYZE, PROFILES, Profile, ProjectAccess
 from executor.service import JudgedRequest, LocalEngine, Parts, Terms
@@ -165,12 +165,22 @@ async def test_what_a_tier_lacks_is_refused_before_anything_is_asked(make, tier,
         assert parts.asked == []
 
 
-@pytest.mark.parametrize("tier", ["B", "C"])
-async def test_packages_need_a_tier_that_shows_them(make, tier):
+@pytest.mark.parametrize(
+    ("tier", "travels", "words"),
+    [
+        ("B", False, "packages need tier A or C"),
+        ("C", True, "packages need an engine that mounts folders"),
+    ],
+)
+async def test_packages_need_boxes_that_show_them(make, tier, travels, words):
     engine, parts = make(tier=tier)
-    result = (await engine.run(Request("python", "print(1)", packages=("alpha",)))).result
+    parts.placement.travels = travels
+    wanted = Request("python", "print(1)", packages=("alpha",))
+    result = (await engine.run(wanted)).result
     assert result.status is Status.SANDBOX_UNAVAILABLE
-    assert "packages need tier A" in result.message
+    assert words in result.message
+    with pytest.raises(PackagesError, match=words):
+        await engine.have_packages(wanted, Caller(), fetch=True)
     assert parts.asked == []
 
 
