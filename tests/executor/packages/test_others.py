@@ -159,7 +159,8 @@ async def test_the_lock_that_is_answered_is_a_projects_own_from_then_on(
     registry.add(*case.alpha[:2], requires=case.alpha[2])
     registry.add(*case.beta)
     async with opened(open_with, served, case.language) as engine:
-        answer = await engine.have_packages(case.language, [case.spec], Caller(), fetch=False)
+        wanted = Request(case.language, "", packages=(case.spec,))
+        answer = await engine.have_packages(wanted, Caller(), fetch=False)
         (project / case.lock).write_bytes(answer.files[case.lock].rstrip())
         result = await run_in(engine, case.language, case.use, case.lock)
         assert result.stdout.text == "42\n", result.stderr.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor import Caller, PackagesError
+from executor import Caller, PackagesError, Request
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.test_others import Case, opened
 from tests.executor.packages.virtual_machine_registries import Assemblies, Jars
@@ -73,7 +73,8 @@ async def test_a_file_that_is_not_what_the_lock_says_is_refused(open_with, serve
     registry.add(*case.beta)
     spec = case.spec.replace("alpha", "beta")
     async with opened(open_with, served, case.language) as engine:
-        answer = await engine.have_packages(case.language, [spec], Caller(), fetch=False)
+        wanted = Request(case.language, "", packages=(spec,))
+        answer = await engine.have_packages(wanted, Caller(), fetch=False)
         assert case.lock in answer.files
         registry.add(case.beta[0], case.beta[1].replace("41", "666"))
         with pytest.raises(PackagesError, match="not what the lock's digest says"):
