@@ -26,6 +26,8 @@ def folder(tmp_path, monkeypatch):
     """A folder that is all of PATH; nothing is beside the interpreter either."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("MIX_ARCHIVES", str(tmp_path))
     return tmp_path
 
 
@@ -49,6 +51,7 @@ def by_name(found):
 def test_every_ecosystem_says_where_its_clients_are(folder):
     rows = [tool.name for row in ECOSYSTEMS for tool in (*row.tools, *row.beside)]
     install(folder, *rows)
+    (folder / "hex-2.0.0").mkdir()
     found = check_clients(languages(folder), "A")
     assert [health.ecosystem for health in found] == [row.name for row in ECOSYSTEMS]
     assert all(health.ok for health in found), found

@@ -78,7 +78,7 @@ async def test_a_file_that_is_not_what_the_lock_says_is_refused(open_with, serve
         assert case.lock in answer.files
         registry.add(case.beta[0], case.beta[1].replace("41", "666"))
         with pytest.raises(PackagesError, match="not what the lock's digest says"):
-            await engine.have_packages(case.language, [spec], Caller(), fetch=True)
+            await engine.have_packages(wanted, Caller(), fetch=True)
     assert left(kept) == []
 
 
