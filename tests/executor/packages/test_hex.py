@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor import Caller, PackagesError
+from executor import Caller, PackagesError, Request
 from runtimes.packages.tools import HEX, find_tool
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.hex_registry import Hexes
@@ -46,12 +46,14 @@ async def test_a_file_that_is_not_what_the_lock_says_is_refused(open_with, serve
     registry = Hexes(served)
     registry.add("beta", BETA)
     async with opened(open_with, served, "elixir") as engine:
-        answer = await engine.have_packages("elixir", ["beta"], Caller(), fetch=False)
+        wanted = Request("elixir", "", packages=("beta",))
+        answer = await engine.have_packages(wanted, Caller(), fetch=False)
         (project / "mix.lock").write_bytes(answer.files["mix.lock"])
         registry.add("beta", BETA.replace("41", "666"))
-        for wanted in ("beta", "mix.lock"):
+        for name in ("beta", "mix.lock"):
+            again = Request("elixir", "", packages=(name,))
             with pytest.raises(PackagesError, match="not what the lock's digest says"):
-                await engine.have_packages("elixir", [wanted], Caller(), fetch=True)
+                await engine.have_packages(again, Caller(), fetch=True)
     assert left(kept) == []
 
 
