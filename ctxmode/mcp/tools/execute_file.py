@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from ctxmode.mcp.arguments import Arguments, Milliseconds
+from ctxmode.mcp.arguments import Arguments, Milliseconds, Strings
 from ctxmode.mcp.output_schemas import RUN, object_schema
 from ctxmode.mcp.reply import Reply, run_reply
 from ctxmode.mcp.tool import RUNS_CODE, CallContext, Tool, run_deadline, seconds
@@ -17,6 +17,7 @@ class ExecuteFileArguments(Arguments):
     code: str
     timeout: Milliseconds | None = Field(None, description="ms")
     intent: str | None = None
+    packages: Strings = Field([])
 
 
 async def _call(call: CallContext, given: ExecuteFileArguments) -> Reply:
@@ -26,6 +27,7 @@ async def _call(call: CallContext, given: ExecuteFileArguments) -> Reply:
         bind_file=given.path,
         timeout_s=seconds(given.timeout),
         intent=given.intent,
+        packages=tuple(given.packages),
     )
     return run_reply(await call.execute(request))
 
@@ -39,7 +41,7 @@ answer.
 WHEN NOT: the file is to be edited: read it.
 RETURNS: as ctx_execute.
 EXAMPLE: {"path":"app.log","language":"python",\
-"code":"print(sum('ERROR' in l for l in FILE_CONTENT.splitlines()))"}""",
+"code":"print(FILE_CONTENT.count('ERROR'))"}""",
     arguments=ExecuteFileArguments,
     annotations=RUNS_CODE,
     call=_call,

@@ -39,6 +39,14 @@ async def test_a_run_without_says_what_it_lacks(engine, index):
     assert (await run_in(engine, "python", USE, *lacking.missing_packages)).missing_packages == ()
 
 
+async def test_a_program_over_a_bound_file_finds_them(engine, index, project):
+    index.add("alpha", files={"alpha.py": b"def count(text): return len(text.split())\n"})
+    (project / "words.txt").write_text("one two three")
+    code = "import alpha; print(alpha.count(FILE_CONTENT))"
+    result = await run_in(engine, "python", code, "alpha", bind_file="words.txt")
+    assert result.stdout.text == "3\n", result.stderr.text
+
+
 async def test_a_layer_is_compiled_and_read_only(engine, index):
     index.add("alpha")
     code = (
