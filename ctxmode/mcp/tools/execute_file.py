@@ -35,9 +35,8 @@ async def _call(call: CallContext, given: ExecuteFileArguments) -> Reply:
 TOOL = Tool(
     name="ctx_execute_file",
     description="""\
-WHEN: a question about one large file (log, CSV, JSON, source): the program sees its text as \
-FILE_CONTENT and its path as FILE_CONTENT_PATH (lower case in rust and elixir), and prints the \
-answer.
+WHEN: a question about one large file: the program has its text as FILE_CONTENT, its path as \
+FILE_CONTENT_PATH (lower case in rust and elixir), and prints the answer.
 WHEN NOT: the file is to be edited: read it.
 RETURNS: as ctx_execute.
 EXAMPLE: {"path":"app.log","language":"python",\
