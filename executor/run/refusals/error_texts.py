@@ -25,6 +25,7 @@ WORDS = {
         "no such file",
         "enoent",
         "not found",
+        "directory nonexistent",
         "could not find",
         "cannot find",
         "can't open",
@@ -54,8 +55,14 @@ WORDS = {
     errno.EFBIG: ("file too large", "efbig"),
     errno.ENOMEM: ("cannot allocate memory", "enomem", "memoryerror", "out of memory"),
 }
-_QUOTED = re.compile(r"'([^'\n]{1,1024})'|\"([^\"\n]{1,1024})\"|`([^`'\n]{1,1024})[`']")
-_WORD = re.compile(r"[^\s:,;()='\"`<>\[\]]{1,1024}")
+# Of a line that speaks of something that was to be made.
+MAKING_WORDS = ("creat", "touch", "mkdir", "cp:", "mv:", "tee:", "directory nonexistent", "write")
+_LEFT, _RIGHT = "\N{LEFT SINGLE QUOTATION MARK}", "\N{RIGHT SINGLE QUOTATION MARK}"
+_QUOTED = re.compile(
+    r"'([^'\n]{1,1024})'|\"([^\"\n]{1,1024})\"|`([^`'\n]{1,1024})[`']"
+    rf"|{_LEFT}([^{_RIGHT}\n]{{1,1024}}){_RIGHT}"
+)
+_WORD = re.compile(rf"[^\s:,;()='\"`<>\[\]{_LEFT}{_RIGHT}]{{1,1024}}")
 
 
 class ErrorText(NamedTuple):
@@ -63,6 +70,7 @@ class ErrorText(NamedTuple):
 
     error: int
     candidates: tuple[str, ...]
+    makes: bool = False  # whether it speaks of something that was to be made
 
 
 def find_errors(text: str) -> Iterator[ErrorText]:
@@ -72,7 +80,8 @@ def find_errors(text: str) -> Iterator[ErrorText]:
         lower = short.lower()
         for error, words in WORDS.items():
             if any(word in lower for word in words):
-                yield ErrorText(error, _candidates(short))
+                makes = any(word in lower for word in MAKING_WORDS)
+                yield ErrorText(error, _candidates(short), makes)
                 break
 
 

@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from executor.network import Allowlist
 from executor.run.refusals.host_looks import HostLooks
@@ -61,8 +62,7 @@ def of_notices(
     """
     for number, target, count in notices:
         if number == LOOKED_UP:
-            granted = any(rule.allows(target, rule.port or 443) for rule in allowed.rules)
-            yield SOURCES["granted name" if granted else "name"].found(target, count)
+            yield _of_name(target, count, allowed)
             continue
         name = names.get(number, f"call {number}")
         if name == "connect":
@@ -80,6 +80,15 @@ def of_notices(
             yield source.found(f"socket({_name_family(family)})", count)
         else:
             yield SOURCES["probe" if name in PROBES else "call"].found(name, count)
+
+
+def _of_name(name: str, count: int, allowed: Allowlist) -> Found:
+    from runtimes.packages.registry import ECOSYSTEMS  # noqa: PLC0415 - most look up no name
+
+    if any(rule.allows(name, rule.port or 443) for rule in allowed.rules):
+        return SOURCES["granted name"].found(name, count)
+    is_registry = any(urlsplit(row.registry).hostname == name for row in ECOSYSTEMS)
+    return SOURCES["registry" if is_registry else "name"].found(name, count)
 
 
 def _of_address(kind: str, address: str, count: int, host: HostLooks) -> Found | None:

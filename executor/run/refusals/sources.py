@@ -47,6 +47,12 @@ SOURCES = {
     "name": Source(
         "network", "the cell's name server", EXACT, 'network = ["{target}"] in a profile of yours'
     ),
+    "registry": Source(
+        "network",
+        "the cell's name server",
+        EXACT,
+        'packages: --packages NAME; or network = ["{target}"] in a profile of yours',
+    ),
     "granted name": Source(
         "network",
         "the cell's name server",
@@ -98,6 +104,14 @@ SOURCES = {
         'read = ["{target}"] in a profile of yours',
         if_failed=True,
     ),
+    "no folder": Source(
+        "write",
+        "the cell's view, which has no such folder",
+        INFERRED,
+        "write to $TMPDIR, or to the project",
+        if_failed=True,
+    ),
+    "process": Source("read", "the rights over another process", INFERRED, NOTHING, if_failed=True),
     "read-only": Source(
         "write",
         "a read-only view",

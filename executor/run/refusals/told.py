@@ -74,8 +74,10 @@ def _judge(found: ErrorText, shown: Shown, asked: set[str]) -> Found | None:
     if found.error in PATHLESS:
         source, target = PATHLESS[found.error]
         return SOURCES[source].found(target)
-    if found.error not in PATH_ERRORS:
-        return None
+    return _judge_paths(found, shown, asked) if found.error in PATH_ERRORS else None
+
+
+def _judge_paths(found: ErrorText, shown: Shown, asked: set[str]) -> Found | None:
     paths = [_absolute(text, shown) for text in found.candidates]
     if secret := next(filter(None, (_secret(path, shown) for path in paths)), ""):
         return SOURCES["secret"].found(secret)
@@ -88,7 +90,11 @@ def _judge(found: ErrorText, shown: Shown, asked: set[str]) -> Found | None:
     named = [path for path in absolute if not _is_below(path, shown.job)]
     if found.error == errno.ENOENT:
         likeliest = named[:NAMED_MAX]
-        return next(filter(None, (_absent(path, shown, asked) for path in likeliest)), None)
+        absent = filter(None, (_absent(path, shown, asked) for path in likeliest))
+        lacking = (_lacking(path, shown, asked) for path in likeliest if found.makes)
+        return next(absent, None) or next(filter(None, lacking), None)
+    if found.error != errno.EROFS and (foreign := next(filter(_is_of_process, named), "")):
+        return SOURCES["process"].found(foreign)
     return _unwritable(found.error, named, paths, shown)
 
 
@@ -135,6 +141,21 @@ def _absent(path: str, shown: Shown, asked: set[str]) -> Found | None:
     if shown.denies(path) or not shown.host_has(path):
         return None
     return SOURCES["absent"].found(target)
+
+
+def _lacking(path: str, shown: Shown, asked: set[str]) -> Found | None:
+    """Whether the host has the folder in which something was to be made, and the box has not."""
+    folder = os.path.dirname(path)
+    here = (shown.project, shown.scratch, shown.home, *shown.visible)
+    if any(_is_below(place, folder) for place in here):
+        return None
+    found = _absent(folder, shown, asked)
+    return found and SOURCES["no folder"].found(found.refusal.target)
+
+
+def _is_of_process(path: str) -> bool:
+    """Whether a path is what the kernel shows of a process by its number."""
+    return path.startswith("/proc/") and path.split("/", 3)[2].isdigit()
 
 
 def _secret(path: str, shown: Shown) -> str:

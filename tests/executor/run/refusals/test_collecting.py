@@ -229,3 +229,9 @@ def test_this_machine_is_asked_for_abstract_sockets():
 def test_every_source_says_what_helps_in_words():
     assert {source.certainty for source in SOURCES.values()} == {EXACT, TOLD, INFERRED}
     assert all(source.remedy and source.by for source in SOURCES.values())
+
+
+def test_a_registrys_name_leads_to_packages(facts):
+    notices = [(LOOKED_UP, name, 1) for name in ("registry.npmjs.org", "npmjs.org")]
+    found = collect(ended(*notices), facts, Host())
+    assert ["--packages" in one.refusal.remedy for one in found] == [True, False]

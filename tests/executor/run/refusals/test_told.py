@@ -14,7 +14,14 @@ from executor.run.refusals.error_texts import (
 )
 from executor.run.refusals.told import HOST_PATHS_MAX, Shown, of_errors
 
-HOST = {"/etc/fstab", "/root/.config/gh/hosts.yml", "/root/.ssh/id_rsa", "/srv/data.csv"}
+HOST = {
+    "/etc",
+    "/srv/sub",
+    "/etc/fstab",
+    "/root/.config/gh/hosts.yml",
+    "/root/.ssh/id_rsa",
+    "/srv/data.csv",
+}
 SHOWN = Shown(
     project="/project",
     cwd="/project/sub",
@@ -68,6 +75,22 @@ SAID = {
         None,
     ),
     "nobody has it": ("cat: /srv/none: No such file or directory", None),
+    "a folder that the host has": (
+        "sh: 1: cannot create /srv/sub/new: Directory nonexistent",
+        ("write", "/srv/sub", "inferred"),
+    ),
+    "in quotes of a locale": (
+        "mkdir: cannot create directory \N{LEFT SINGLE QUOTATION MARK}/srv/sub/a b"
+        "\N{RIGHT SINGLE QUOTATION MARK}: No such file or directory",
+        ("write", "/srv/sub", "inferred"),
+    ),
+    "a folder that nobody has": ("touch: cannot touch '/none/x': No such file or directory", None),
+    "a folder above what is shown": ("mkdir: /etc/x: No such file or directory", None),
+    "another process": (
+        "cat: /proc/1/environ: Permission denied",
+        ("read", "/proc/1/environ", "inferred"),
+    ),
+    "the kernel's": ("/proc/sys/vm/x: Permission denied", ("write", "/proc/sys/vm/x", "inferred")),
     "a toolchain's": ("cat: /root/.cargo/x: No such file or directory", None),
     "the system's": ("touch: /usr/x: Read-only file system", ("write", "/usr/x", "inferred")),
     "behind the program": (
