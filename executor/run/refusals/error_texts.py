@@ -80,7 +80,7 @@ def find_errors(text: str) -> Iterator[ErrorText]:
         lower = short.lower()
         for error, words in WORDS.items():
             if any(word in lower for word in words):
-                makes = any(word in lower for word in MAKING_WORDS)
+                makes = "cannot stat" not in lower and any(w in lower for w in MAKING_WORDS)
                 yield ErrorText(error, _candidates(short), makes)
                 break
 
