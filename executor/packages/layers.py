@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from functools import cached_property, partial
@@ -69,6 +70,7 @@ class Packages:
         if not self._is_prepared:
             await _write(self._store.prepare)
             self._is_prepared = True
+        self._check_indexes(wanted)
         if wanted.lock:
             return dict(wanted.lock), False
         key = self._lock_key(wanted, toolchain)
@@ -116,6 +118,21 @@ class Packages:
     async def drop(self, layer: Layer) -> None:
         """Remove a layer that is not as it was sealed, once nothing shows it any more."""
         await trio.to_thread.run_sync(self._store.remove, layer.key)
+
+    def _check_indexes(self, wanted: Wanted) -> None:
+        """Refuse a list that names other registries: a public package could bear a private name.
+
+        Raises:
+            PackagesError: it names one that is not in use.
+        """
+        row = BY_NAME[wanted.ecosystem]
+        own = {row.registry, self._registry(row).url.rstrip("/")}
+        if other := next((url for url in wanted.indexes if url.rstrip("/") not in own), ""):
+            raise PackagesError(
+                f"the list names a registry that is not in use: {_hide_password(other)}",
+                f"take it out, or name it as registry under [packages.{row.name}] in your own "
+                "configuration",
+            )
 
     @asynccontextmanager
     async def _hold(self, key: str, *, is_shared: bool) -> AsyncIterator[None]:
@@ -244,6 +261,10 @@ async def _write(change: Callable[[], T]) -> T:
             f"packages can't be stored{place}: {error.strerror}",
             "free some space there, or check its owner and mode",
         ) from error
+
+
+def _hide_password(url: str) -> str:
+    return re.sub(r"//[^/@]*@", "//", url)[:120]
 
 
 def _word_locking(row: Ecosystem) -> str:

@@ -40,13 +40,14 @@ class PackageSettings:
 class Wanted:
     """The packages that a request names: a text for the lock to be made of, or a lock's files.
 
-    `file` is what the text was read from.
+    `file` is what the text was read from, `indexes` the registries that it names.
     """
 
     ecosystem: str
     text: str = ""
     lock: Mapping[str, bytes] = field(default_factory=dict)
     file: str = ""
+    indexes: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:

@@ -12,6 +12,7 @@ from base.plain_files import open_plain
 from executor.errors import RequestError
 from executor.model import MIB
 from executor.packages.model import Wanted
+from executor.packages.requirement_lists import read_list
 from policy import real_path
 from runtimes.packages.model import Ecosystem
 from runtimes.packages.registry import ecosystem_of
@@ -78,6 +79,8 @@ def _read_file(item: str, row: Ecosystem, cwd: str, project: Path) -> Wanted:
                 f"{lacking[0]} is missing, which {name} needs beside it", "lock there first"
             )
         return Wanted(row.name, lock={n: _read(os.path.join(folder, n), project) for n in group})
+    if row.lists_requirements:
+        return _read_list(path, row, project)
     content = _read(path, project)
     if row.locked_by and row.locked_by.encode() in content:
         return Wanted(row.name, lock={row.lock_name: content})
@@ -85,6 +88,17 @@ def _read_file(item: str, row: Ecosystem, cwd: str, project: Path) -> Wanted:
         return Wanted(row.name, content.decode(), file=name)
     except UnicodeDecodeError as error:
         raise RequestError(f"{item} is no UTF-8 text", "name another file") from error
+
+
+def _read_list(path: str, row: Ecosystem, project: Path) -> Wanted:
+    found = read_list(path, lambda file: _read(real_path(file), project))
+    if f" {row.locked_by}" not in found.text:
+        name = os.path.basename(path)
+        return Wanted(row.name, found.text, file=name, indexes=found.indexes)
+    # A lock is taken as it is, down to its last byte.
+    is_whole = len(found.files) == 1
+    content = _read(path, project) if is_whole else f"{found.text}\n".encode()
+    return Wanted(row.name, lock={row.lock_name: content}, indexes=found.indexes)
 
 
 def _read(path: str, project: Path) -> bytes:

@@ -45,6 +45,7 @@ class Ecosystem:
     at: str
     env: Mapping[str, str]
     lock_name: str
+    lists_requirements: bool = False  # whether `wanted_files` are lists in pip's form
     locked_by: str = ""  # what stands in a list of packages that is a lock already
     lock_files: tuple[tuple[str, ...], ...] = ()
     wanted_files: tuple[str, ...] = ()

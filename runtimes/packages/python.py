@@ -66,6 +66,7 @@ PYTHON = Ecosystem(
     at="/packages/python",
     env={"PYTHONPATH": "/packages/python"},
     lock_name="requirements.txt",
+    lists_requirements=True,
     locked_by="--hash=",
     lock_files=(
         *(("pylock.toml",), ("uv.lock", "pyproject.toml")),

@@ -47,6 +47,18 @@ async def test_a_program_over_a_bound_file_finds_them(engine, index, project):
     assert result.stdout.text == "3\n", result.stderr.text
 
 
+async def test_a_list_that_names_another_registry_is_refused(engine, index, project, kept):
+    index.add("alpha", files={"alpha.py": b"VALUE = 42\n"})
+    (project / "base.in").write_text("alpha")
+    wanted = project / "requirements.txt"
+    wanted.write_text("--extra-index-url https://me:secret@other.example/simple\n-r base.in\n")
+    with pytest.raises(PackagesError, match=r"not in use: https://other\.example/simple"):
+        await run_in(engine, "python", USE, "requirements.txt")
+    assert left(kept) == []
+    wanted.write_text(f"--index-url {index.url}\n-r base.in\n")
+    assert (await run_in(engine, "python", USE, "requirements.txt")).stdout.text == "42\n"
+
+
 async def test_a_layer_is_compiled_and_read_only(engine, index):
     index.add("alpha")
     code = (
