@@ -37,6 +37,7 @@ NOT_RUN = {
     "context-mode packages lock": "needs a registry; tests/executor/packages have their own",
     "context-mode packages add": "as packages lock",
     "context-mode purge --all": "would leave nothing for what follows; tested with the library",
+    "context-mode repl python --packages": "as packages lock",
     "context-mode run analysis.rb -- --verbose": "the same as with --since",
     "context-mode serve": "stays",
     "context-mode sessions import": "names a file of its reader; docs/sessions.md imports one",

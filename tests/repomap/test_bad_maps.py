@@ -206,15 +206,16 @@ def test_a_scan_that_is_killed_at_any_time_is_made_up_for(root, tmp_path):
     path = tmp_path / "map.sqlite3"
     write_files(root, {f"p{n}/m{n}.py": f"import m{n - 1}\n" * 9 for n in range(400)})
     commit_all(root, "Begin")
-    killed = 0
+    killed = rounds = 0
     while killed < 20:
+        rounds += 1  # each leaves something to commit, a scan that ended in time, too
         process = start_scan(path, root)
         time.sleep(rng.uniform(0.05, 1.0))
         killed += process.poll() is None
         process.kill()
         process.communicate()
         changed = range(killed, 400, 7)
-        write_files(root, {f"p{n}/m{n}.py": f"import m{n - 2}\nat = {killed}\n" for n in changed})
+        write_files(root, {f"p{n}/m{n}.py": f"import m{n - 2}\nat = {rounds}\n" for n in changed})
         (root / f"p{killed}/m{killed}.py").unlink(missing_ok=True)
         commit_all(root, f"Change {killed}")
     store = MapStore(path)
