@@ -57,9 +57,7 @@ def add_refused_run(db: sqlite3.Connection, one: RefusedRun) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
         number = add_run(db, one.run)
-        rows = [(number, *_values(mask(refusal))) for refusal in one.refusals]
-        db.executemany(_ADD, rows)
-        db.execute("DELETE FROM refusal WHERE id <= (SELECT MAX(id) FROM refusal) - ?", (ROWS_MAX,))
+        add_refusals(db, number, one.refusals)
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:
@@ -68,7 +66,8 @@ def add_refused_run(db: sqlite3.Connection, one: RefusedRun) -> None:
 
 
 def add_refusals(db: sqlite3.Connection, run: int, refusals: Iterable[Refusal]) -> None:
-    """Add what the run of this number was refused; the caller has a transaction open."""
+    """Add what the run of this number was refused, and let the oldest refusals go; the caller has
+    a transaction open."""
     db.executemany(_ADD, [(run, *_values(mask(refusal))) for refusal in refusals])
     db.execute("DELETE FROM refusal WHERE id <= (SELECT MAX(id) FROM refusal) - ?", (ROWS_MAX,))
 

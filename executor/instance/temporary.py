@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from executor.errors import SandboxUnavailableError
@@ -46,3 +48,20 @@ def is_own(folder: Path) -> bool:
         return folder.lstat().st_uid == os.geteuid()
     except OSError:
         return False
+
+
+@contextlib.contextmanager
+def empty_folder(above: Path) -> Iterator[str]:
+    """The name of an empty folder below the server's own, until the block ends.
+
+    Boxes show it in the place of a project that a program is not to see.
+
+    Raises:
+        SandboxUnavailableError, OSError: see `own`.
+    """
+    folder = Path(tempfile.mkdtemp(dir=own(above)))
+    os.chmod(folder, 0o755)  # noqa: S103 - it is empty
+    try:
+        yield folder.name
+    finally:
+        folder.rmdir()

@@ -7,10 +7,8 @@ the phase leaves comes out as an archive.
 from __future__ import annotations
 
 import contextlib
-import os
 import tarfile
-import tempfile
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,7 +87,7 @@ class Phases:
             PackagesError: it failed, or what it left can't be stored; the message says why.
         """
         profile = Profile(NAME, ProjectAccess.READ_ONLY, phase.reach)
-        with _empty_folder(self.runner.placement.temporary) as substitute:
+        with temporary.empty_folder(self.runner.placement.temporary) as substitute:
             try:
                 completed = await self.runner.run(
                     lambda layout: self._job(phase, candidate, layout, profile, substitute),
@@ -246,16 +244,6 @@ def _read_system_ca() -> bytes:
     with contextlib.suppress(OSError):
         return Path(SYSTEM_CA).read_bytes()
     return b""
-
-
-@contextlib.contextmanager
-def _empty_folder(above: Path) -> Iterator[str]:
-    folder = Path(tempfile.mkdtemp(dir=temporary.own(above)))
-    os.chmod(folder, 0o755)  # noqa: S103 - it is empty
-    try:
-        yield folder.name
-    finally:
-        folder.rmdir()
 
 
 def _discard(completed: Completed, bundles: list[Path]) -> None:

@@ -31,14 +31,10 @@ _COMMENT = re.compile(r"(?:^|\s)#.*")
 
 
 class RequirementList(NamedTuple):
-    """The packages of a list, a line each, and the addresses of registries that it names.
-
-    `files` are those that were read, the list itself first.
-    """
+    """The packages of a list, a line each, and the addresses of registries that it names."""
 
     text: str
     indexes: tuple[str, ...]
-    files: tuple[str, ...]
 
 
 def read_list(path: str, read: Callable[[str], bytes]) -> RequirementList:
@@ -49,22 +45,21 @@ def read_list(path: str, read: Callable[[str], bytes]) -> RequirementList:
     """
     reading = _Reading(read)
     lines = dict.fromkeys(reading.lines(path))
-    indexes = tuple(dict.fromkeys(reading.indexes))
-    return RequirementList("\n".join(lines), indexes, tuple(reading.files))
+    return RequirementList("\n".join(lines), tuple(dict.fromkeys(reading.indexes)))
 
 
 @dataclass(slots=True)
 class _Reading:
     read: Callable[[str], bytes]
     indexes: list[str] = field(default_factory=list)
-    files: list[str] = field(default_factory=list)
+    files: set[str] = field(default_factory=set)
     count: int = 0
 
     def lines(self, path: str) -> Iterator[str]:
         """The packages of a file, and of those that it includes; each file counts once."""
         if path in self.files:
             return
-        self.files.append(path)
+        self.files.add(path)
         if len(self.files) > FILES_MAX:
             raise RequestError(f"{path}: more than {FILES_MAX} lists include each other")
         try:

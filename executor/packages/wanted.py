@@ -91,13 +91,18 @@ def _read_file(item: str, row: Ecosystem, cwd: str, project: Path) -> Wanted:
 
 
 def _read_list(path: str, row: Ecosystem, project: Path) -> Wanted:
-    found = read_list(path, lambda file: _read(real_path(file), project))
+    contents: dict[str, bytes] = {}
+
+    def read(file: str) -> bytes:
+        contents[file] = _read(real_path(file), project)
+        return contents[file]
+
+    found = read_list(path, read)
     if f" {row.locked_by}" not in found.text:
         name = os.path.basename(path)
         return Wanted(row.name, found.text, file=name, indexes=found.indexes)
     # A lock is taken as it is, down to its last byte.
-    is_whole = len(found.files) == 1
-    content = _read(path, project) if is_whole else f"{found.text}\n".encode()
+    content = contents[path] if len(contents) == 1 else f"{found.text}\n".encode()
     return Wanted(row.name, lock={row.lock_name: content}, indexes=found.indexes)
 
 

@@ -14,7 +14,6 @@ import json
 import os
 import tarfile
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import trio
@@ -72,7 +71,7 @@ class ToolchainCaches:
         if not self._serves(candidate) or key in self._busy or (self._folder / key).exists():
             return
         self._busy.add(key)
-        with _empty_folder(self._runner.placement.temporary) as substitute:
+        with temporary.empty_folder(self._runner.placement.temporary) as substitute:
             completed = await self._runner.run(
                 lambda layout: self._job(candidate, layout, substitute), profile=WARMING
             )
@@ -149,16 +148,6 @@ class ToolchainCaches:
         kept = [path for path in self._folder.iterdir() if not path.name.startswith(".")]
         for path in sorted(kept, key=lambda path: -path.stat().st_mtime)[KEPT_MAX:]:
             remove(path)
-
-
-@contextlib.contextmanager
-def _empty_folder(above: Path) -> Iterator[str]:
-    folder = Path(tempfile.mkdtemp(dir=temporary.own(above)))
-    os.chmod(folder, 0o755)  # noqa: S103 - it is empty
-    try:
-        yield folder.name
-    finally:
-        folder.rmdir()
 
 
 def _key(candidate: runtimes.Candidate) -> str:
