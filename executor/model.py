@@ -295,9 +295,7 @@ class Result:
     toolchain: str | None = None
     session: str | None = None  # in a session: what became of it
     packages: str | None = None  # of the layer that it saw: "now" fetched, or "kept"
-    missing_packages: tuple[
-        str, ...
-    ] = ()  # by what its errors say, and what the registry calls them
+    missing_packages: tuple[str, ...] = ()  # that its errors name, as the registry calls them
     compiled: str | None = None  # "now", "kept" from an earlier run; None beside the run, or not
 
     @property

@@ -13,5 +13,4 @@ def with_missing(result: Result, language: str) -> Result:
         return result
     from runtimes.packages.missing import find_missing  # noqa: PLC0415 - most runs lack none
 
-    text = f"{result.stderr.head}\n{result.stderr.tail}"
-    return replace(result, missing_packages=find_missing(language, text))
+    return replace(result, missing_packages=find_missing(language, result.stderr.text))
