@@ -5,6 +5,7 @@ All is looked at before any of it is read, so that a project over a cap is told 
 
 from __future__ import annotations
 
+import functools
 import os
 import stat
 from collections import Counter
@@ -88,6 +89,10 @@ class Look:
     size_bytes: int = 0
 
 
+# Asked of every file each time, also among installed packages: a third of a look, if it is asked.
+_is_secret_path = functools.lru_cache(maxsize=1 << 16)(is_secret_path)
+
+
 class Guard:
     """Tells what of a project is secret, by path, and by inode whatever name it takes."""
 
@@ -112,7 +117,7 @@ class Guard:
         """Whether an entry stays; folders that do are not entered."""
         if path in self._paths or (info.st_dev, info.st_ino) in self._inodes:
             return True
-        if stat.S_ISREG(info.st_mode) and is_secret_path(path):  # also among installed packages
+        if stat.S_ISREG(info.st_mode) and _is_secret_path(path):
             return True
         return self._search.denies(f"{self._search.project}/{path}")
 

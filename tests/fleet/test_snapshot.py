@@ -10,6 +10,8 @@ import pytest
 
 from executor.errors import RequestError
 from executor.project.view.search import ProjectSearch
+from executor.project.view.tree import Tree as OpenTree
+from executor.project.view.walking import DEPTH_MAX
 from fleet import file_reading
 from fleet.file_reading import SEARCHED_BYTES_MAX
 from fleet.known_digests import KnownDigests
@@ -322,3 +324,27 @@ def test_a_file_that_becomes_another_meanwhile_is_not_read(
 
     monkeypatch.setattr(file_reading.FileReading, "read_all", exchange_first)
     assert paths(snap()) == {"a": None}
+
+
+def test_what_this_user_cannot_read_stays_and_is_named(
+    project: Path, snap: Take, monkeypatch: pytest.MonkeyPatch
+):
+    write(project, {"a": b"1", "closed": b"2"})
+    opens = OpenTree.open
+
+    def open_some(self: OpenTree, path: str) -> int:
+        if path == "closed":
+            raise PermissionError(path)
+        return opens(self, path)
+
+    monkeypatch.setattr(OpenTree, "open", open_some)
+    snapshot = snap()
+    assert set(paths(snapshot)) == {"a"}
+    assert snapshot.left_out == (LeftOut("closed", Reason.CLOSED),)
+
+
+def test_what_lies_too_deep_stays_and_is_named(project: Path, snap: Take):
+    (project / "/".join("d" * (DEPTH_MAX + 2))).mkdir(parents=True)
+    snapshot = snap()
+    assert len(paths(snapshot)) == DEPTH_MAX
+    assert [one.reason for one in snapshot.left_out] == [Reason.CLOSED]
