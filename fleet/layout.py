@@ -9,11 +9,12 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from executor.model import GIB, MIB
 from executor.project.view.walking import DEPTH_MAX, FOLDER_FLAGS
 from fleet.blob_cache import BlobCache, copy_file
-from fleet.tree import Digest, Folder
+from fleet.tree import Digest, FileNode, Folder
 
 FOLDER_BYTES_MAX = 64 * MIB
 """Of one folder's message: 200,000 entries with names of 255 bytes take as much."""
@@ -34,25 +35,12 @@ class Caps:
     entries_max: int = 200_000
 
 
-@dataclass(slots=True)
-class _Count:
-    caps: Caps
-    entries: int = 0
-    size_bytes: int = 0
+class _Weight(NamedTuple):
+    """What a tree would be once it is laid out."""
 
-    def add(self, entries: int, size_bytes: int) -> None:
-        """Count some more.
-
-        Raises:
-            TooLargeError: that is too much.
-        """
-        self.entries += entries
-        self.size_bytes += size_bytes
-        if self.entries > self.caps.entries_max or self.size_bytes > self.caps.bytes_max:
-            raise TooLargeError(
-                f"the tree has over {self.caps.entries_max:,} entries, or {self.caps.bytes_max:,}"
-                " bytes"
-            )
+    entries: int
+    size_bytes: int
+    depth: int
 
 
 def find_missing(root: Digest, cache: BlobCache, caps: Caps | None = None) -> frozenset[Digest]:
@@ -62,8 +50,8 @@ def find_missing(root: Digest, cache: BlobCache, caps: Caps | None = None) -> fr
         TreeError: a folder's blob is none.
         TooLargeError: there is too much.
     """
-    count = _Count(caps or Caps())
-    count.add(1, root.size_bytes)
+    caps = caps or Caps()
+    _check(_Weight(1, root.size_bytes, 0), caps)
     met, missing, ahead = {root}, set(), [root]
     while ahead:
         digest = ahead.pop()
@@ -73,9 +61,9 @@ def find_missing(root: Digest, cache: BlobCache, caps: Caps | None = None) -> fr
         folder = _folder(digest, cache)
         files = {node.digest for node in folder.files} - met
         below = {node.digest for node in folder.folders} - met
-        count.add(len(files) + len(below), sum(one.size_bytes for one in files | below))
         missing.update(one for one in files if not cache.has(one))
         met |= files | below
+        _check(_Weight(len(met), sum(one.size_bytes for one in files | below), 0), caps)
         ahead += below
     return frozenset(missing)
 
@@ -90,11 +78,36 @@ def lay_out(root: Digest, cache: BlobCache, folder: Path, caps: Caps | None = No
         TreeError, TooLargeError: it is no tree that can be laid out.
         FileExistsError, OSError: the folder is there, or can't be written.
     """
+    _check(_weigh(root, cache, {}, 0), caps or Caps())
     folder.mkdir()
+    _write(folder, Folder(), root, cache)
+
+
+def renew(
+    folder: Path, old: Digest, new: Digest, cache: BlobCache, caps: Caps | None = None
+) -> None:
+    """Make the laid-out folder of one tree that of another, writing only what differs.
+
+    Nothing may have written to it since it was laid out. At an error nothing is left of it.
+
+    Raises:
+        MissingError, TreeError, TooLargeError, OSError: see `lay_out`.
+    """
+    try:
+        _check(_weigh(new, cache, {}, 0), caps or Caps())
+        before = _folder(old, cache)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    _write(folder, before, new, cache)
+
+
+def _write(folder: Path, old: Folder, new: Digest, cache: BlobCache) -> None:
+    """Bring a folder from one state to another, or remove it."""
     try:
         top = os.open(folder, FOLDER_FLAGS)
         try:
-            _fill(root, cache, top, _Count(caps or Caps()), 0)
+            _bring(old, _folder(new, cache), cache, top)
         finally:
             os.close(top)
     except BaseException:
@@ -102,34 +115,80 @@ def lay_out(root: Digest, cache: BlobCache, folder: Path, caps: Caps | None = No
         raise
 
 
-def _fill(digest: Digest, cache: BlobCache, into: int, count: _Count, depth: int) -> None:
-    """Lay out one folder into an open one, and those below it."""
+def _weigh(digest: Digest, cache: BlobCache, known: dict[Digest, _Weight], depth: int) -> _Weight:
+    """What a tree would be, each of its folders read once, however often it is named.
+
+    Raises:
+        MissingError, TreeError, TooLargeError: it can't be laid out.
+    """
     if depth > DEPTH_MAX:
         raise TooLargeError(f"the tree is deeper than {DEPTH_MAX} folders")
+    if digest not in known:
+        folder = _folder(digest, cache)
+        below = [_weigh(node.digest, cache, known, depth + 1) for node in folder.folders]
+        known[digest] = _Weight(
+            len(folder.files) + len(folder.links) + sum(1 + one.entries for one in below),
+            sum(n.digest.size_bytes for n in folder.files) + sum(one.size_bytes for one in below),
+            max((1 + one.depth for one in below), default=0),
+        )
+    return known[digest]
+
+
+def _check(weight: _Weight, caps: Caps) -> None:
+    if weight.entries > caps.entries_max or weight.size_bytes > caps.bytes_max:
+        raise TooLargeError(
+            f"the tree has over {caps.entries_max:,} entries, or {caps.bytes_max:,} bytes"
+        )
+    if weight.depth > DEPTH_MAX:
+        raise TooLargeError(f"the tree is deeper than {DEPTH_MAX} folders")
+
+
+def _bring(old: Folder, new: Folder, cache: BlobCache, into: int) -> None:
+    """Bring an open folder from one state to another, and those below it."""
     os.fchmod(into, 0o755)
-    folder = _folder(digest, cache)
-    entries = len(folder.files) + len(folder.folders) + len(folder.links)
-    count.add(entries, sum(node.digest.size_bytes for node in folder.files))
-    for file in folder.files:
-        with cache.open(file.digest) as source:
-            mode = 0o755 if file.is_executable else 0o644
-            target = os.open(file.name, _NEW_FILE, mode, dir_fd=into)
-            try:
-                copy_file(source, target)
-                os.fchmod(target, mode)
-                os.utime(target, ns=(LAID_OUT_NS, LAID_OUT_NS))
-            finally:
-                os.close(target)
-    for link in folder.links:
-        os.symlink(link.target, link.name, dir_fd=into)
-    for below in folder.folders:
-        os.mkdir(below.name, dir_fd=into)
-        opened = os.open(below.name, FOLDER_FLAGS, dir_fd=into)
+    stays: set[object] = {*old.files, *old.links, *old.folders}
+    stays &= {*new.files, *new.links, *new.folders}
+    wanted = {node.name for node in new.folders}
+    for file in old.files:
+        if file not in stays:
+            os.unlink(file.name, dir_fd=into)
+    for link in old.links:
+        if link not in stays:
+            os.unlink(link.name, dir_fd=into)
+    before = {node.name: node.digest for node in old.folders if node.name in wanted}
+    for folder in old.folders:
+        if folder.name not in wanted:
+            shutil.rmtree(folder.name, dir_fd=into)
+    for file in new.files:
+        if file not in stays:
+            _copy(file, cache, into)
+    for link in new.links:
+        if link not in stays:
+            os.symlink(link.target, link.name, dir_fd=into)
+    for folder in new.folders:
+        if folder in stays:
+            continue
+        if folder.name not in before:
+            os.mkdir(folder.name, dir_fd=into)
+        opened = os.open(folder.name, FOLDER_FLAGS, dir_fd=into)
         try:
-            _fill(below.digest, cache, opened, count, depth + 1)
+            was = _folder(before[folder.name], cache) if folder.name in before else Folder()
+            _bring(was, _folder(folder.digest, cache), cache, opened)
         finally:
             os.close(opened)
     os.utime(into, ns=(LAID_OUT_NS, LAID_OUT_NS))
+
+
+def _copy(file: FileNode, cache: BlobCache, into: int) -> None:
+    mode = 0o755 if file.is_executable else 0o644
+    with cache.open(file.digest) as source:
+        target = os.open(file.name, _NEW_FILE, mode, dir_fd=into)
+        try:
+            copy_file(source, target)
+            os.fchmod(target, mode)
+            os.utime(target, ns=(LAID_OUT_NS, LAID_OUT_NS))
+        finally:
+            os.close(target)
 
 
 def _folder(digest: Digest, cache: BlobCache) -> Folder:

@@ -9,7 +9,7 @@ import pytest
 
 from executor.project.view.walking import DEPTH_MAX
 from fleet.blob_cache import BlobCache, BlobError, MissingError
-from fleet.layout import LAID_OUT_NS, Caps, TooLargeError, find_missing, lay_out
+from fleet.layout import LAID_OUT_NS, Caps, TooLargeError, find_missing, lay_out, renew
 from fleet.snapshot import Snapshot
 from fleet.tree import Digest, Entry, Folder, FolderNode, TreeError, build, digest_of
 from tests.fleet.conftest import Take
@@ -103,6 +103,67 @@ def test_a_folder_that_is_there_is_not_touched(cache: BlobCache, tmp_path: Path)
     with pytest.raises(FileExistsError):
         lay_out(add_tree(cache, []), cache, tmp_path / "laid")
     assert (tmp_path / "laid/mine").exists()
+
+
+STATES: tuple[tuple[Entry, ...], ...] = (
+    (),
+    (Entry("a", digest_of(b"1")), Entry("d/e/f", digest_of(b"1")), Entry("l", target="a")),
+    (Entry("a", digest_of(b"2")), Entry("d/e/f", digest_of(b"1")), Entry("l", target="d")),
+    (Entry("a", digest_of(b"1"), True), Entry("d/e/g", digest_of(b"2")), Entry("d/e/f")),
+    (Entry("a/b", digest_of(b"1")), Entry("d", target="a"), Entry("l/x", digest_of(b"2"))),
+    (Entry("a", target="l"), Entry("d", digest_of(b"1")), Entry("l", digest_of(b"2"))),
+)
+
+
+def described(folder: Path) -> dict[str, tuple[object, int, int]]:
+    """What is there, with modes and times."""
+    info = {name: os.lstat(folder / name) for name in look(folder)}
+    return {
+        name: (
+            content,
+            info[name].st_mode,
+            0 if isinstance(content, str) else info[name].st_mtime_ns,
+        )
+        for name, content in look(folder).items()
+    }
+
+
+@pytest.mark.parametrize("old", STATES)
+@pytest.mark.parametrize("new", STATES)
+def test_a_renewed_folder_is_as_one_laid_out_anew(
+    cache: BlobCache, tmp_path: Path, old: tuple[Entry, ...], new: tuple[Entry, ...]
+):
+    for blob in (b"1", b"2"):
+        cache.add(digest_of(blob), [blob])
+    roots = [add_tree(cache, list(state)) for state in (old, new)]
+    lay_out(roots[0], cache, tmp_path / "renewed")
+    lay_out(roots[1], cache, tmp_path / "anew")
+    renew(tmp_path / "renewed", roots[0], roots[1], cache)
+    assert described(tmp_path / "renewed") == described(tmp_path / "anew")
+
+
+def test_what_does_not_differ_is_not_written(cache: BlobCache, tmp_path: Path):
+    for blob in (b"1", b"2"):
+        cache.add(digest_of(blob), [blob])
+    roots = [
+        add_tree(cache, [Entry("same/a", digest_of(b"1")), Entry("b/c", digest_of(blob))])
+        for blob in (b"1", b"2")
+    ]
+    lay_out(roots[0], cache, tmp_path / "laid")
+    before = (tmp_path / "laid/same/a").stat()
+    renew(tmp_path / "laid", roots[0], roots[1], cache)
+    assert (tmp_path / "laid/same/a").stat() == before
+    assert (tmp_path / "laid/b/c").read_bytes() == b"2"
+
+
+def test_nothing_is_left_of_a_folder_that_cannot_be_renewed(cache: BlobCache, tmp_path: Path):
+    cache.add(digest_of(b"1"), [b"1"])
+    old = add_tree(cache, [Entry("a", digest_of(b"1"))])
+    for new in (add_tree(cache, [Entry("a", digest_of(b"gone"))]), repeated(cache, 40, 2)):
+        lay_out(old, cache, tmp_path / "laid")
+        with pytest.raises((MissingError, TooLargeError)):
+            renew(tmp_path / "laid", old, new, cache)
+        assert not (tmp_path / "laid").exists()
 
 
 def repeated(cache: BlobCache, depth: int, width: int) -> Digest:
