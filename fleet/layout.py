@@ -146,37 +146,35 @@ def _check(weight: _Weight, caps: Caps) -> None:
 def _bring(old: Folder, new: Folder, cache: BlobCache, into: int) -> None:
     """Bring an open folder from one state to another, and those below it."""
     os.fchmod(into, 0o755)
-    stays: set[object] = {*old.files, *old.links, *old.folders}
-    stays &= {*new.files, *new.links, *new.folders}
-    wanted = {node.name for node in new.folders}
-    for file in old.files:
-        if file not in stays:
-            os.unlink(file.name, dir_fd=into)
-    for link in old.links:
-        if link not in stays:
-            os.unlink(link.name, dir_fd=into)
-    before = {node.name: node.digest for node in old.folders if node.name in wanted}
-    for folder in old.folders:
-        if folder.name not in wanted:
-            shutil.rmtree(folder.name, dir_fd=into)
-    for file in new.files:
-        if file not in stays:
-            _copy(file, cache, into)
-    for link in new.links:
-        if link not in stays:
-            os.symlink(link.target, link.name, dir_fd=into)
-    for folder in new.folders:
-        if folder in stays:
-            continue
-        if folder.name not in before:
+    _take_out(old, new, into)
+    for file in set(new.files).difference(old.files):
+        _copy(file, cache, into)
+    for link in set(new.links).difference(old.links):
+        os.symlink(link.target, link.name, dir_fd=into)
+    before = {node.name: node.digest for node in old.folders}
+    for folder in set(new.folders).difference(old.folders):
+        known = before.get(folder.name)
+        if known is None:
             os.mkdir(folder.name, dir_fd=into)
+        was = Folder() if known is None else _folder(known, cache)
         opened = os.open(folder.name, FOLDER_FLAGS, dir_fd=into)
         try:
-            was = _folder(before[folder.name], cache) if folder.name in before else Folder()
             _bring(was, _folder(folder.digest, cache), cache, opened)
         finally:
             os.close(opened)
     os.utime(into, ns=(LAID_OUT_NS, LAID_OUT_NS))
+
+
+def _take_out(old: Folder, new: Folder, into: int) -> None:
+    """Remove from an open folder what is not there any more, or something else now."""
+    for file in set(old.files).difference(new.files):
+        os.unlink(file.name, dir_fd=into)
+    for link in set(old.links).difference(new.links):
+        os.unlink(link.name, dir_fd=into)
+    wanted = {node.name for node in new.folders}
+    for folder in old.folders:
+        if folder.name not in wanted:
+            shutil.rmtree(folder.name, dir_fd=into)
 
 
 def _copy(file: FileNode, cache: BlobCache, into: int) -> None:
