@@ -7,7 +7,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("base", "ctxmode", "executor", "memory", "repomap", "policy", "kb", "runtimes", "images")
+ROOMS = (
+    "base",
+    "ctxmode",
+    "fleet",
+    "executor",
+    "memory",
+    "repomap",
+    "policy",
+    "kb",
+    "runtimes",
+    "images",
+)
 TRIAL_PROGRAMS = ROOT / "ctxmode" / "trial" / "programs"  # data, in sixteen languages
 
 

@@ -1,6 +1,6 @@
-"""Rooms import only downwards: ctxmode > executor > policy, kb, runtimes, images > base; memory and
-repomap are beside executor, and memory's parts import none of each other. Facts and repomap may use
-the kb."""
+"""Rooms import only downwards: ctxmode > fleet > executor > policy, kb, runtimes, images > base;
+fleet takes neither kb nor images. Memory and repomap are beside executor, and memory's parts import
+none of each other. Facts and repomap may use the kb."""
 
 from __future__ import annotations
 
@@ -16,7 +16,18 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 BELOW = {
-    "ctxmode": {"executor", "memory", "repomap", "policy", "kb", "runtimes", "images", "base"},
+    "ctxmode": {
+        "fleet",
+        "executor",
+        "memory",
+        "repomap",
+        "policy",
+        "kb",
+        "runtimes",
+        "images",
+        "base",
+    },
+    "fleet": {"executor", "policy", "runtimes", "base"},
     "executor": {"policy", "kb", "runtimes", "images", "base"},
     "memory": {"base"},
     "repomap": {"kb", "base"},
@@ -102,6 +113,8 @@ def test_the_parts_of_memory_import_none_of_each_other(modules):
         ("base", "from kb import store"),
         ("runtimes", "import importlib\nimportlib.import_module('kb.store')"),
         ("executor", "from ctxmode.app import App"),
+        ("executor", "import fleet.model"),
+        ("fleet", "from kb import store"),
     ],
 )
 def test_an_upward_import_is_seen(room, source):

@@ -1,0 +1,127 @@
+"""Blobs by digest in a folder that belongs to a worker, and to no program that it runs."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+from executor.model import GIB, MIB
+from fleet.tree import Digest
+
+BYTES_MAX = 10 * GIB
+_UNFINISHED = ".new"
+
+
+class BlobError(Exception):
+    """Content that is not what its digest says."""
+
+
+class MissingError(Exception):
+    """Blobs that are not in the cache: they have to be fetched first."""
+
+    def __init__(self, digests: Iterable[Digest]) -> None:
+        """Name them."""
+        self.digests = frozenset(digests)
+        super().__init__(f"{len(self.digests)} blobs are missing")
+
+
+class BlobCache:
+    """Keeps blobs as files named by digest; several processes may use one folder at once.
+
+    What was added is proven by its digest once, and trusted from then on.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Use a folder, made where it is missing, that nobody else can enter.
+
+        Raises:
+            OSError: it can't be made, or belongs to somebody else.
+        """
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        info = os.stat(folder)
+        if info.st_uid != os.geteuid():
+            raise PermissionError(f"{folder} belongs to somebody else")
+        if stat.S_IMODE(info.st_mode) != 0o700:
+            os.chmod(folder, 0o700)
+        self._folder = folder
+
+    def has(self, digest: Digest) -> bool:
+        """Whether a blob is there; it counts as used."""
+        try:
+            os.utime(self._place(digest))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def open(self, digest: Digest) -> BinaryIO:
+        """A blob, for reading.
+
+        Raises:
+            MissingError: it is not there.
+        """
+        try:
+            return open(self._place(digest), "rb", buffering=0)
+        except FileNotFoundError:
+            raise MissingError([digest]) from None
+
+    def add(self, digest: Digest, pieces: Iterable[bytes]) -> None:
+        """Keep a blob, if its content is what the digest says; else nothing is left of it.
+
+        Raises:
+            BlobError: it is not.
+            OSError: there is no room.
+        """
+        place = self._place(digest)
+        beside = place.with_name(f"{place.name}.{os.urandom(8).hex()}{_UNFINISHED}")
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        seen, size = hashlib.sha256(), 0
+        try:
+            with open(beside, "xb") as out:
+                for piece in pieces:
+                    size += len(piece)
+                    if size > digest.size_bytes:
+                        break
+                    seen.update(piece)
+                    out.write(piece)
+            if (seen.hexdigest(), size) != (digest.hash, digest.size_bytes):
+                raise BlobError(f"what came as {digest} has another content")
+            os.rename(beside, place)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(beside)
+            raise
+
+    def trim(self, bytes_max: int = BYTES_MAX) -> int:
+        """Remove what was used longest ago until the rest fits; how many bytes were removed."""
+        found = []
+        for path in self._folder.glob("??/*"):
+            with contextlib.suppress(FileNotFoundError):
+                info = os.stat(path)
+                found.append((info.st_mtime_ns, info.st_size, path))
+        excess, removed = sum(size for _, size, _ in found) - bytes_max, 0
+        for _, size, path in sorted(found):
+            if removed >= excess:
+                break
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+            removed += size
+        return removed
+
+    def _place(self, digest: Digest) -> Path:
+        return self._folder / digest.hash[:2] / f"{digest.hash}-{digest.size_bytes}"
+
+
+def copy_file(source: BinaryIO, target: int) -> None:
+    """Copy an open file from its beginning into an empty one, by the kernel; never as a link.
+
+    Raises:
+        OSError: there is no room.
+    """
+    at = 0
+    while sent := os.sendfile(target, source.fileno(), at, MIB):
+        at += sent

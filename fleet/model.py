@@ -1,0 +1,245 @@
+"""What is ordered of a worker, what it answers, and what an engine says of both.
+
+Each has a form in JSON that `fleet.forms` bounds and checks. Paths in an order are relative to the
+project, which lies elsewhere at the worker.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from executor.model import Limits, Request, Result
+from executor.profile import Profile, ProjectAccess
+from executor.run.artifacts import safe_name
+from fleet import forms
+from fleet.forms import FormError
+from fleet.tree import Digest
+from policy.rules import Rules
+
+PROTOCOL: Final = 1
+"""Raised whenever an order or outcome of the release before would be misread."""
+OWNER_CHARACTERS_MAX = 200
+_RUN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One run that a worker is asked for.
+
+    `root` is the project as a tree of digests. `rules`, `profile` and `limits` are the front's, and
+    `verdict` what it decided by them, with a person's consent if there was any. `project` is where
+    the project lies at the front: its rules name paths there. After `not_after`, in seconds since
+    1970 in UTC, nobody waits for it.
+    """
+
+    run_id: str
+    owner: str
+    request: Request
+    root: Digest
+    rules: Rules
+    profile: Profile
+    limits: Limits
+    project: str
+    not_after: float
+    verdict: Mapping[str, Any] | None = None
+    protocol: int = PROTOCOL
+
+    def __post_init__(self) -> None:
+        """Refuse what no other machine can run.
+
+        Raises:
+            FormError: it names what lies outside of the project, or needs this machine.
+        """
+        _check_run_id(self.run_id)
+        _check_protocol(self.protocol)
+        if not self.owner.isprintable() or not 0 < len(self.owner) <= OWNER_CHARACTERS_MAX:
+            raise FormError(f"no name of an owner: {self.owner[:80]!r}")
+        if not os.path.isabs(self.project) or "\0" in self.project:
+            raise FormError(f"the project is no absolute path: {self.project[:80]!r}")
+        if self.profile.name != self.request.profile:
+            raise FormError(f"the profile is {self.profile.name!r}, not {self.request.profile!r}")
+        if reason := why_here(self.request, self.profile):
+            raise FormError(f"another machine can't run it: {reason}")
+        cwd = self.request.cwd or "."
+        for path in (cwd, self.request.path, self.request.bind_file):
+            if path is not None and not _stays_inside(path if path is cwd else f"{cwd}/{path}"):
+                raise FormError(f"{path[:200]!r} is not in the project, or no relative path")
+
+    def encode(self) -> bytes:
+        """Its form, the same bytes for the same order.
+
+        Raises:
+            FormError: it is too large to be sent.
+        """
+        return forms.encode(self)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Order:
+        """The order of a form.
+
+        Raises:
+            FormError: it is none, or of another protocol.
+        """
+        value = forms.parse(data)
+        _check_protocol(value.get("protocol"))
+        return forms.read(cls, value)
+
+
+def why_here(request: Request, profile: Profile) -> str:
+    """Why a request has to run on the machine that it was asked on; nothing if it need not."""
+    reasons = {
+        "a session stays on one machine": request.session is not None,
+        "somebody types": request.interactive,
+        "its profile has a network": profile.network.is_open,
+        "its profile shows paths outside of the project": bool(profile.read),
+        "its profile shows sockets": bool(profile.sockets),
+        "its profile works on the project itself": profile.project is ProjectAccess.LIVE,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an order, and the blobs that belong to it.
+
+    `stdout` and `stderr` are the whole streams, where the result has not all of them. `artifacts`
+    are by name; a result's artifact that was handed back has its name there as its path. `changed`
+    is the tree of files that the run created or modified.
+    """
+
+    run_id: str
+    worker: str
+    result: Result
+    stdout: Digest | None = None
+    stderr: Digest | None = None
+    artifacts: Mapping[str, Digest] = field(default_factory=dict)
+    changed: Digest | None = None
+    protocol: int = PROTOCOL
+
+    def __post_init__(self) -> None:
+        """Refuse names that lead elsewhere, or stand twice.
+
+        Raises:
+            FormError: there is one, or an artifact that is not there.
+        """
+        _check_run_id(self.run_id)
+        _check_protocol(self.protocol)
+        for name in self.artifacts:
+            if safe_name(name) != name:
+                raise FormError(f"no name of an artifact: {name[:200]!r}")
+        handed = [one.path for one in self.result.artifacts if one.path is not None]
+        if sorted(handed) != sorted(self.artifacts):
+            raise FormError("the artifacts of the result are not those that came")
+        changes = self.result.changed_files
+        if len({change.path for change in changes}) < len(changes):
+            raise FormError("a changed file stands twice")
+        for change in changes:
+            for path in (change.path, *filter(None, (change.source,))):
+                if not _is_plain(path):
+                    raise FormError(f"no path of a changed file: {path[:200]!r}")
+
+    def encode(self) -> bytes:
+        """Its form, the same bytes for the same outcome.
+
+        Raises:
+            FormError: it is too large to be sent.
+        """
+        return forms.encode(self)
+
+    @classmethod
+    def decode(cls, data: bytes, run_id: str) -> Outcome:
+        """The outcome of a form, which has to be that of the run.
+
+        Raises:
+            FormError: it is none, or another run's, or of another protocol.
+        """
+        value = forms.parse(data)
+        _check_protocol(value.get("protocol"))
+        outcome = forms.read(cls, value)
+        if outcome.run_id != run_id:
+            raise FormError(f"it is of run {outcome.run_id}, not {run_id}")
+        return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """A run that an engine has accepted: `name` is the engine's own, by which it is asked again."""
+
+    run_id: str
+    engine: str
+    name: str
+    order: Digest
+
+    def encode(self) -> bytes:
+        """Its form, for the journal."""
+        return forms.encode(self)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Ticket:
+        """The ticket of a form.
+
+        Raises:
+            FormError: it is none.
+        """
+        return forms.read(cls, forms.parse(data))
+
+
+class Cause(StrEnum):
+    """Why a run has no outcome."""
+
+    WORKER = "worker"  # it died, or left no outcome that holds
+    ENGINE = "engine"  # which can't be reached, or knows nothing of the run any more
+    BLOB = "blob"  # one is gone from the engine's storage
+    NO_WORKER = "no_worker"  # of this protocol and this tier
+    EXPIRED = "expired"  # nobody waits for it any more
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A run of which an engine will not bring an outcome; `detail` is in its own words."""
+
+    run_id: str
+    cause: Cause
+    detail: str = ""
+    worker: str | None = None
+
+    def encode(self) -> bytes:
+        """Its form, for the journal."""
+        return forms.encode(self)
+
+    @classmethod
+    def decode(cls, data: bytes) -> Lost:
+        """The loss of a form.
+
+        Raises:
+            FormError: it is none.
+        """
+        return forms.read(cls, forms.parse(data))
+
+
+def _check_run_id(run_id: str) -> None:
+    if not _RUN_ID.fullmatch(run_id):
+        raise FormError(f"no id of a run: {run_id[:80]!r}")
+
+
+def _check_protocol(protocol: object) -> None:
+    if protocol != PROTOCOL or isinstance(protocol, bool):
+        raise FormError(f"it is of protocol {str(protocol)[:20]}, and this release of {PROTOCOL}")
+
+
+def _stays_inside(path: str) -> bool:
+    """Whether a path, with the folder that it is seen from, leads out of no project."""
+    if "\0" in path or path.startswith("/") or "//" in path:
+        return False
+    return os.path.normpath(path).partition("/")[0] != ".."
+
+
+def _is_plain(path: str) -> bool:
+    """Whether a path is relative and says where it is by names alone."""
+    return "\0" not in path and {"", ".", ".."}.isdisjoint(path.split("/"))

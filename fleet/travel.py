@@ -1,0 +1,209 @@
+"""What of a project travels to other machines, and what stays here, by a look at every entry.
+
+All is looked at before any of it is read, so that a project over a cap is told of at once.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import stat
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from executor.errors import RequestError
+from executor.model import GIB, MIB, readable
+from executor.project.view.search import ProjectSearch
+from executor.project.view.walking import OpenFolder, walk
+from executor.project.view.work_copy import BYTES_MAX, ENTRIES_MAX
+from fleet.known_digests import FileState, state_of
+from fleet.tree import Entry
+from policy.secrets import is_secret_path
+
+BYTES_MAX_CEILING: Final = 4 * GIB
+LARGEST_SHOWN = 5
+LEAVE_OUT: Final = (".git", "node_modules", ".venv", "target", "__pycache__")
+
+
+class StaysHereError(Exception):
+    """A project that only this machine can hold: runs of it stay here. Says why."""
+
+
+class Reason(StrEnum):
+    """Why something of a project does not travel."""
+
+    SECRET = "secret"  # noqa: S105 - by its name, or a rule denies to read it
+    TOKEN = "token"  # noqa: S105 - a token or private key is in it
+    LEFT_OUT = "leave_out"  # a setting says so
+    SPECIAL = "special"  # a socket, FIFO or device
+    CLOSED = "closed"  # this user can't read it, or it lies too deep
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A path of the project that stays; `kind` is that of a token in it."""
+
+    path: str
+    reason: Reason
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What may travel: names of folders that stay, at any depth, and the most in all."""
+
+    leave_out: Collection[str] = LEAVE_OUT
+    bytes_max: int = BYTES_MAX
+    entries_max: int = ENTRIES_MAX
+
+    def __post_init__(self) -> None:
+        """Hold to what every engine carries.
+
+        Raises:
+            ValueError: more than 4 GiB.
+        """
+        if not 0 < self.bytes_max <= BYTES_MAX_CEILING:
+            raise ValueError(f"bytes_max is at most {BYTES_MAX_CEILING // GIB} GiB")
+
+
+@dataclass(frozen=True, slots=True)
+class SeenFile:
+    """A file that may travel, as it was when its folder was listed."""
+
+    state: FileState
+    is_executable: bool
+
+
+@dataclass(slots=True)
+class Look:
+    """What a look at a project has found; `sizes` are bytes by its folders, at most two deep."""
+
+    files: dict[str, SeenFile] = field(default_factory=dict)
+    others: list[Entry] = field(default_factory=list)  # folders and links
+    left_out: list[LeftOut] = field(default_factory=list)
+    sizes: Counter[str] = field(default_factory=Counter)
+    entries: int = 0
+    size_bytes: int = 0
+
+
+# Asked of every file each time, also among installed packages: a third of a look, if it is asked.
+_is_secret_path = functools.lru_cache(maxsize=1 << 16)(is_secret_path)
+
+
+class Guard:
+    """Tells what of a project is secret, by path, and by inode whatever name it takes."""
+
+    def __init__(self, search: ProjectSearch) -> None:
+        """Search now.
+
+        Raises:
+            RequestError: the project is too large to be searched.
+        """
+        self._search = search
+        secrets = search.secrets()
+        self._paths = {os.path.relpath(path, search.project) for path in secrets}
+        self._inodes = set()
+        for path in secrets:
+            try:
+                info = os.stat(path, follow_symlinks=False)
+            except OSError:  # gone, or never there
+                continue
+            self._inodes.add((info.st_dev, info.st_ino))
+
+    def keeps(self, path: str, info: os.stat_result) -> bool:
+        """Whether an entry stays; folders that do are not entered."""
+        if path in self._paths or (info.st_dev, info.st_ino) in self._inodes:
+            return True
+        if stat.S_ISREG(info.st_mode) and _is_secret_path(path):
+            return True
+        return self._search.denies(f"{self._search.project}/{path}")
+
+
+def look_at(top: int, guard: Guard, terms: Terms) -> Look:
+    """Every entry that may travel, reached through no link, and what stays.
+
+    Raises:
+        RequestError: there is too much.
+        StaysHereError: a name is no UTF-8.
+    """
+    look = Look()
+    enters: set[str] = set()
+
+    def close(path: str) -> None:
+        look.left_out.append(LeftOut(path, Reason.CLOSED))
+        enters.discard(path)
+
+    for folder in walk(top, enters.__contains__, close):
+        for entry in folder.entries:
+            path = folder.prefix + entry.name
+            try:
+                info = entry.stat(follow_symlinks=False)
+            except OSError:  # gone meanwhile
+                continue
+            if reason := _why_left_out(path, entry.name, info, guard, terms):
+                look.left_out.append(LeftOut(path, reason))
+            elif not _is_utf8(path):
+                raise StaysHereError(f"a name is no UTF-8: {readable(path)}")
+            elif stat.S_ISDIR(info.st_mode):
+                enters.add(path)
+            else:
+                _see(look, folder, entry.name, info, terms)
+    look.others += map(Entry, sorted(enters))
+    look.entries += len(enters)
+    if look.entries > terms.entries_max or look.size_bytes > terms.bytes_max:
+        raise _too_large(look, terms)
+    return look
+
+
+def _why_left_out(
+    path: str, name: str, info: os.stat_result, guard: Guard, terms: Terms
+) -> Reason | None:
+    if stat.S_ISDIR(info.st_mode) and name in terms.leave_out:
+        return Reason.LEFT_OUT
+    if guard.keeps(path, info):
+        return Reason.SECRET
+    plain = stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode) or stat.S_ISLNK(info.st_mode)
+    return None if plain else Reason.SPECIAL
+
+
+def _see(look: Look, folder: OpenFolder, name: str, info: os.stat_result, terms: Terms) -> None:
+    """Count a file or link, and remember it unless there is too much anyway."""
+    path = folder.prefix + name
+    look.entries += 1
+    if stat.S_ISLNK(info.st_mode):
+        try:
+            target = os.readlink(name, dir_fd=folder.descriptor)
+        except OSError:  # something else by now, or gone
+            return
+        look.others.append(Entry(path, target=target))
+        return
+    look.size_bytes += info.st_size
+    above = folder.prefix.split("/")[:-1][:2] or ["."]
+    for n in range(len(above)):
+        look.sizes["/".join(above[: n + 1])] += info.st_size
+    if look.entries <= terms.entries_max and look.size_bytes <= terms.bytes_max:
+        look.files[path] = SeenFile(state_of(info), bool(info.st_mode & 0o100))
+
+
+def _too_large(look: Look, terms: Terms) -> RequestError:
+    largest = ", ".join(
+        f"{folder} {size / MIB:,.0f} MiB" for folder, size in look.sizes.most_common(LARGEST_SHOWN)
+    )
+    return RequestError(
+        f"the project is too large to travel: {look.entries:,} entries of {look.size_bytes:,} "
+        f"bytes, and {terms.entries_max:,} or {terms.bytes_max:,} is the most",
+        f"name folders that need not travel in cluster.leave_out. The largest are: {largest}",
+    )
+
+
+def _is_utf8(path: str) -> bool:
+    if path.isascii():
+        return True
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

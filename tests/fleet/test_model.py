@@ -1,0 +1,276 @@
+"""Orders and outcomes survive their forms; what is no form is refused, and nothing else happens."""
+
+from __future__ import annotations
+
+import json
+import random
+import tracemalloc
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from executor.model import Artifact, ChangedFile, Limits, Request, Result, Status
+from executor.network import Allowlist
+from executor.profile import ANALYZE, BUILD, Profile, ProjectAccess
+from fleet import forms
+from fleet.forms import BYTES_MAX, CONTAINERS_MAX, DEPTH_MAX, FormError
+from fleet.model import PROTOCOL, Cause, Lost, Order, Outcome, Ticket
+from fleet.tree import digest_of
+from policy.model import Decision, RuleSource
+from policy.rules import DEFAULT_RULES, Rule, Rules
+from tests.executor.test_model import requests, results
+
+ROOT = digest_of(b"root")
+RULE = Rule(
+    id="own.1",
+    kind="read",
+    text="Read(secret/**)",
+    spec="/secret/**",
+    decision=Decision.DENY,
+    source=RuleSource("policy.toml", 3),
+    anchor="/home/me/project",
+)
+ORDER = Order(
+    run_id="run-0001",
+    owner="me",
+    request=Request("shell", "true", files={"a": b"\0\xff"}, stdin=b"", args=("\udcff",)),
+    root=ROOT,
+    rules=Rules((RULE, *DEFAULT_RULES)),
+    profile=ANALYZE,
+    limits=Limits(),
+    project="/home/me/project",
+    not_after=1.8e9,
+    verdict={"decision": "ask", "consent": True, "matches": []},
+)
+OUTCOME = Outcome(
+    run_id="run-0001",
+    worker="worker-1",
+    result=Result(
+        Status.OK,
+        exit_code=0,
+        artifacts=(Artifact("out/a.png", 3, "a.png"), Artifact("b", reason="none")),
+        changed_files=(ChangedFile("src/a", "modified", 3), ChangedFile("b", "renamed", 1, "c")),
+    ),
+    stdout=ROOT,
+    artifacts={"a.png": ROOT},
+)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Ticket("run-0001", "grpcs", "operations/1", ROOT),
+        Lost("run-0001", Cause.WORKER, "no answer", "worker-1"),
+    ],
+)
+def test_what_the_journal_keeps_survives_its_form(value: Ticket | Lost):
+    assert type(value).decode(value.encode()) == value
+
+
+def test_an_order_and_an_outcome_survive_their_forms():
+    assert Order.decode(ORDER.encode()) == ORDER
+    assert Outcome.decode(OUTCOME.encode(), "run-0001") == OUTCOME
+
+
+def test_equal_orders_have_equal_bytes():
+    other = replace(ORDER, verdict=dict(reversed((ORDER.verdict or {}).items())))
+    assert other.encode() == ORDER.encode() == Order.decode(ORDER.encode()).encode()
+
+
+@given(requests)
+def test_every_request_has_the_form_of_its_json(request: Request):
+    form = forms.parse(forms.encode(request))
+    assert forms.read(Request, form) == Request.from_json(form) == request
+
+
+@given(results)
+def test_every_result_has_the_form_of_its_json(result: Result):
+    form = forms.parse(forms.encode(result))
+    assert forms.read(Result, form) == Result.from_json(form) == result
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"run_id": "../../x1"}, "id of a run"),
+        ({"owner": ""}, "owner"),
+        ({"owner": "a\nb"}, "owner"),
+        ({"project": "relative"}, "absolute"),
+        ({"protocol": PROTOCOL + 1}, "protocol"),
+        ({"profile": BUILD}, "'build'"),
+        ({"request": Request("shell", "true", session="s")}, "session"),
+        ({"request": Request("shell", "true", interactive=True)}, "types"),
+        ({"request": Request("shell", path="/etc/x.sh")}, "relative"),
+        ({"request": Request("shell", path="../x.sh")}, "project"),
+        ({"request": Request("shell", path="../../x.sh", cwd="src")}, "project"),
+        ({"request": Request("shell", "true", cwd="..")}, "project"),
+        ({"request": Request("shell", "true", cwd="/home/me/project")}, "relative"),
+        ({"request": Request("shell", "true", bind_file="a/../../b")}, "project"),
+        ({"request": Request("shell", "true", bind_file="a\0b")}, "project"),
+        ({"profile": replace(ANALYZE, network=Allowlist(loopback_ports=(80,)))}, "network"),
+        ({"profile": replace(ANALYZE, read=("/opt/data",))}, "outside"),
+        ({"profile": replace(ANALYZE, sockets=("dev.sock",))}, "sockets"),
+        ({"profile": Profile("analyze", ProjectAccess.LIVE)}, "itself"),
+    ],
+)
+def test_what_no_other_machine_can_run_is_no_order(change: dict[str, object], says: str):
+    with pytest.raises(FormError, match=says):
+        replace(ORDER, **change)
+
+
+def test_a_path_may_go_up_within_the_project():
+    request = Request("shell", path="../x.sh", cwd="src/inner")
+    assert replace(ORDER, request=request).request.path == "../x.sh"
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        {"artifacts": {"../a": ROOT}},
+        {"artifacts": {"a/b": ROOT}},
+        {"artifacts": {"..": ROOT}},
+        {"artifacts": {}},
+        {"artifacts": {"a.png": ROOT, "c": ROOT}},
+        *(
+            {"result": replace(OUTCOME.result, changed_files=changes)}
+            for changes in (
+                (ChangedFile("../a", "created"),),
+                (ChangedFile("/etc/passwd", "created"),),
+                (ChangedFile("a/../../b", "deleted"),),
+                (ChangedFile("a\0", "created"),),
+                (ChangedFile("", "created"),),
+                (ChangedFile("a", "renamed", 1, "../b"),),
+                (ChangedFile("a", "created"), ChangedFile("a", "deleted")),
+            )
+        ),
+    ],
+)
+def test_an_outcome_of_names_that_lead_elsewhere_is_none(outcome: dict[str, object]):
+    with pytest.raises(FormError):
+        replace(OUTCOME, **outcome)
+
+
+def test_the_outcome_of_another_run_is_refused():
+    with pytest.raises(FormError, match="run-0001"):
+        Outcome.decode(OUTCOME.encode(), "run-0002")
+
+
+def changed(path: str, value: object) -> bytes:
+    """The order's form with one value replaced; `path` is of keys and indices."""
+    form = json.loads(ORDER.encode())
+    *above, last = (int(key) if key.isdigit() else key for key in path.split("."))
+    at = form
+    for key in above:
+        at = at[key]
+    at[last] = value
+    return json.dumps(form).encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "no JSON"),
+        (b"[]", "no object"),
+        (b"\xff\xfe", "no JSON"),
+        (ORDER.encode()[:-1], "no JSON"),
+        (ORDER.encode()[:100], "no JSON"),
+        (b'{"protocol":1,"protocol":1}', "twice"),
+        (b'{"protocol":1,"not_after":NaN}', "NaN"),
+        (b'{"protocol":1,"not_after":' + b"9" * 5000 + b"}", "no JSON"),
+        (b" " * (BYTES_MAX + 1), "the most"),
+        (b"[" * 10_000_000, "over"),
+        (b"[" * (DEPTH_MAX + 1) + b"]" * (DEPTH_MAX + 1), "deeper"),
+        (b"[[]" + b",[]" * CONTAINERS_MAX + b"]", "over"),
+        (b'"' + b'\\"' * 2_000_000, "no JSON"),
+        (b'{"protocol":1}', "is missing"),
+        (changed("protocol", 2), "protocol 2"),
+        (changed("protocol", True), "protocol True"),
+        (changed("protocol", {}), "protocol"),
+        (changed("strange", 1), "strange is no field"),
+        (changed("not_after", float("1e308") * 10), "Infinity"),
+        (changed("not_after", "soon"), "not_after is no float"),
+        (changed("request", []), "request is no object"),
+        (changed("request.language", 1), "request.language is no text"),
+        (changed("request.background", 1), "request.background is no bool"),
+        (changed("request.args", ["a", 1]), r"request.args\[1\] is no text"),
+        (changed("request.args", {}), "request.args is no list"),
+        (changed("request.env", []), "request.env is no object"),
+        (changed("request.env", {"a": 1}), "request.env.a is no text"),
+        (changed("request.files", {"a": "*"}), "request.files.a is no base64"),
+        (changed("request.stdin", "\u00e4"), "request.stdin is no base64"),
+        (changed("request.code", "\ud800"), "half a character"),
+        (changed("request.env", {"\ud800": ""}), "half a character"),
+        (changed("limits.wall_s", -1), "limits does not hold"),
+        (changed("limits.processes", 1.5), "limits.processes is no int"),
+        (changed("limits.processes", 2**63), "limits.processes is no int"),
+        (changed("root.hash", "../x"), "root does not hold"),
+        (changed("root.size_bytes", -1), "root does not hold"),
+        (changed("profile.project", "nonsense"), "profile.project is none of"),
+        (changed("rules.rules.0.kind", "nonsense"), "kind is none of"),
+        (changed("rules.rules.0.decision", 4), "decision is none of"),
+        (changed("rules.rules.0.decision", True), "decision is none of"),
+        (changed("rules.rules.0.source", None), "source is no object"),
+        (changed("verdict", {"a": {"b": [{"c": "\ud800"}]}}), "half a character"),
+        (changed("verdict", {"a": 10**30}), "verdict.a"),
+    ],
+)
+def test_what_is_no_order_is_refused_and_says_where(data: bytes, says: str):
+    with pytest.raises(FormError, match=says):
+        Order.decode(data)
+
+
+def test_a_number_too_large_for_a_float_is_refused():
+    data = ORDER.encode().replace(b'"not_after":1800000000.0', b'"not_after":1e999')
+    with pytest.raises(FormError, match="not_after"):
+        Order.decode(data)
+
+
+def test_an_order_that_is_too_large_is_not_written():
+    request = Request("shell", "true", stdin=bytes(BYTES_MAX))
+    with pytest.raises(FormError, match="MiB"):
+        replace(ORDER, request=request).encode()
+
+
+def test_a_hostile_form_is_refused_before_it_takes_memory():
+    data = b'{"a":[' + b"[]," * 5_000_000 + b"[]]}"
+    tracemalloc.start()
+    with pytest.raises(FormError):
+        forms.parse(data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * len(data) + 1_000_000
+
+
+def test_mutated_forms_are_read_or_refused(is_long: bool):
+    """Bytes flipped, cut, repeated, and values exchanged, by a seed."""
+    pick = random.Random(4)
+    parts = [b'"', b"{", b"}", b"[", b"]", b":", b",", b"null", b"true", b"1e9", b"\\", b"\\ud800"]
+    whole = {"order": ORDER.encode(), "outcome": OUTCOME.encode()}
+    read = 0
+    for _ in range(100_000 if is_long else 3_000):
+        kind = pick.choice(sorted(whole))
+        data = bytearray(whole[kind])
+        for _ in range(pick.randint(1, 3)):
+            at, to = sorted(pick.randrange(len(data) + 1) for _ in range(2))
+            to = min(to, at + 40)
+            change = pick.randrange(4)
+            if change == 0:
+                data[at:to] = b""
+            elif change == 1:
+                data[at:at] = data[at:to]
+            elif change == 2:
+                data[at:to] = pick.choice(parts)
+            elif at < len(data):
+                data[at] = pick.randrange(256)
+        try:
+            if kind == "order":
+                made = Order.decode(bytes(data)).encode()
+                assert Order.decode(made).encode() == made
+            else:
+                made = Outcome.decode(bytes(data), "run-0001").encode()
+                assert Outcome.decode(made, "run-0001").encode() == made
+            read += 1
+        except FormError:
+            continue
+    assert read  # some changes are within a text
