@@ -24,7 +24,7 @@ ONE_OF: Final = (UNIT, SANDBOX, ENGINE, SLOW, HOSTS)  # which each test has exac
 
 # Beginnings of the ids of tests below tests/. The longest that fits decides.
 _UNIT = """
-base/ memory/ policy/ kb/ runtimes/ structure/ ctxmode/ executor/cells/test_description.py
+base/ fleet/ memory/ policy/ kb/ runtimes/ structure/ ctxmode/ executor/cells/test_description.py
 executor/cells/test_placement.py executor/cells/test_cgroup.py executor/compile/test_products.py
 executor/engine/test_layers.py executor/engine/test_messages.py executor/engine/test_seccomp.py
 executor/instance/test_unpacking.py executor/pool/test_budget.py executor/pool/test_pool.py

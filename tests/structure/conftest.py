@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("base", "ctxmode", "executor", "memory", "repomap", "policy", "kb", "runtimes", "images")
+ROOMS = (
+    *("base", "ctxmode", "executor", "fleet", "memory", "repomap"),
+    *("policy", "kb", "runtimes", "images"),
+)
 TRIAL_PROGRAMS = ROOT / "ctxmode" / "trial" / "programs"  # data, in sixteen languages
 
 

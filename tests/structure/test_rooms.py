@@ -1,6 +1,6 @@
-"""Rooms import only downwards: ctxmode > executor > policy, kb, runtimes, images > base; memory and
-repomap are beside executor, and memory's parts import none of each other. Facts and repomap may use
-the kb."""
+"""Rooms import only downwards: ctxmode > fleet > executor > policy, kb, runtimes, images > base;
+memory and repomap are beside executor, and memory's parts import none of each other. Facts and
+repomap may use the kb."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 BELOW = {
-    "ctxmode": {"executor", "memory", "repomap", "policy", "kb", "runtimes", "images", "base"},
+    "ctxmode": {
+        *("fleet", "executor", "memory", "repomap", "policy", "kb", "runtimes", "images", "base"),
+    },
+    "fleet": {"executor", "policy", "runtimes", "base"},
     "executor": {"policy", "kb", "runtimes", "images", "base"},
     "memory": {"base"},
     "repomap": {"kb", "base"},
