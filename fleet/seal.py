@@ -23,10 +23,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 ORDER_BYTES_MAX: Final = 16 << 20
 """What an order takes at most, without its line."""
 
+LINE_BYTES_MAX: Final = 256
+SEALED_BYTES_MAX: Final = LINE_BYTES_MAX + ORDER_BYTES_MAX
+"""What is worth reading of a file that should be a sealed order, and one byte more."""
+
 ANY_OWNER: Final = "*"
 """Among the owners of a key: the front may send for everyone."""
 
-_LINE_BYTES_MAX = 256
 _LINE = re.compile(rb"context-mode-order ([1-9][0-9]{0,5}) ([0-9a-f]{16}) ([0-9a-f]{128})\n")
 
 
@@ -99,13 +102,14 @@ def seal_order(order: bytes, key: Ed25519PrivateKey, protocol: int) -> bytes:
 def open_order(sealed: bytes, taken: Acceptance, read: Callable[[bytes], OrderT]) -> OrderT:
     """Return the order under a seal, once all that a worker demands of it holds.
 
-    `read` makes an order of bytes that a served front signed; it raises ValueError for others.
+    `read` makes an order of bytes that a served front signed. It raises ValueError, TypeError,
+    KeyError or RecursionError where they are none.
 
     Raises:
         SealError: `size`, `unsealed`, `unknown_key`, `changed`, `protocol`, `unreadable`, `owner`
             or `expired`.
     """
-    line = _LINE.match(sealed[:_LINE_BYTES_MAX])
+    line = _LINE.match(sealed[:LINE_BYTES_MAX])
     if line is None:
         raise SealError("unsealed", "the order has no seal of a front")
     _check_size(len(sealed) - line.end())
@@ -126,7 +130,7 @@ def open_order(sealed: bytes, taken: Acceptance, read: Callable[[bytes], OrderT]
         )
     try:
         opened = read(order)
-    except ValueError as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise SealError("unreadable", f"{key.name} sealed what is no order: {error}") from error
     _check_terms(opened, key, taken.now_s)
     return opened

@@ -117,8 +117,9 @@ def test_what_a_front_sealed_is_held_to_its_terms(order, taken, expected):
     assert reason(seal_order(written(order), KEY, 3), taken) == expected
 
 
-def test_what_a_front_sealed_and_is_no_order_is_told():
-    assert reason(seal_order(b"{", KEY, 3)) == "unreadable"
+@pytest.mark.parametrize("order", [b"", b"{", b"3", b"[1]", b"{}", b"\xff", b"[" * 100_000])
+def test_what_a_front_sealed_and_is_no_order_is_told(order):
+    assert reason(seal_order(order, KEY, 3)) == "unreadable"
 
 
 def test_another_protocol_is_told_before_the_order_is_read():
