@@ -25,7 +25,7 @@ ORDER_BYTES_MAX: Final = 16 << 20
 
 LINE_BYTES_MAX: Final = 256
 SEALED_BYTES_MAX: Final = LINE_BYTES_MAX + ORDER_BYTES_MAX
-"""What is worth reading of a file that should be a sealed order, and one byte more."""
+"""What a sealed order takes at most. Who reads one stops a byte behind that."""
 
 ANY_OWNER: Final = "*"
 """Among the owners of a key: the front may send for everyone."""

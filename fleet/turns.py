@@ -208,10 +208,10 @@ class Turns:
         return max(self._level, min(shares, default=0.0))
 
     def _may_send(self, name: str, owner: _Owner, now_s: float) -> bool:
-        most = owner.quota.running
-        if not owner.waiting or (most is not None and len(owner.running) >= most):
+        quota = owner.quota
+        if not owner.waiting or (quota.running is not None and len(owner.running) >= quota.running):
             return False
-        return not self.wait_for_day_s(name, now_s)
+        return quota.cpu_s_a_day is None or not self.wait_for_day_s(name, now_s)
 
     def _turn_day(self, now_s: float) -> None:
         day = int(now_s // DAY_S)
