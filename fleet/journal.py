@@ -276,6 +276,7 @@ class Journal:
         """
 
         def write(db: sqlite3.Connection) -> int:
+            db.execute("DELETE FROM queue WHERE waiting = 0")
             db.execute("DELETE FROM spent WHERE day < ?", (int(before_s // DAY_S),))
             gone = db.execute("DELETE FROM run WHERE state = 'done' AND done_s < ?", (before_s,))
             return gone.rowcount
@@ -313,9 +314,8 @@ def open_journal(path: Path, front: str) -> Iterator[Journal]:
 
 
 def _check_room(db: sqlite3.Connection, owner: str, queued_max: int, now_s: float) -> None:
-    (queued,) = db.execute(
-        "SELECT count(*) FROM run WHERE owner = ? AND state = 'accepted'", (owner,)
-    ).fetchone()
+    found = db.execute("SELECT waiting FROM queue WHERE owner = ?", (owner,)).fetchone()
+    queued = found[0] if found else 0
     if queued < queued_max:
         return
     sent = db.execute(

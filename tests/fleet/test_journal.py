@@ -154,6 +154,22 @@ async def test_runs_that_are_asked_for_at_once_do_not_pass_the_limit(journal):
     assert await journal.count() == {("alice", State.ACCEPTED): 10}
 
 
+async def test_the_queues_length_is_the_number_of_runs_that_wait(journal, clock):
+    for number in range(6):
+        await journal.accept(a_run(f"r{number}", "ab"[number % 2]), PLENTY)
+    for run in ("r0", "r0", "r1", "r2"):
+        await journal.note_sent(run, "ticket")
+    for run in ("r1", "r1", "r3"):
+        await journal.note_lost(run)
+    for run in ("r2", "r3", "r3"):
+        await journal.finish(run, b"")
+    await journal.prune(clock.now_s + 1)
+    waiting = {
+        owner: n for (owner, state), n in (await journal.count()).items() if state == "accepted"
+    }
+    assert dict(journal._db.execute("SELECT * FROM queue")) == waiting == {"a": 1, "b": 2}
+
+
 async def test_a_dead_fronts_runs_are_adopted_once_in_their_order(journal, path, clock):
     for name in ("r2", "r1", "r3", "r4"):
         await journal.accept(a_run(name), PLENTY)
