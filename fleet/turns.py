@@ -127,19 +127,22 @@ class Turns:
         """
         if self._running >= self._at_once:
             return None
-        ready: list[_Owner] = []
+        chosen: _Owner | None = None
+        least = (math.inf, math.inf)
         for name, owner in list(self._owners.items()):
             if self._may_send(name, owner, now_s):
-                ready.append(owner)
+                # Of several that are level the one with the fewest under way: else one had all
+                # the window.
+                rank = (owner.share(now_s), len(owner.running) / owner.quota.weight)
+                if rank < least:
+                    chosen, least = owner, rank
             elif owner.waiting or owner.running:
                 owner.raise_to(self._level, now_s)
             else:
                 del self._owners[name]
-        if not ready:
+        if chosen is None:
             return None
-        # Of several that are level the one with the fewest under way: else one had all the window.
-        chosen = min(ready, key=lambda one: (one.share(now_s), len(one.running) / one.quota.weight))
-        self._level = max(self._level, chosen.share(now_s))
+        self._level = max(self._level, least[0])
         run = chosen.waiting.popleft()
         chosen.send(run, now_s)
         self._running += 1

@@ -154,6 +154,27 @@ async def test_runs_that_are_asked_for_at_once_do_not_pass_the_limit(journal):
     assert await journal.count() == {("alice", State.ACCEPTED): 10}
 
 
+async def test_fronts_that_share_the_file_share_the_limit_and_lose_nothing(journal, path):
+    came = []
+
+    async def accept(front, run):
+        try:
+            came.append((run, await front.accept(a_run(run), 30)))
+        except QueueFullError:
+            came.append((run, None))
+
+    with open_journal(path, "other") as other:
+        async with trio.open_nursery() as nursery:
+            for number in range(40):
+                nursery.start_soon(accept, (journal, other)[number % 2], f"r{number % 20}")
+                nursery.start_soon(accept, (journal, other)[number % 2], f"s{number}")
+        kept = {run for run, is_new in came if is_new}
+        assert len(kept) == 30
+        assert sum(is_new is True for _, is_new in came) == 30  # each was new once
+        ours = {one.run for one in await other.adopt(dead)}
+        assert {one.run for one in await journal.adopt(dead)} == kept >= ours
+
+
 async def test_the_queues_length_is_the_number_of_runs_that_wait(journal, clock):
     for number in range(6):
         await journal.accept(a_run(f"r{number}", "ab"[number % 2]), PLENTY)

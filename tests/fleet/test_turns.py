@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -194,6 +195,16 @@ def test_nothing_is_remembered_of_owners_without_runs():
         turns.end("run", number + 0.5)
     assert (turns.waiting(), turns.running()) == ({}, {})
     assert len(turns._owners) <= 2
+
+
+def test_ten_thousand_waiting_runs_are_no_burden():
+    tracemalloc.start()
+    try:
+        turns = filled(Turns(8), a=10_000)
+        assert tracemalloc.get_traced_memory()[0] < 10e6  # bytes
+    finally:
+        tracemalloc.stop()
+    assert turns.waiting() == {"a": 10_000}
 
 
 @pytest.mark.parametrize("name", ["weight", "running", "queued", "cpu_s_a_day"])
