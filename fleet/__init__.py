@@ -1,1 +1,1 @@
-"""The same request on other machines: what is ordered, what travels, and what comes back."""
+"""The same request on other machines, through an engine that exists."""

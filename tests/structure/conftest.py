@@ -8,16 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ROOMS = (
-    "base",
-    "ctxmode",
-    "fleet",
-    "executor",
-    "memory",
-    "repomap",
-    "policy",
-    "kb",
-    "runtimes",
-    "images",
+    *("base", "ctxmode", "executor", "fleet", "memory", "repomap"),
+    *("policy", "kb", "runtimes", "images"),
 )
 TRIAL_PROGRAMS = ROOT / "ctxmode" / "trial" / "programs"  # data, in sixteen languages
 

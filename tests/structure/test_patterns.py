@@ -20,7 +20,10 @@ constants: Any = importlib.import_module("re._constants")
 parser: Any = importlib.import_module("re._parser")
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("base", "ctxmode", "executor", "images", "kb", "memory", "policy", "repomap", "runtimes")
+ROOMS = (
+    *("base", "ctxmode", "executor", "fleet", "images", "kb"),
+    *("memory", "policy", "repomap", "runtimes"),
+)
 REPEATS = (constants.MAX_REPEAT, constants.MIN_REPEAT, constants.POSSESSIVE_REPEAT)
 LOOKS = (constants.ASSERT, constants.ASSERT_NOT)
 SINGLE = (constants.LITERAL, constants.NOT_LITERAL, constants.ANY, constants.IN)

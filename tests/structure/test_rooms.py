@@ -17,15 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 BELOW = {
     "ctxmode": {
-        "fleet",
-        "executor",
-        "memory",
-        "repomap",
-        "policy",
-        "kb",
-        "runtimes",
-        "images",
-        "base",
+        *("fleet", "executor", "memory", "repomap", "policy", "kb", "runtimes", "images", "base"),
     },
     "fleet": {"executor", "policy", "runtimes", "base"},
     "executor": {"policy", "kb", "runtimes", "images", "base"},

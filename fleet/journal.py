@@ -1,0 +1,352 @@
+"""The journal of accepted runs: what a front has promised outlives it.
+
+A run is accepted, then sent, then done with its first outcome. Each call returns when what it wrote
+is on disk. Several fronts share the file; a run belongs to the one that accepted it, until that is
+dead and another adopts it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, TypeVar
+
+import trio
+
+from base import sqlite_files
+from fleet.grouping import GroupedWriter
+from fleet.journal_schema import STEPS
+from fleet.turns import DAY_S, estimate_retry_s
+
+OUTCOME_BYTES_MAX: Final = 16 << 20
+"""What an outcome takes at most; an order is measured by its seal."""
+
+WAIT_S: Final = 10.0
+"""How long one waits for other fronts' transactions, each of which takes milliseconds."""
+
+_SETTINGS: Final[Mapping[str, str | int]] = {
+    "synchronous": "FULL",  # what was acknowledged survives the machine's power, too
+    "journal_size_limit": 64 << 20,
+}
+_RECENT = 8  # sendings by which it is told when to try again
+_MOVE_AWAY = "Move the file away: a new one is begun. The runs that it held are lost."
+
+T = TypeVar("T")
+
+
+class JournalError(Exception):
+    """The journal cannot be used, and nothing was accepted; `hint` says what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class QueueFullError(Exception):
+    """As many runs of an owner wait as may; there should be room in `retry_s` seconds."""
+
+    def __init__(self, owner: str, queued: int, retry_s: float) -> None:
+        super().__init__(
+            f"{queued} runs of {owner!r} wait, which is the most; try again in {retry_s:.0f} s"
+        )
+        self.retry_s = retry_s
+
+
+class State(StrEnum):
+    """How far a run has come."""
+
+    ACCEPTED = "accepted"
+    SENT = "sent"
+    DONE = "done"
+
+
+class Received(StrEnum):
+    """What became of an outcome: kept as the first, or dropped and counted."""
+
+    FIRST = "first"
+    SECOND = "second"
+    UNKNOWN = "unknown"  # no run has this id
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A run as it is accepted: its order's bytes as they are sent. `not_after` is in seconds since
+    the epoch."""
+
+    run: str
+    owner: str
+    order: bytes
+    not_after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A run that is not done. `ticket` is the engine's, if it was sent; it was `lost` so often."""
+
+    run: str
+    owner: str
+    state: State
+    not_after: float
+    ticket: str | None
+    lost: int
+
+
+_DROP = """
+    INSERT INTO dropped(owner, outcomes) VALUES(?, 1)
+    ON CONFLICT DO UPDATE SET outcomes = outcomes + 1"""
+_SPEND = """
+    INSERT INTO spent(owner, day, cpu_s) VALUES(?, ?, ?)
+    ON CONFLICT DO UPDATE SET cpu_s = cpu_s + excluded.cpu_s"""
+_LEFT = "SELECT id, owner, state, not_after, ticket, lost FROM run WHERE state <> 'done'"
+
+
+class Journal:
+    """The open journal of one front, used from one trio loop; see `open_journal`."""
+
+    def __init__(self, path: Path, front: str, clock: Callable[[], float] = time.time) -> None:
+        """Open the file, made and migrated where needed.
+
+        Raises:
+            JournalError: it is damaged, of a later release, or cannot be opened.
+        """
+        self.path = path
+        self._front = front
+        self._clock = clock
+        with _translated(path):
+            _make_private(path)
+            writing = sqlite_files.connect(path, wait_s=WAIT_S, settings=_SETTINGS)
+            try:
+                sqlite_files.migrate(writing, STEPS)
+                # Another connection, so that nothing is read that is not committed.
+                self._reading = sqlite_files.connect(path, wait_s=WAIT_S, settings=_SETTINGS)
+            except BaseException:
+                writing.close()
+                raise
+        self._db = writing
+        self._writer = GroupedWriter(writing)
+
+    def close(self) -> None:
+        """Close the file; what is left in it stays."""
+        self._reading.close()
+        self._db.close()
+
+    async def accept(self, run: Accepted, queued_max: int) -> bool:
+        """Keep a run; return whether it is new. The same one again is joined to the first.
+
+        Raises:
+            QueueFullError: so many runs of its owner wait already.
+            JournalError: it has the id of another order, or nothing can be written.
+        """
+        digest = hashlib.sha256(run.order).digest()
+        now_s = self._clock()
+
+        def write(db: sqlite3.Connection) -> bool:
+            found = db.execute("SELECT order_sha256 FROM run WHERE id = ?", (run.run,)).fetchone()
+            if found is not None and found[0] != digest:
+                raise JournalError(f"run {run.run} was accepted with another order")
+            if found is not None:
+                return False
+            _check_room(db, run.owner, queued_max, now_s)
+            db.execute(
+                "INSERT INTO run(id, front, owner, state, order_sha256, order_bytes, not_after,"
+                " accepted_s) VALUES(?, ?, ?, 'accepted', ?, ?, ?, ?)",
+                (run.run, self._front, run.owner, digest, run.order, run.not_after, now_s),
+            )
+            return True
+
+        return await self._write(write)
+
+    async def note_sent(self, run: str, ticket: str) -> None:
+        """Note that the engine has a run, by its ticket. One that is done stays so.
+
+        Raises:
+            JournalError: nothing can be written.
+        """
+        now_s = self._clock()
+        await self._write(
+            lambda db: db.execute(
+                "UPDATE run SET state = 'sent', sent_s = ?, ticket = ? WHERE id = ?"
+                " AND state <> 'done'",
+                (now_s, ticket, run),
+            )
+        )
+
+    async def note_lost(self, run: str) -> int:
+        """Note that the engine lost a run, which waits again; return how often that was so.
+
+        Raises:
+            JournalError: no run that is not done has this id, or nothing can be written.
+        """
+
+        def write(db: sqlite3.Connection) -> int:
+            found = db.execute(
+                "UPDATE run SET state = 'accepted', ticket = NULL, lost = lost + 1 WHERE id = ?"
+                " AND state <> 'done' RETURNING lost",
+                (run,),
+            ).fetchall()
+            if not found:
+                raise JournalError(f"no run {run} is under way")
+            return int(found[0][0])
+
+        return await self._write(write)
+
+    async def finish(self, run: str, outcome: bytes, cpu_s: float = 0.0) -> Received:
+        """Keep the first outcome of a run, with the seconds of processor that it took; drop and
+        count any other.
+
+        Raises:
+            JournalError: the outcome is too large, or nothing can be written.
+        """
+        if len(outcome) > OUTCOME_BYTES_MAX:
+            raise JournalError(f"the outcome of run {run} has {len(outcome)} bytes, too many")
+        now_s = self._clock()
+
+        def write(db: sqlite3.Connection) -> Received:
+            found = db.execute("SELECT owner, state FROM run WHERE id = ?", (run,)).fetchone()
+            owner, state = found or ("", None)
+            if state is None or state == State.DONE:
+                db.execute(_DROP, (owner,))
+                return Received.SECOND if found else Received.UNKNOWN
+            db.execute(
+                "UPDATE run SET state = 'done', done_s = ?, outcome = ?, order_bytes = NULL"
+                " WHERE id = ?",
+                (now_s, outcome, run),
+            )
+            db.execute(_SPEND, (owner, int(now_s // DAY_S), cpu_s))
+            return Received.FIRST
+
+        return await self._write(write)
+
+    async def adopt(self, is_alive: Callable[[str], bool]) -> tuple[Left, ...]:
+        """Take over what dead fronts left, in the order in which it was accepted. Of two that ask
+        at once one gets it.
+
+        Raises:
+            JournalError: nothing can be written.
+        """
+
+        def write(db: sqlite3.Connection) -> tuple[Left, ...]:
+            fronts = db.execute("SELECT DISTINCT front FROM run WHERE state <> 'done'").fetchall()
+            dead = [one for (one,) in fronts if one != self._front and not is_alive(one)]
+            marks = ",".join("?" * len(dead))
+            rows = db.execute(f"{_LEFT} AND front IN ({marks}) ORDER BY sequence", dead).fetchall()
+            db.execute(
+                f"UPDATE run SET front = ? WHERE state <> 'done' AND front IN ({marks})",  # noqa: S608 - marks
+                (self._front, *dead),
+            )
+            return tuple(_left(row) for row in rows)
+
+        return await self._write(write)
+
+    async def read_order(self, run: str) -> bytes | None:
+        """Return the order of a run that is not done; None for any other."""
+        return await self._read_one("SELECT order_bytes FROM run WHERE id = ?", run)
+
+    async def read_outcome(self, run: str) -> bytes | None:
+        """Return the outcome of a run that is done; None for any other."""
+        return await self._read_one("SELECT outcome FROM run WHERE id = ?", run)
+
+    async def count(self) -> Mapping[tuple[str, State], int]:
+        """Return how many runs there are of each owner in each state."""
+        rows = await self._read("SELECT owner, state, count(*) FROM run GROUP BY owner, state")
+        return {(str(owner), State(str(state))): int(str(n)) for owner, state, n in rows}
+
+    async def count_dropped(self) -> Mapping[str, int]:
+        """Return how many outcomes were dropped, by owner; "" has those of no run."""
+        rows = await self._read("SELECT owner, outcomes FROM dropped")
+        return {str(owner): int(str(outcomes)) for owner, outcomes in rows}
+
+    async def read_spent(self, day: int) -> Mapping[str, float]:
+        """Return each owner's seconds of processor on a day, by its number since the epoch."""
+        rows = await self._read("SELECT owner, cpu_s FROM spent WHERE day = ?", day)
+        return {str(owner): float(str(cpu_s)) for owner, cpu_s in rows}
+
+    async def prune(self, before_s: float) -> int:
+        """Forget runs that were done before a time; return how many. Nothing else is forgotten.
+
+        Raises:
+            JournalError: nothing can be written.
+        """
+
+        def write(db: sqlite3.Connection) -> int:
+            db.execute("DELETE FROM queue WHERE waiting = 0")
+            db.execute("DELETE FROM spent WHERE day < ?", (int(before_s // DAY_S),))
+            gone = db.execute("DELETE FROM run WHERE state = 'done' AND done_s < ?", (before_s,))
+            return gone.rowcount
+
+        return await self._write(write)
+
+    async def _write(self, do: Callable[[sqlite3.Connection], T]) -> T:
+        with _translated(self.path):
+            return await self._writer.write(do)
+
+    async def _read(self, query: str, *given: str | int) -> list[tuple[object, ...]]:
+        with _translated(self.path):
+            return await trio.to_thread.run_sync(
+                lambda: self._reading.execute(query, given).fetchall()
+            )
+
+    async def _read_one(self, query: str, run: str) -> bytes | None:
+        rows = await self._read(query, run)
+        found = rows[0][0] if rows else None
+        return found if isinstance(found, bytes) else None
+
+
+@contextmanager
+def open_journal(path: Path, front: str) -> Iterator[Journal]:
+    """Open a front's journal for a block.
+
+    Raises:
+        JournalError: it is damaged, of a later release, or cannot be opened.
+    """
+    journal = Journal(path, front)
+    try:
+        yield journal
+    finally:
+        journal.close()
+
+
+def _check_room(db: sqlite3.Connection, owner: str, queued_max: int, now_s: float) -> None:
+    found = db.execute("SELECT waiting FROM queue WHERE owner = ?", (owner,)).fetchone()
+    queued = found[0] if found else 0
+    if queued < queued_max:
+        return
+    sent = db.execute(
+        "SELECT sent_s FROM run WHERE owner = ? AND sent_s IS NOT NULL ORDER BY sent_s DESC"
+        " LIMIT ?",
+        (owner, _RECENT),
+    )
+    raise QueueFullError(owner, queued, estimate_retry_s([at for (at,) in sent], now_s))
+
+
+def _left(row: tuple[str, str, str, float, str | None, int]) -> Left:
+    run, owner, state, not_after, ticket, lost = row
+    return Left(run, owner, State(state), not_after, ticket, lost)
+
+
+def _make_private(path: Path) -> None:
+    """Make the file, and its log with the same rights: orders have programs and what they read."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite_files.SchemaError as error:
+        raise JournalError(f"{path}: {error}") from error
+    except sqlite3.Error as error:
+        damage = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+        is_damaged = getattr(error, "sqlite_errorcode", 0) & 0xFF in damage
+        raise JournalError(f"{path}: {error}", _MOVE_AWAY if is_damaged else "") from error
+    except OSError as error:
+        raise JournalError(f"{path}: {error.strerror or error}") from error

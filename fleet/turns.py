@@ -1,0 +1,235 @@
+"""Whose run is sent next: owners in turn by weight, within their quotas and a window.
+
+One rule: the owner comes next whose runs took the least time with the engine for its weight, those
+under way included. An owner that could have no turn for a while returns level with the others: it
+claims nothing for that time, and the others claim nothing from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+DAY_S: Final = 86_400
+
+RETRY_S_MIN: Final = 1.0
+RETRY_S_MAX: Final = 300.0
+RETRY_S_UNKNOWN: Final = 10.0
+"""When to try again if nothing of an owner was sent yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What an owner may have: its share beside others, and ceilings; None is no ceiling.
+
+    `running` are runs with the engine, `queued` runs that wait for it. `cpu_s_a_day` is seconds of
+    processor in a day of UTC, charged when a run ends: what runs already may exceed it.
+    """
+
+    weight: float = 1.0
+    running: int | None = None
+    queued: int = 10_000
+    cpu_s_a_day: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what would stop an owner, or the others, for good.
+
+        Raises:
+            ValueError: a number is not positive, or not finite.
+        """
+        for name in ("weight", "running", "queued", "cpu_s_a_day"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise ValueError(f"{name} must be a positive, finite number, not {value!r}")
+
+
+NO_QUOTAS: Final[Mapping[str, Quota]] = {}
+
+
+@dataclass(slots=True)
+class _Owner:
+    quota: Quota
+    waiting: deque[str] = field(default_factory=deque)
+    running: dict[str, float] = field(default_factory=dict)  # each with when it was sent
+    sent_sum_s: float = 0.0  # of those times
+    used_s: float = 0.0  # with the engine, by runs that ended; raised where it returns
+
+    def share(self, now_s: float) -> float:
+        """Its time with the engine for its weight."""
+        under_way_s = len(self.running) * now_s - self.sent_sum_s
+        return (self.used_s + under_way_s) / self.quota.weight
+
+    def raise_to(self, share: float, now_s: float) -> None:
+        """Have it claim nothing from before."""
+        behind = share - self.share(now_s)
+        if behind > 0:
+            self.used_s += behind * self.quota.weight
+
+    def send(self, run: str, now_s: float) -> None:
+        self.running[run] = now_s
+        self.sent_sum_s += now_s
+
+    def take_back(self, run: str, now_s: float) -> None:
+        sent_s = self.running.pop(run)
+        self.sent_sum_s = self.sent_sum_s - sent_s if self.running else 0.0
+        self.used_s += now_s - sent_s
+
+
+class Turns:
+    """The runs that wait and that are with the engine, by owner. It looks at no clock: `now_s` is
+    in seconds since the epoch."""
+
+    def __init__(
+        self, at_once: int, quotas: Mapping[str, Quota] = NO_QUOTAS, default: Quota | None = None
+    ) -> None:
+        """Have at most `at_once` runs with the engine; `default` is for owners without a quota."""
+        self._at_once = at_once
+        self._quotas = quotas
+        self._default = default or Quota()
+        self._owners: dict[str, _Owner] = {}
+        self._owner_of: dict[str, str] = {}
+        self._running = 0
+        self._level = 0.0  # the share at which the last turn was had
+        self._day = 0
+        self._cpu_s: dict[str, float] = {}  # used on that day
+
+    def quota(self, owner: str) -> Quota:
+        """Return what an owner may have."""
+        return self._quotas.get(owner, self._default)
+
+    def waiting(self) -> dict[str, int]:
+        """Return how many runs wait, by owner."""
+        return {name: len(one.waiting) for name, one in self._owners.items() if one.waiting}
+
+    def running(self) -> dict[str, int]:
+        """Return how many runs are with the engine, by owner."""
+        return {name: len(one.running) for name, one in self._owners.items() if one.running}
+
+    def add(self, run: str, owner: str, now_s: float) -> None:
+        """Have a run wait behind those of its owner."""
+        noted = self._note(run, owner)
+        if not noted.waiting:
+            noted.raise_to(self._level_beside(owner, now_s), now_s)
+        noted.waiting.append(run)
+
+    def join(self, run: str, owner: str, now_s: float) -> None:
+        """Count a run that another front had sent, beyond the window if that is full."""
+        self._note(run, owner).send(run, now_s)
+        self._running += 1
+
+    def take(self, now_s: float) -> str | None:
+        """Return the run to send now, which is with the engine from then on; None if none may be.
+
+        It takes time in proportion to the owners that have runs.
+        """
+        if self._running >= self._at_once:
+            return None
+        chosen: _Owner | None = None
+        least = (math.inf, math.inf)
+        for name, owner in list(self._owners.items()):
+            if self._may_send(name, owner, now_s):
+                # Of several that are level the one with the fewest under way: else one had all
+                # the window.
+                rank = (owner.share(now_s), len(owner.running) / owner.quota.weight)
+                if rank < least:
+                    chosen, least = owner, rank
+            elif owner.waiting or owner.running:
+                owner.raise_to(self._level, now_s)
+            else:
+                del self._owners[name]
+        if chosen is None:
+            return None
+        self._level = max(self._level, least[0])
+        run = chosen.waiting.popleft()
+        chosen.send(run, now_s)
+        self._running += 1
+        return run
+
+    def end(self, run: str, now_s: float, cpu_s: float = 0.0) -> None:
+        """Count a run as ended, with the processor's time that it took.
+
+        Raises:
+            KeyError: it is not with the engine.
+        """
+        name = self._owner_of[run]
+        self._owners[name].take_back(run, now_s)
+        self._running -= 1
+        del self._owner_of[run]
+        self.charge(name, now_s, cpu_s)
+
+    def charge(self, owner: str, now_s: float, cpu_s: float) -> None:
+        """Count processor's time against an owner's day; after a start, what the journal has."""
+        self._turn_day(now_s)
+        self._cpu_s[owner] = self._cpu_s.get(owner, 0.0) + cpu_s
+
+    def send_again(self, run: str, now_s: float) -> None:
+        """Have a run that the engine lost wait again, before all others of its owner.
+
+        Raises:
+            KeyError: it is not with the engine.
+        """
+        owner = self._owners[self._owner_of[run]]
+        owner.take_back(run, now_s)
+        self._running -= 1
+        owner.waiting.appendleft(run)
+
+    def withdraw(self, run: str) -> bool:
+        """Forget a run that waits; return whether it did. One with the engine goes by `end`."""
+        name = self._owner_of.get(run)
+        if name is None or run in self._owners[name].running:
+            return False
+        self._owners[name].waiting.remove(run)
+        del self._owner_of[run]
+        return True
+
+    def wait_for_day_s(self, owner: str, now_s: float) -> float:
+        """Return in how many seconds an owner that used up its day has the next; 0 for others."""
+        self._turn_day(now_s)
+        most = self.quota(owner).cpu_s_a_day
+        if most is None or self._cpu_s.get(owner, 0.0) < most:
+            return 0.0
+        return (self._day + 1) * DAY_S - now_s
+
+    def _note(self, run: str, owner: str) -> _Owner:
+        assert run not in self._owner_of, "a run has one turn"
+        self._owner_of[run] = owner
+        if owner not in self._owners:
+            self._owners[owner] = _Owner(self.quota(owner))
+        return self._owners[owner]
+
+    def _level_beside(self, owner: str, now_s: float) -> float:
+        """Return the least share of the others, but for those that their own quota holds back."""
+        shares = (
+            one.share(now_s)
+            for name, one in self._owners.items()
+            if name != owner
+            and (self._may_send(name, one, now_s) or (one.running and not one.waiting))
+        )
+        return max(self._level, min(shares, default=0.0))
+
+    def _may_send(self, name: str, owner: _Owner, now_s: float) -> bool:
+        quota = owner.quota
+        if not owner.waiting or (quota.running is not None and len(owner.running) >= quota.running):
+            return False
+        return quota.cpu_s_a_day is None or not self.wait_for_day_s(name, now_s)
+
+    def _turn_day(self, now_s: float) -> None:
+        day = int(now_s // DAY_S)
+        if day > self._day:  # a clock that is set back gives nobody a second day
+            self._day = day
+            self._cpu_s.clear()
+
+
+def estimate_retry_s(sent_s: Sequence[float], now_s: float) -> float:
+    """Return when one of an owner's full queue should find room, in seconds from now.
+
+    `sent_s` are the times of its last sendings. It is their mean distance, up to now, so that a
+    queue that stands is tried less and less often.
+    """
+    if not sent_s:
+        return RETRY_S_UNKNOWN
+    mean_s = (now_s - min(sent_s)) / len(sent_s)
+    return min(RETRY_S_MAX, max(RETRY_S_MIN, mean_s))

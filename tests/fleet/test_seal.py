@@ -1,0 +1,144 @@
+"""An order is opened only as a served front sealed it, for an owner of that front, in time."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, replace
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleet.seal import (
+    ANY_OWNER,
+    ORDER_BYTES_MAX,
+    Acceptance,
+    SealError,
+    ServedKey,
+    open_order,
+    seal_order,
+)
+
+KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
+OTHER = Ed25519PrivateKey.from_private_bytes(bytes([1]) * 32)
+NOW_S = 1_000.0
+
+
+@dataclass(frozen=True)
+class Order:
+    owner: str = "alice"
+    not_after: float = NOW_S + 60
+
+
+def written(order: Order) -> bytes:
+    return json.dumps([order.owner, order.not_after]).encode()
+
+
+def read(data: bytes) -> Order:
+    owner, not_after = json.loads(data)
+    return Order(owner, not_after)
+
+
+def never_read(data: bytes) -> Order:
+    raise AssertionError("it was read before its seal was found to hold")
+
+
+def served(key: Ed25519PrivateKey = KEY, owners: tuple[str, ...] = ("alice", "ci")) -> ServedKey:
+    return ServedKey("office", key.public_key().public_bytes_raw(), frozenset(owners))
+
+
+TAKEN = Acceptance((served(),), 3, NOW_S)
+SEALED = seal_order(written(Order()), KEY, 3)
+
+
+def reason(sealed: bytes, taken: Acceptance = TAKEN, reader=read) -> str:
+    with pytest.raises(SealError) as caught:
+        open_order(sealed, taken, reader)
+    return caught.value.reason
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [
+        TAKEN,
+        replace(TAKEN, now_s=NOW_S + 60),
+        replace(TAKEN, keys=(served(OTHER), served())),
+        replace(TAKEN, keys=(served(owners=(ANY_OWNER,)),)),
+    ],
+)
+def test_a_sealed_order_is_opened(taken):
+    assert open_order(SEALED, taken, read) == Order()
+
+
+def test_the_same_order_sealed_again_is_the_same_bytes():
+    assert seal_order(written(Order()), KEY, 3) == SEALED
+    assert seal_order(written(Order("ci")), KEY, 3) != SEALED
+
+
+@pytest.mark.parametrize(
+    ("sealed", "expected"),
+    [
+        (b"", "unsealed"),
+        (written(Order()), "unsealed"),
+        (SEALED[:50], "unsealed"),
+        (b"\n" + SEALED, "unsealed"),
+        (SEALED.replace(b" 3 ", b" 0 "), "unsealed"),
+        (SEALED.replace(b" 3 ", b" 4 "), "changed"),
+        (SEALED.replace(b"alice", b"ci"), "changed"),
+        (SEALED[:-1], "changed"),
+        (SEALED + b" ", "changed"),
+        (seal_order(written(Order()), OTHER, 3), "unknown_key"),
+        (SEALED + bytes(ORDER_BYTES_MAX), "size"),
+        # The signature of one order on another.
+        (SEALED.partition(b"\n")[0] + b"\n" + written(Order("ci")), "changed"),
+    ],
+)
+def test_what_no_served_front_sealed_is_not_even_read(sealed, expected):
+    assert reason(sealed, reader=never_read) == expected
+
+
+@pytest.mark.parametrize(
+    ("order", "taken", "expected"),
+    [
+        (Order("bob"), TAKEN, "owner"),
+        (Order(""), TAKEN, "owner"),
+        (Order(ANY_OWNER), TAKEN, "owner"),
+        (Order(), replace(TAKEN, keys=(served(owners=()),)), "owner"),
+        (Order(), replace(TAKEN, keys=()), "unknown_key"),
+        (Order(), replace(TAKEN, now_s=NOW_S + 61), "expired"),
+        (Order(not_after=math.inf), TAKEN, "expired"),
+        (Order(not_after=math.nan), TAKEN, "expired"),
+        (Order(), replace(TAKEN, protocol=2), "protocol"),
+    ],
+)
+def test_what_a_front_sealed_is_held_to_its_terms(order, taken, expected):
+    assert reason(seal_order(written(order), KEY, 3), taken) == expected
+
+
+@pytest.mark.parametrize("order", [b"", b"{", b"3", b"[1]", b"{}", b"\xff", b"[" * 100_000])
+def test_what_a_front_sealed_and_is_no_order_is_told(order):
+    assert reason(seal_order(order, KEY, 3)) == "unreadable"
+
+
+def test_another_protocol_is_told_before_the_order_is_read():
+    assert reason(SEALED, replace(TAKEN, protocol=4), never_read) == "protocol"
+
+
+def test_nothing_larger_than_an_order_is_sealed():
+    with pytest.raises(SealError, match="16 MiB"):
+        seal_order(bytes(ORDER_BYTES_MAX + 1), KEY, 3)
+
+
+@pytest.mark.parametrize("bit", range(8))
+def test_no_changed_bit_goes_unnoticed(bit):
+    for place in range(len(SEALED)):
+        changed = bytearray(SEALED)
+        changed[place] ^= 1 << bit
+        assert reason(bytes(changed), reader=never_read) in {"unsealed", "unknown_key", "changed"}
+
+
+@given(st.binary(max_size=400))
+def test_no_bytes_make_it_fail_otherwise(data):
+    assert reason(data, reader=never_read) == "unsealed"
