@@ -63,7 +63,7 @@ install() {
     fi
     # What lies in the checkout pip does not compile, and where PYTHONDONTWRITEBYTECODE is set nobody
     # else would: then every call would take twice as long.
-    (cd "$here" && "$venv/bin/python" -m compileall -q ctxmode executor memory repomap policy kb runtimes images base)
+    (cd "$here" && "$venv/bin/python" -m compileall -q ctxmode fleet executor memory repomap policy kb runtimes images base)
     expected_mark >"$venv/.ready-app"
 }
 

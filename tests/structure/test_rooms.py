@@ -16,7 +16,18 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 BELOW = {
-    "ctxmode": {"executor", "memory", "repomap", "policy", "kb", "runtimes", "images", "base"},
+    "ctxmode": {
+        "fleet",
+        "executor",
+        "memory",
+        "repomap",
+        "policy",
+        "kb",
+        "runtimes",
+        "images",
+        "base",
+    },
+    "fleet": {"executor", "policy", "runtimes", "base"},
     "executor": {"policy", "kb", "runtimes", "images", "base"},
     "memory": {"base"},
     "repomap": {"kb", "base"},

@@ -1,0 +1,1 @@
+"""The same request on other machines, through an engine that exists."""
