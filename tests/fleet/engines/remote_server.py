@@ -127,10 +127,11 @@ def remote_server() -> Iterator[RemoteServer]:
             port = taken.getsockname()[1]
         values = {"port": port, "folder": folder, "database": database, "lease_s": LEASE_S}
         (folder / "bgd.yml").write_text(_CONFIG.format(**values))
-        migrate = [_bgd(), "migrate", "apply", database]
-        subprocess.run(migrate, check=True, capture_output=True, timeout=START_S)
         start = [_bgd(), "server", "start", str(folder / "bgd.yml")]
         process = stack.enter_context(_running(start, folder / "bgd.log"))
+        # Beside it, for both load for seconds; until its tables are there the server tries again.
+        migrate = [_bgd(), "migrate", "apply", database]
+        subprocess.run(migrate, check=True, capture_output=True, timeout=START_S)
         _wait_until(lambda: _answers(port), process, folder / "bgd.log")
         yield RemoteServer(port, folder, authority)
 
