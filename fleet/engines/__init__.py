@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ class EngineRow:
 
 
 def _open_reapi(address: Address, credentials: Credentials | None) -> Opened:
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # or its core writes to our stderr
     from fleet.engines.reapi import open_reapi  # noqa: PLC0415 - grpc, where it is asked for
 
     return open_reapi(address, credentials)

@@ -164,6 +164,21 @@ async def test_another_front_waits_by_the_ticket_alone(engine, server):
             assert await ended(engine, ticket) == await ended(other, ticket)
 
 
+async def test_two_servers_are_open_at_once_and_closed_in_any_order(engine, server):
+    first = open_engine(server.url, server.front)
+    await first.__aenter__()
+    async with open_engine(server.url, server.front) as second:
+        await first.__aexit__(None, None, None)
+        assert await second.blobs.missing([digest_of(b"none")])
+    assert await engine.blobs.missing([digest_of(b"none")])
+
+
+async def test_what_goes_wrong_in_the_block_is_raised_as_it_is(server):
+    with pytest.raises(KeyError, match="own"):
+        async with open_engine(server.url, server.front):
+            raise KeyError("own")
+
+
 async def test_who_stops_waiting_leaves_the_order_as_it_is(engine, server):
     ticket = await engine.submit(await placement(engine))
     with trio.move_on_after(0.2):
