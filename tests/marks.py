@@ -34,7 +34,7 @@ executor/run/refusals/test_told.py executor/run/refusals/test_collecting.py
 executor/spawner/test_name_server.py
 executor/test_request.py executor/test_service.py images/test_base.py images/test_context.py
 images/test_groups.py images/test_naming.py images/test_settings.py images/test_workplace.py
-hosts/test_endpoint.py hosts/test_host_table.py repomap/importing/ repomap/test_structure.py
+fleet/ hosts/test_endpoint.py hosts/test_host_table.py repomap/importing/ repomap/test_structure.py
 """
 _SANDBOX = """
 ctxmode/commands/test_pack.py ctxmode/commands/test_pack_output.py
@@ -51,6 +51,7 @@ memory/pages/test_merging.py memory/pages/test_evolution.py memory/pages/test_fo
 memory/pages/test_killed_push.py memory/pages/test_pushing.py
 executor/ escapes/ e2e/ benchmarks/ policy/test_cases.py policy/test_deadline.py
 policy/test_import_cost.py policy/test_judging.py policy/test_languages.py::test_a_perl_comment
+fleet/engines/test_reapi.py
 kb/test_bulk.py kb/test_chunk_table.py
 kb/test_chunking.py kb/test_code.py kb/test_conversion.py kb/test_directory.py
 kb/test_explaining.py kb/test_known_defects.py kb/test_redaction.py::test_neither

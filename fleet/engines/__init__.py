@@ -1,0 +1,69 @@
+"""The engines that an order can be sent through, by the scheme of their URL."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Final
+
+from fleet.dispatcher import Dispatcher
+from fleet.engines.address import Address, parse_address
+from fleet.engines.credentials import Credentials
+from fleet.errors import ClusterError
+
+Opened = AbstractAsyncContextManager[Dispatcher]
+OpenEngine = Callable[[Address, Credentials | None], Opened]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRow:
+    """An engine: how it is opened, its port where the URL has none, and what installs it.
+
+    A plain scheme knows no certificates: it reaches this machine alone.
+    """
+
+    open: OpenEngine
+    port: int
+    extra: str
+    is_plain: bool = False
+
+
+def _open_reapi(address: Address, credentials: Credentials | None) -> Opened:
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # or its core writes to our stderr
+    from fleet.engines.reapi import open_reapi  # noqa: PLC0415 - grpc, where it is asked for
+
+    return open_reapi(address, credentials)
+
+
+ENGINES: Final = {
+    "grpcs": EngineRow(_open_reapi, 8980, "cluster"),
+    "grpc": EngineRow(_open_reapi, 8980, "cluster", is_plain=True),
+}
+
+
+def open_engine(url: str, credentials: Credentials | None) -> Opened:
+    """The engine of a URL, which is opened, and tried, where the block begins.
+
+    Raises:
+        ClusterError: the URL, the credentials or this installation do not do; the hint says what
+            would. The block's beginning raises it, too, and UnreachableError.
+    """
+    address = parse_address(url, {scheme: row.port for scheme, row in ENGINES.items()})
+    row = ENGINES[address.scheme]
+    if row.is_plain and not address.is_loopback:
+        better = f"{address.scheme}s://{address.target}"
+        raise ClusterError(f"{address.scheme}:// is for this machine alone", f"use {better}")
+    if not row.is_plain and credentials is None:
+        raise ClusterError(
+            f"{address.scheme}:// needs certificates",
+            "set cluster.ca, cluster.certificate and cluster.key",
+        )
+    try:
+        return row.open(address, None if row.is_plain else credentials)
+    except ImportError as error:
+        raise ClusterError(
+            f"{address.scheme}:// needs {error.name}",
+            f"pip install 'ctxmode[{row.extra}]'",
+        ) from None

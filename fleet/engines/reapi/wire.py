@@ -1,0 +1,210 @@
+"""Calls of a gRPC server from trio. Its client is asyncio's: nothing above this file knows."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any, Final, TypeVar
+
+import grpc
+import grpc.aio
+import trio
+import trio_asyncio
+
+from fleet.engines.address import Address
+from fleet.engines.credentials import Pems
+from fleet.errors import ClusterError, UnreachableError
+
+ANSWER_S: Final = 20.0
+"""How long a server may take for one answer, or for one piece of a blob."""
+_CLOSE_S: Final = 5.0
+_MESSAGE_BYTES_MAX: Final = 16 << 20
+# The request itself is wrong: asking again would be answered likewise.
+_WRONG: Final = {
+    grpc.StatusCode.INVALID_ARGUMENT,
+    grpc.StatusCode.UNAUTHENTICATED,
+    grpc.StatusCode.PERMISSION_DENIED,
+    grpc.StatusCode.UNIMPLEMENTED,
+}
+_OPTIONS: Final = (
+    ("grpc.max_receive_message_length", _MESSAGE_BYTES_MAX),
+    ("grpc.enable_http_proxy", 0),  # no variable of the environment sends this elsewhere
+)
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+Call = Any
+"""A call under way; grpc's stubs are untyped."""
+
+
+class CallError(Exception):
+    """A server's refusal, by its code and in its words, for the caller to make sense of."""
+
+    def __init__(self, code: grpc.StatusCode, message: str) -> None:
+        super().__init__(f"{code.name.lower()}: {message}")
+        self.code = code
+
+    def as_ours(self) -> ClusterError | UnreachableError:
+        """What it means where nothing more special is known."""
+        if self.code in _WRONG or "handshake failed" in str(self).lower():
+            return ClusterError(f"the server refuses: {self}", "see the cluster.* settings")
+        return UnreachableError(str(self))
+
+
+class Wire:
+    """A channel to one server."""
+
+    def __init__(self, channel: grpc.aio.Channel, loop: trio_asyncio.TrioEventLoop) -> None:
+        self.channel = channel
+        self._loop = loop
+
+    async def ask(self, method: Callable[..., Call], request: object) -> Any:  # noqa: ANN401
+        """Call a method that answers once.
+
+        Raises:
+            CallError: the server refuses, is not there, or takes too long.
+        """
+
+        async def call() -> object:
+            return await method(request, timeout=ANSWER_S)
+
+        return await self.run(call)
+
+    async def start(
+        self,
+        method: Callable[..., Call],
+        *request: object,
+        metadata: tuple[tuple[str, bytes], ...] = (),
+    ) -> Call:
+        """Begin a call of a stream; without a request it is one that is written to."""
+
+        async def begin() -> Call:
+            return method(*request, metadata=metadata)
+
+        return await self.run(begin)
+
+    async def read(self, call: Call) -> Any:  # noqa: ANN401
+        """The next message of a stream, None at its end.
+
+        Raises:
+            CallError: the server ended it with an error.
+        """
+        message = await self.run(call.read)
+        return None if message is grpc.aio.EOF else message
+
+    async def write(self, call: Call, message: object) -> bool:
+        """Write to a stream; whether the server still listens.
+
+        Raises:
+            CallError: the server ended it with an error.
+        """
+
+        async def put() -> bool:
+            try:
+                await call.write(message)
+            except asyncio.InvalidStateError:  # it has answered before the end, as it may
+                return False
+            return True
+
+        return await self.run(put)
+
+    async def finish(self, call: Call) -> Any:  # noqa: ANN401
+        """The answer to a stream that was written to.
+
+        Raises:
+            CallError: the server ended it with an error.
+        """
+
+        async def end() -> object:
+            if not call.done():
+                await call.done_writing()
+            return await call
+
+        return await self.run(end)
+
+    async def run(self, function: Callable[[], Awaitable[T]]) -> T:
+        """Await what is asyncio's.
+
+        Raises:
+            CallError: it ended with an error of gRPC's.
+        """
+
+        async def awaited() -> T:
+            return await function()
+
+        try:
+            result: T = await self._loop.run_aio_coroutine(awaited())
+        except grpc.aio.AioRpcError as error:
+            raise CallError(error.code(), error.details() or "") from None
+        return result
+
+
+@contextlib.contextmanager
+def answered() -> Iterator[None]:
+    """Give the server its time, and say what its refusals mean.
+
+    Raises:
+        ClusterError: it refuses for good.
+        UnreachableError: it does not answer, or not now.
+    """
+    try:
+        with trio.fail_after(ANSWER_S):
+            yield
+    except trio.TooSlowError:
+        raise UnreachableError(f"no answer within {ANSWER_S:.0f} s") from None
+    except CallError as error:
+        raise error.as_ours() from None
+
+
+@contextlib.asynccontextmanager
+async def open_wire(address: Address, pems: Pems | None) -> AsyncIterator[Wire]:
+    """A channel to a server, with certificates on both sides; without `pems` a plain one."""
+    loop = await _loop()
+
+    async def connect() -> grpc.aio.Channel:
+        if pems is None:
+            return grpc.aio.insecure_channel(address.target, options=_OPTIONS)
+        proof = grpc.ssl_channel_credentials(pems.ca, pems.key, pems.certificate)
+        return grpc.aio.secure_channel(address.target, proof, options=_OPTIONS)
+
+    channel = await loop.run_aio_coroutine(connect())
+    try:
+        yield Wire(channel, loop)
+    finally:
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + _CLOSE_S):
+            await loop.run_aio_coroutine(channel.close())
+
+
+class _SharedLoop:
+    """The loop of asyncio of one trio run. Two would be at odds: gRPC has one socket for all."""
+
+    def __init__(self) -> None:
+        self.loop: trio_asyncio.TrioEventLoop | None = None
+        self.is_open = trio.Event()
+
+    async def serve(self) -> None:
+        """Run it until the trio run ends. What breaks it ends it; a next one is opened then."""
+        try:
+            async with trio_asyncio.open_loop() as self.loop:
+                self.is_open.set()
+                await trio.sleep_forever()
+        except Exception:
+            log.exception("the loop of gRPC's client broke")
+        finally:
+            _SHARED.set(None)
+
+
+_SHARED: Final[trio.lowlevel.RunVar[_SharedLoop | None]] = trio.lowlevel.RunVar("grpc", None)
+
+
+async def _loop() -> trio_asyncio.TrioEventLoop:
+    shared = _SHARED.get()
+    if shared is None:
+        shared = _SharedLoop()
+        _SHARED.set(shared)
+        # A task of the system's: no block that happens to open the first server owns the loop.
+        trio.lowlevel.spawn_system_task(shared.serve)
+    await shared.is_open.wait()
+    return shared.loop

@@ -1,0 +1,20 @@
+"""What can go wrong between a front and its engine."""
+
+from __future__ import annotations
+
+
+class ClusterError(Exception):
+    """The engine can't be used as it is set up; `hint` says what to do. Nothing was run."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UnreachableError(Exception):
+    """The engine does not answer now, in its own words; to ask again later is right."""
+
+
+class BlobError(Exception):
+    """A blob is absent at the engine, or is not what its digest says."""
