@@ -6,7 +6,7 @@ The command line and the MCP server are two skins over `App`; neither knows the 
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import trio
 
 import executor
+from ctxmode.config.cluster import find_cluster_url, load_cluster
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.config.rules import load as load_rules
@@ -79,7 +80,7 @@ class App:
     def notices(self) -> tuple[str, ...]:
         """List what a person should know of the store and the settings, as far as it has come
         up."""
-        return (*self._keep.notices, *self._refused)
+        return (*self._keep.notices, *self._engine.notices, *self._refused)
 
     @cached_property
     def library(self) -> Library:
@@ -97,6 +98,11 @@ class App:
         """Close what was opened besides the sandbox and the store."""
         if self._recorder or "recorder" in self.__dict__:
             self.recorder.close()
+
+    @property
+    def at_once(self) -> int | None:
+        """Return how many runs other machines take at once; None where there is no other."""
+        return self._engine.at_once
 
     @property
     def tier(self) -> str:
@@ -226,17 +232,10 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
         recorder = None if sole_language else _open_recorder(config)
     try:
         with translate_errors():
+            keep_answer = partial(_keep_answer, config, keep, recorder)
             async with (
-                executor.open_engine(
-                    project=config.project,
-                    state_dir=config.state_dir,
-                    rules=rules,
-                    home=config.home,
-                    settings=settings,
-                ) as engine,
-                executor.open_backgrounds(
-                    engine, partial(_keep_answer, config, keep, recorder)
-                ) as backgrounds,
+                _open_engine(config, rules, settings, keep_answer) as engine,
+                executor.open_backgrounds(engine, keep_answer) as backgrounds,
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_index_behind, keep)
@@ -257,6 +256,33 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
                 await _track_step(config, keep, app.calls)
     finally:
         keep.close()
+
+
+@asynccontextmanager
+async def _open_engine(
+    config: Config,
+    rules: Callable[[], policy.Rules],
+    settings: executor.Settings,
+    keep_answer: Callable[[Request, Completed], Awaitable[Answer]],
+) -> AsyncIterator[Engine]:
+    """Open the engine of this machine, and over it that of others where one is set."""
+    url = await trio.to_thread.run_sync(find_cluster_url, config)
+    async with executor.open_engine(
+        project=config.project,
+        state_dir=config.state_dir,
+        rules=rules,
+        home=config.home,
+        settings=settings,
+    ) as engine:
+        if not url:
+            yield engine
+            return
+        from fleet.opening import open_fleet  # noqa: PLC0415 - who sends nothing loads nothing
+
+        cluster, _ = await trio.to_thread.run_sync(load_cluster, config, url)
+        folder = config.state_dir / "fleet"
+        async with open_fleet(engine, cluster, folder, keep_answer) as fleet:
+            yield fleet
 
 
 def _rules(config: Config) -> Callable[[], policy.Rules]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,8 @@ from executor.toolchains.catalog import Toolchains
 if TYPE_CHECKING:
     from executor.packages.layers import Packages
     from executor.packages.model import Wanted
+    from executor.project.view.search import ProjectSearch
+    from executor.run.progress import ListedRun
 
 # Asked before every run, so that a rule written while a server runs holds from then on.
 LoadRules = Callable[[], policy.Rules]
@@ -87,6 +90,7 @@ class JudgedRequest:
     caller: Caller
     verdict: Mapping[str, Any] | None
     packages: Wanted | None = None
+    rules: policy.Rules | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +126,40 @@ class LocalEngine:
     def isolation(self) -> Isolation:
         """The tier in use and its layers."""
         return self._runner.placement.isolation
+
+    @property
+    def at_once(self) -> int | None:
+        """There is no other machine."""
+        return None
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Nothing: every run is done here."""
+        return ()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a run would have to wait for others."""
+        return self._runner.slots.available_tokens < 1
+
+    def list_run(self, run: ListedRun) -> AbstractContextManager[int]:
+        """Have a run of another machine among those that run, until the block ends; its number."""
+        return self._runner.list_run(run)
+
+    @property
+    def search(self) -> ProjectSearch:
+        """What of the project programs are not shown, by the rules as `judge` last met them."""
+        return self._runner.placement.search
+
+    @property
+    def spools(self) -> Path:
+        """The folder of whole streams and artifacts, until somebody takes them."""
+        return self._runner.spools
+
+    @property
+    def inline_bytes(self) -> int:
+        """How much of each stream a result holds."""
+        return self._runner.inline_bytes
 
     @property
     def sessions(self) -> tuple[str, ...]:
@@ -177,7 +215,7 @@ class LocalEngine:
         settled = await caller.settle(strictest.to_json())
         if status := refusal(settled):
             return Completed(self._refuse(request, status, str(settled["message"]), settled))
-        return JudgedRequest(checked, caller, settled, found.packages)
+        return JudgedRequest(checked, caller, settled, found.packages, question.rules)
 
     async def place(
         self,

@@ -7,13 +7,14 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
 import kb
 from ctxmode import __version__
 from ctxmode.config.locations import Config, prepare_storage
+from ctxmode.doctor.cluster_health import check_cluster
 from ctxmode.doctor.container_engine import EngineHealth, examine
 from ctxmode.doctor.fact_health import FactsHealth, check_facts
 from ctxmode.doctor.package_clients import ClientsHealth, check_clients
@@ -30,6 +31,9 @@ from executor import (
 )
 from executor.instance import control
 from executor.instance.control import PrewarmReport
+
+if TYPE_CHECKING:
+    from fleet.examining import FleetHealth
 
 CRITICAL_LANGUAGES = ("shell", "python")
 
@@ -63,6 +67,7 @@ class Diagnosis:
     pages: PagesHealth | None = None
     facts: FactsHealth | None = None
     packages: tuple[ClientsHealth, ...] = ()
+    cluster: FleetHealth | None = None
 
     @property
     def critical(self) -> tuple[str, ...]:
@@ -91,6 +96,7 @@ class Diagnosis:
             "prewarmed": [asdict(one) for one in self.prewarmed],
             "pages": None if self.pages is None else asdict(self.pages),
             "facts": None if self.facts is None else asdict(self.facts),
+            "cluster": None if self.cluster is None else asdict(self.cluster),
             "on_disk": None if self.holdings is None else self.holdings.to_json(),
         }
 
@@ -128,6 +134,7 @@ async def diagnose(
         holdings=await trio.to_thread.run_sync(read_holdings, config),
         pages=check_pages(config),
         facts=await trio.to_thread.run_sync(check_facts, config),
+        cluster=await check_cluster(engine),
     )
 
 
