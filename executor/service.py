@@ -33,6 +33,7 @@ from executor.request import Checked, check
 from executor.run.execution import Execution
 from executor.run.judging import Judges
 from executor.run.missing_packages import with_missing
+from executor.run.remote_commits import RemoteCommits
 from executor.run.runner import Runner
 from executor.sessions.registry import Sessions
 from executor.toolchains.caches import ToolchainCaches
@@ -108,10 +109,12 @@ class LocalEngine:
 
     A request goes through `judge` and `place`, in this order:
     check, judge, choose a toolchain, place in a box, run, outcome.
+    `commits` bring in what runs on other machines changed.
     """
 
     def __init__(self, terms: Terms, parts: Parts) -> None:
         self.project = terms.project
+        self.commits = RemoteCommits(parts.runner)
         self._terms = terms
         self._runner = parts.runner
         self._pool = parts.pool

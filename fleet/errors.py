@@ -15,3 +15,7 @@ class UnreachableError(Exception):
 
 class BlobError(Exception):
     """A blob is absent at the engine, or is not what its digest says."""
+
+
+class OutcomeError(Exception):
+    """What a worker handed back is not what its order allows: that worker lost the run."""
