@@ -116,6 +116,7 @@ class LocalEngine:
         self.project = terms.project
         self.commits = RemoteCommits(parts.runner)
         self._terms = terms
+        self._parts = parts
         self._runner = parts.runner
         self._pool = parts.pool
         self._toolchains = parts.toolchains
@@ -129,6 +130,15 @@ class LocalEngine:
     def isolation(self) -> Isolation:
         """The tier in use and its layers."""
         return self._runner.placement.isolation
+
+    def under(self, rules: policy.Rules, profile: Profile) -> LocalEngine:
+        """The same engine for requests of one profile, judged by other rules.
+
+        What rules deny to read is hidden as of the last request that was judged: requests under
+        different rules are not to run at once.
+        """
+        terms = replace(self._terms, rules=lambda: rules, profiles={profile.name: profile})
+        return LocalEngine(terms, self._parts)
 
     @property
     def at_once(self) -> int | None:

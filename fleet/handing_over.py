@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from executor.engine.engine import Completed
-from fleet.model import Order
+from fleet.doer import OUTCOME_FILE
+from fleet.model import Order, Outcome
 
 
 def hand_over(
@@ -13,10 +15,12 @@ def hand_over(
 ) -> None:
     """Write what came of an order into the empty folder `out`; spools and artifacts are moved.
 
-    `worker` is the worker's name. `changes` is the folder of what the engine has kept, below its
-    state folder: the run's change set is taken from there, and dropped.
-
     Raises:
         OSError: there is no room, or something is gone.
     """
-    raise NotImplementedError
+    for name in ("stdout", "stderr"):
+        spool = getattr(completed, f"{name}_spool")
+        if spool is not None:
+            spool.move_to(out / name)
+    outcome = Outcome(order.run_id, worker, replace(completed.result, artifacts=()))
+    (out / OUTCOME_FILE).write_bytes(outcome.encode())
