@@ -1,0 +1,60 @@
+"""What a fleet costs its front: `python -m benchmarks.fleet [--snapshot] [--queue] [--json]`.
+
+Each option is one measurement, in a module of its own; without any, all of them are taken.
+"""
+
+from __future__ import annotations
+
+import importlib
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.report import Report, argument_parser, show
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One option, and the module whose `measure(folder, report, value)` adds to the report.
+
+    `default` is the option's value where it has one; it is shown as `metavar`.
+    """
+
+    module: str
+    help: str
+    metavar: str = ""
+    default: str = ""
+
+
+MEASUREMENTS = {
+    "snapshot": Measurement("fleet_snapshot", "looks at a project of 1,000 files, and their blobs"),
+    "queue": Measurement("fleet_queue", "memory that runs take while they wait", "N", "10000"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argument_parser(__name__, __doc__)
+    for name, one in MEASUREMENTS.items():
+        if one.metavar:
+            parser.add_argument(
+                f"--{name}", nargs="?", const=one.default, metavar=one.metavar, help=one.help
+            )
+        else:
+            parser.add_argument(f"--{name}", action="store_const", const="", help=one.help)
+    parser.add_argument("--folder", type=Path, metavar="F", help="on the disk to measure")
+    args = parser.parse_args(argv)
+    chosen = {name: getattr(args, name) for name in MEASUREMENTS}
+    if all(value is None for value in chosen.values()):
+        chosen = {name: one.default for name, one in MEASUREMENTS.items()}
+    report = Report("fleet")
+    for name, value in chosen.items():
+        if value is not None:
+            with tempfile.TemporaryDirectory(dir=args.folder, prefix="ctxmode-bench-") as folder:
+                module = importlib.import_module(f"benchmarks.{MEASUREMENTS[name].module}")
+                module.measure(Path(folder), report, value)
+    show(report, as_json=args.json)
+
+
+if __name__ == "__main__":
+    main()
