@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -15,9 +16,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from executor.engine.engine import Completed, OnOutput
 from executor.errors import RequestError
 from executor.model import Request
-from executor.profile import ProjectAccess
+from executor.project.view.record import Record
+from executor.run.job import first_line
 from executor.service import JudgedRequest, LocalEngine
 from fleet import forms
+from fleet.bringing_back import Landing, bring_back
 from fleet.connection import Connection
 from fleet.dispatcher import Delivery, Dispatcher, Open
 from fleet.figures import Figures, Stage
@@ -25,6 +28,7 @@ from fleet.journal import Accepted, Journal, QueueFullError, Received
 from fleet.known_digests import KnownDigests
 from fleet.line import Line
 from fleet.model import Lost
+from fleet.output import tell_output
 from fleet.packing import (
     Packed,
     check_travels,
@@ -44,11 +48,6 @@ from fleet.tree import Digest
 SNAPSHOTS_MAX: Final = 8
 CONFIRMED_S: Final = 60.0
 """How long a tree that the engine had is taken for granted: a lost one is told by the engine."""
-KEEP_S: Final = 600.0
-"""How often waiting trees are asked for, which keeps them at the engine."""
-TEND_S: Final = 1.0
-ADOPT_S: Final = 30.0
-OUTCOMES_KEPT_S: Final = 86_400.0
 
 KeepAdopted = Callable[[Request, Completed], Awaitable[object]]
 """Takes the outcome of a run that a dead front left: nobody waits for it."""
@@ -88,6 +87,7 @@ class Desk:
         self._snapshots: OrderedDict[Digest, Snapshot] = OrderedDict()
         self._confirmed: dict[Digest, float] = {}
         self._outputs: dict[str, OnOutput] = {}
+        self._landings: set[Path] = set()
 
     async def accept(self, judged: JudgedRequest, run_id: str) -> SentRun:
         """Put a run's files where its worker finds them, and it into the journal.
@@ -99,9 +99,15 @@ class Desk:
             UnreachableError: the engine does not answer.
         """
         profile = judged.checked.profile
-        record = None
-        if profile.project is ProjectAccess.COMMIT:
-            record = await self._local.record(profile)
+        record = await self._local.commits.record(profile)
+        try:
+            return await self._accept(judged, run_id, record)
+        except BaseException:
+            if record is not None:
+                record.close()
+            raise
+
+    async def _accept(self, judged: JudgedRequest, run_id: str, record: Record | None) -> SentRun:
         packed = await self._pack(judged, run_id)
         await self._upload(packed)
         order, quota = packed.order, self.line.quota(packed.order.owner)
@@ -112,7 +118,7 @@ class Desk:
         except QueueFullError as error:
             raise RequestError(str(error), "raise cluster.owners' queued, or send less") from error
         label = f"{order.request.language}: {judged.checked.script or order.request.code or ''}"
-        return SentRun(order, packed.placement, label.split("\n", 1)[0][:60], record)
+        return SentRun(order, packed.placement, first_line(label), record, packed.unseen)
 
     async def _pack(self, judged: JudgedRequest, run_id: str) -> Packed:
         settings, project = self.settings, self._local.project
@@ -122,7 +128,7 @@ class Desk:
             snapshot = await self._look()
             check_travels(judged, snapshot)
             order = make_order(judged, snapshot.tree.root, project, run_id, settings.wait_s)
-            return await trio.to_thread.run_sync(pack, order, self._parts.key, open_blobs(snapshot))
+            return await trio.to_thread.run_sync(pack, order, self._parts.key, snapshot)
 
     async def _look(self) -> Snapshot:
         """Take a snapshot of the project; one that is as before is the one before."""
@@ -158,8 +164,36 @@ class Desk:
             self._outputs.pop(run.id, None)
 
     async def _receive(self, run: SentRun, engine: Dispatcher, found: Delivery) -> Completed:
-        """Make a result of what a worker handed back."""
-        raise NotImplementedError
+        """Make a result of what a worker handed back, and bring in what it changed."""
+        folder = await trio.to_thread.run_sync(self._make_landing)
+        landing = Landing(
+            folder,
+            self._local.inline_bytes,
+            self._local.commits,
+            run.label,
+            run.record,
+            run.unseen,
+        )
+        completed = await bring_back(found, engine.blobs, run.order, landing)
+        run.record = None  # closed with the commit
+        self.figures.bytes_back += sum(one.size_bytes for one in found.files.values())
+        result = completed.result
+        output = self._outputs.get(run.id)
+        if output:
+            await trio.to_thread.run_sync(tell_output, completed, output)
+        named = replace(result, worker=result.worker or found.worker, verdict=run.order.verdict)
+        return replace(completed, result=named)
+
+    def _make_landing(self) -> Path:
+        """A new folder for what comes back, once those are gone from which all was taken."""
+        for folder in tuple(self._landings):
+            with suppress(OSError):
+                folder.rmdir()
+                self._landings.discard(folder)
+        folder = self._local.spools / f"fleet-{secrets.token_hex(8)}"
+        folder.mkdir(mode=0o700)
+        self._landings.add(folder)
+        return folder
 
     async def _reopen(self, run: SentRun) -> Mapping[Digest, Open]:
         """The blobs of a run's input, as far as they are here."""

@@ -34,12 +34,14 @@ GRACE_S: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """An order as it is sent. `blobs` opens all that its input consists of, by digest."""
+    """An order as it is sent. `blobs` opens all that its input consists of, by digest; `unseen` are
+    paths of the project that do not travel."""
 
     order: Order
     sealed: bytes
     placement: Placement
     blobs: Mapping[Digest, Open]
+    unseen: frozenset[str] = frozenset()
 
 
 def find_reason_to_stay(judged: JudgedRequest, settings: ClusterSettings) -> str:
@@ -97,7 +99,7 @@ def make_order(
         profile=replace(profile, env=()),
         limits=limits,
         project=str(project),
-        not_after=time.time() + wait_s,
+        not_after=time.time() + wait_s + limits.wall_s + GRACE_S,
         verdict=judged.verdict,
     )
 
@@ -109,13 +111,15 @@ def name_owner(judged: JudgedRequest, project: Path) -> str:
     return printable[:OWNER_CHARACTERS_MAX]
 
 
-def pack(order: Order, key: Ed25519PrivateKey, files: Mapping[Digest, Open]) -> Packed:
-    """Seal an order and put its input together; `files` opens the blobs of its project.
+def pack(order: Order, key: Ed25519PrivateKey, snapshot: Snapshot) -> Packed:
+    """Seal an order and put its input together.
 
     Raises:
         FormError, SealError: it is too large to be sent.
     """
-    return repack(order, seal_order(order.encode(), key, PROTOCOL), files)
+    sealed = seal_order(order.encode(), key, PROTOCOL)
+    packed = repack(order, sealed, open_blobs(snapshot))
+    return replace(packed, unseen=frozenset(left.path for left in snapshot.left_out))
 
 
 def repack(order: Order, sealed: bytes, files: Mapping[Digest, Open]) -> Packed:

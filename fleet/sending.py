@@ -13,13 +13,12 @@ from executor.engine.engine import Completed
 from executor.model import Result, Status
 from fleet.connection import Connection
 from fleet.dispatcher import Delivery, Dispatcher, Open
-from fleet.errors import BlobError, ClusterError, UnreachableError
+from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError
 from fleet.figures import Figures, Stage
 from fleet.forms import FormError
 from fleet.journal import Journal
 from fleet.line import Line
 from fleet.model import Cause, Lost
-from fleet.packing import GRACE_S
 from fleet.sent_run import SentRun
 from fleet.settings import ClusterSettings, Fallback
 from fleet.tree import Digest
@@ -79,7 +78,7 @@ class Sending:
             GiveUpError: the engine is silent, or has no worker for it.
             ClusterError: the engine will not have it.
         """
-        left_s = run.order.not_after + run.order.limits.wall_s + GRACE_S - time.time()
+        left_s = run.order.not_after + CANCEL_S_MAX - time.time()
         with trio.move_on_after(max(left_s, 0)):
             try:
                 while True:
@@ -128,7 +127,7 @@ class Sending:
     async def _take(self, run: SentRun, engine: Dispatcher, found: Delivery) -> Completed | Lost:
         try:
             return await self._receive(run, engine, found)
-        except FormError as error:
+        except (OutcomeError, FormError) as error:
             return Lost(run.id, Cause.WORKER, f"what it handed back: {error}", found.worker)
         except BlobError as error:
             return Lost(run.id, Cause.BLOB, str(error), found.worker)

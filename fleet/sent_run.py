@@ -16,17 +16,18 @@ from fleet.model import Order, Ticket
 
 @dataclass(slots=True)
 class SentRun:
-    """What a front knows of one run. As a `RunProgress` it can be looked at and stopped,
-    as a `ListedRun` be listed.
+    """What a front knows of one run. As a `RunProgress` it can be looked at and stopped, as a
+    `ListedRun` be listed.
 
-    `record` is the project as it was, where what the run changes is brought into it. A run that a
-    dead front left `is_left`: nobody waits for it here.
+    `record` is the project as it was, where what the run changes is brought into it, but for what
+    is `unseen`: it did not travel. A run that a dead front left `is_left`: nobody waits for it.
     """
 
     order: Order
     placement: Placement
     label: str
     record: Record | None = None
+    unseen: frozenset[str] = frozenset()
     is_left: bool = False
     ticket: Ticket | None = None
     losses: int = 0  # by the engine or a worker
