@@ -132,11 +132,7 @@ class LocalEngine:
         return self._runner.placement.isolation
 
     def under(self, rules: policy.Rules, profile: Profile) -> LocalEngine:
-        """The same engine for requests of one profile, judged by other rules.
-
-        What rules deny to read is hidden as of the last request that was judged: requests under
-        different rules are not to run at once.
-        """
+        """The same engine for one profile under other rules; not to run beside other rules."""
         terms = replace(self._terms, rules=lambda: rules, profiles={profile.name: profile})
         return LocalEngine(terms, self._parts)
 
