@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ctxmode.web.pages import FetchRequest
     from executor import Background, Backgrounds, Caller, Completed, Engine, Request
     from executor.engine.engine import PackagesAnswer
+    from fleet.front import Fleet
 
 T = TypeVar("T")
 
@@ -103,6 +104,15 @@ class App:
     def at_once(self) -> int | None:
         """Return how many runs other machines take at once; None where there is no other."""
         return self._engine.at_once
+
+    @property
+    def fleet(self) -> Fleet | None:
+        """Return what sends runs to other machines; None where nothing does."""
+        if self._engine.at_once is None:
+            return None
+        from fleet.front import Fleet  # noqa: PLC0415 - who sends nothing loads nothing of it
+
+        return self._engine if isinstance(self._engine, Fleet) else None
 
     @property
     def tier(self) -> str:
@@ -203,7 +213,8 @@ class App:
         rules = await trio.to_thread.run_sync(_rules(self.config))
         listed = tuple(f"{rule.source}: {rule.text}" for rule in rules.untrusted)
         warnings = (one for one in rules.warnings if not one.startswith(listed))
-        return replace(diagnosed, notices=(*self.notices, *warnings))
+        cluster = await self.fleet.examine() if self.fleet else None
+        return replace(diagnosed, notices=(*self.notices, *warnings), cluster=cluster)
 
     async def toolchain(self, language: str) -> tuple[str | None, str | None, str | None]:
         """Find what runs a language here: the toolchain's name, its path and its version."""

@@ -65,6 +65,11 @@ class Fleet:
         return self._desk.settings.at_once
 
     @property
+    def engine(self) -> str:
+        """The scheme of the engine's URL."""
+        return self._desk.settings.url.partition("://")[0]
+
+    @property
     def figures(self) -> Figures:
         """What was counted."""
         return self._desk.figures
