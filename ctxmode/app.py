@@ -6,7 +6,7 @@ The command line and the MCP server are two skins over `App`; neither knows the 
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, TypeVar
 import trio
 
 import executor
-from ctxmode.config.cluster import find_cluster_url, load_cluster
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import ContextModeError, UsageError, translate_errors
+from ctxmode.operations.engines import open_engines
 from ctxmode.operations.run_audit import log_verdict
 from ctxmode.operations.session_calls import SessionCalls
 from ctxmode.render.progress_line import OnProgress, ignore_progress
@@ -245,7 +245,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
         with translate_errors():
             keep_answer = partial(_keep_answer, config, keep, recorder)
             async with (
-                _open_engine(config, rules, settings, keep_answer) as engine,
+                open_engines(config, rules, settings, keep_answer) as engine,
                 executor.open_backgrounds(engine, keep_answer) as backgrounds,
                 trio.open_nursery() as nursery,
             ):
@@ -267,33 +267,6 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
                 await _track_step(config, keep, app.calls)
     finally:
         keep.close()
-
-
-@asynccontextmanager
-async def _open_engine(
-    config: Config,
-    rules: Callable[[], policy.Rules],
-    settings: executor.Settings,
-    keep_answer: Callable[[Request, Completed], Awaitable[Answer]],
-) -> AsyncIterator[Engine]:
-    """Open the engine of this machine, and over it that of others where one is set."""
-    url = await trio.to_thread.run_sync(find_cluster_url, config)
-    async with executor.open_engine(
-        project=config.project,
-        state_dir=config.state_dir,
-        rules=rules,
-        home=config.home,
-        settings=settings,
-    ) as engine:
-        if not url:
-            yield engine
-            return
-        from fleet.opening import open_fleet  # noqa: PLC0415 - who sends nothing loads nothing
-
-        cluster, _ = await trio.to_thread.run_sync(load_cluster, config, url)
-        folder = config.state_dir / "fleet"
-        async with open_fleet(engine, cluster, folder, keep_answer) as fleet:
-            yield fleet
 
 
 def _rules(config: Config) -> Callable[[], policy.Rules]:

@@ -23,7 +23,8 @@ from executor.engine.engine import (
 )
 from executor.errors import RequestError
 from executor.model import Isolation, Request, Status
-from executor.service import JudgedRequest, LocalEngine
+from executor.service import LocalEngine
+from executor.terms import JudgedRequest
 from fleet.errors import BlobError, UnreachableError
 from fleet.forms import FormError
 from fleet.journal import QueueFullError

@@ -36,6 +36,7 @@ def doctor_text(diagnosis: Diagnosis) -> str:
         ),
         f"container engine: {diagnosis.container_engine.summary}",
         *packages_lines(diagnosis.packages),
+        *cluster_lines(diagnosis.cluster),
         *facts_lines(diagnosis.facts),
         *pages_lines(diagnosis.pages),
         *holdings_lines(diagnosis.holdings),
