@@ -205,7 +205,7 @@ async def _serve_engine(
     from fleet.engines.serving import Serving, serve  # noqa: PLC0415
 
     # What the folder that it was started in says is not this machine's to obey.
-    settings, _ = load_cluster(replace(config, project=terms.folder), url)
+    settings = load_cluster(replace(config, project=terms.folder), url)
     properties = await worker.list_properties()
     out = terms.folder / "out"
     out.mkdir(mode=0o700, exist_ok=True)

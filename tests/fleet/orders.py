@@ -53,14 +53,15 @@ class TestFront:
         """An order of a program; `request` has what else is asked, other names are the order's."""
         self.taken = take(ProjectSearch(self.project), Terms(), KnownDigests())
         self.number += 1
-        request = Request(language, code, **more.pop("request", {}))
+        asked = {"profile": more["profile"].name} if "profile" in more else {}
+        request = Request(language, code, **(asked | more.pop("request", {})))
         given = {
             "run_id": f"run-{self.number:08}",
             "owner": "alice",
             "request": request,
             "root": self.taken.tree.root,
             "rules": Rules(),
-            "profile": PROFILES[request.profile],
+            "profile": PROFILES.get(request.profile),
             "limits": Limits(),
             "project": str(self.project),
             "not_after": time.time() + WAIT_S,

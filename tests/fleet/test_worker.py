@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import trio
 
+from executor.model import Limits
 from executor.profile import ANALYZE, PROFILES, Profile, ProjectAccess
 from fleet.errors import BlobError
 from fleet.layout import Caps
@@ -117,12 +118,10 @@ async def test_names_of_variables_bring_none_of_the_workers_own(
     assert shown(await do(code, profile=profile, request=given)) == "given unset\n"
 
 
-async def test_limits_and_profile_are_the_orders(do: Do, front: TestFront):
-    order = front.order("x")
-    limits = replace(order.limits, wall_s=0.2)
-    assert (await do("sleep 60", limits=limits))["status"] == "timed_out"
+async def test_limits_and_profile_are_the_orders(do: Do):
+    assert (await do("sleep 60", limits=Limits(wall_s=0.2)))["status"] == "timed_out"
     frozen = Profile("frozen", ProjectAccess.READ_ONLY)
-    result = await do("echo x > new", request={"profile": "frozen"}, profile=frozen)
+    result = await do("echo x > new", profile=frozen)
     assert (result["status"], result["profile"]) == ("nonzero_exit", "frozen")
 
 
