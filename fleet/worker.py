@@ -20,6 +20,7 @@ import trio
 from executor.caller import Caller
 from executor.engine.engine import Completed
 from executor.errors import PackagesError, RequestError
+from executor.instance.removal import remove
 from executor.model import Result, Status
 from executor.profile import ProjectAccess
 from executor.project.store.store import ChangeStore, UnknownChangesError
@@ -200,7 +201,7 @@ class Worker:
                 spool.delete()
             for artifact in completed.result.artifacts:
                 if artifact.path is not None:
-                    Path(artifact.path).unlink(missing_ok=True)
+                    remove(Path(artifact.path).parent)
             if kept:
                 with contextlib.suppress(UnknownChangesError):
                     ChangeStore(changes).drop(kept)

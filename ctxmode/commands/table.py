@@ -87,7 +87,7 @@ VERBS: dict[str, Verb] = {
         ),
         Verb(
             "worker",
-            "do runs that other machines order (see --cluster)",
+            "do runs that other machines order",
             stays_open=True,
             loads_more=True,
         ),
