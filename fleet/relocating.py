@@ -18,18 +18,8 @@ def relocate(rules: Rules, project: str, here: str) -> Rules:
     A rule about the project, or about a folder around it, is one about the same files here. One
     about other places stays as it is, unless it would speak of the folders that lead `here`.
     """
-    moved = (one for rule in rules.rules for one in _once(_relocate(rule, project, here)))
-    untrusted = (one for rule in rules.untrusted for one in _once(_relocate(rule, project, here)))
-    return rules._replace(rules=tuple(moved), untrusted=tuple(untrusted))
-
-
-def _once(rules: Iterator[Rule]) -> list[Rule]:
-    """Each of what becomes of one rule once; where a redirect leads to has no hash."""
-    found: list[Rule] = []
-    for rule in rules:
-        if rule not in found:
-            found.append(rule)
-    return found
+    moved = tuple(one for rule in rules.rules for one in _relocate(rule, project, here))
+    return rules._replace(rules=moved, untrusted=())
 
 
 def _relocate(rule: Rule, project: str, here: str) -> Iterator[Rule]:

@@ -20,12 +20,14 @@ import trio
 from executor.caller import Caller
 from executor.engine.engine import Completed
 from executor.errors import PackagesError, RequestError
+from executor.instance.removal import remove
 from executor.model import Result, Status
 from executor.profile import ProjectAccess
 from executor.project.store.store import ChangeStore, UnknownChangesError
 from executor.settings import Settings
-from fleet.blob_cache import BYTES_MAX, BlobCache, BlobError, MissingError
+from fleet.blob_cache import BYTES_MAX, BlobCache, MissingError
 from fleet.doer import Fetch
+from fleet.errors import BlobError
 from fleet.handing_over import hand_over
 from fleet.joint_rules import consent_by, join, load_operator_rules
 from fleet.keys import load_served_keys
@@ -102,6 +104,17 @@ class Worker:
     def tier(self) -> str:
         """The tier of its slots."""
         return self._tier
+
+    async def list_properties(self) -> tuple[tuple[str, str], ...]:
+        """What placements may ask of it: its protocol, its tier, the languages that run here."""
+        async with self._lease(None) as slot:
+            languages = await slot.engine.languages()
+        runnable = (name for name, report in languages.items() if report.runnable)
+        return (
+            ("context-mode", str(PROTOCOL)),
+            ("tier", self._tier),
+            *(("language", name) for name in runnable),
+        )
 
     async def do(self, sealed: bytes, fetch: Fetch, out: Path) -> None:
         """Do an order, and write what is handed back into the empty folder `out`.
@@ -188,13 +201,13 @@ class Worker:
                 spool.delete()
             for artifact in completed.result.artifacts:
                 if artifact.path is not None:
-                    Path(artifact.path).unlink(missing_ok=True)
+                    remove(Path(artifact.path).parent)
             if kept:
                 with contextlib.suppress(UnknownChangesError):
                     ChangeStore(changes).drop(kept)
 
     @contextlib.asynccontextmanager
-    async def _lease(self, root: Digest) -> AsyncIterator[Slot]:
+    async def _lease(self, root: Digest | None) -> AsyncIterator[Slot]:
         """A slot in its turn: one that has this tree, else the one used longest ago."""
         await self._free.acquire()
         slot = min(self._idle, key=lambda one: (one.root != root, one.used_at))

@@ -45,6 +45,7 @@ NOT_RUN = {
     "context-mode stop": "names a program of its reader",
     "context-mode top --stop": "names a program of its reader",
     "context-mode try": "tests/e2e/test_cli.py does it",
+    "context-mode worker": "stays, or needs an order; tests/ctxmode/commands/test_worker.py",
 }
 
 
