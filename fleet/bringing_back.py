@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +14,6 @@ from typing import Final
 import trio
 
 from executor.engine.engine import Completed
-from executor.instance.removal import remove
 from executor.model import MIB, Artifact, Result, Stream, readable
 from executor.profile import ProjectAccess
 from executor.project.door import LISTED_MAX
@@ -179,7 +179,7 @@ class _Bringing:
                 result, changes, landing.label, stage=profile.stage or not is_known
             )
         finally:
-            await trio.to_thread.run_sync(remove, folder, abandon_on_cancel=False)
+            shutil.rmtree(folder, ignore_errors=True)
         return committed if is_known else _with_note(committed)
 
     async def _take_contents(self, outcome: Outcome, folder: Path) -> int:
@@ -247,6 +247,6 @@ def _with_note(result: Result) -> Result:
 
 def _remove(entry: Path) -> None:
     if entry.is_dir() and not entry.is_symlink():
-        remove(entry)
+        shutil.rmtree(entry, ignore_errors=True)
     else:
         entry.unlink(missing_ok=True)

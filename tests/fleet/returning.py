@@ -16,7 +16,6 @@ from executor.model import Limits, Request, Result, Status
 from executor.profile import BUILD, Profile
 from executor.project.door import Door, with_commit
 from executor.project.rules.names import names_after
-from executor.project.view.listing import Listings
 from executor.project.view.record import Record
 from executor.project.view.search import ProjectSearch
 from executor.run.remote_commits import RemoteCommits
