@@ -6,7 +6,7 @@ The command line and the MCP server are two skins over `App`; neither knows the 
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, TypeVar
 import trio
 
 import executor
-from ctxmode.config.cluster import find_cluster_url, load_cluster
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import ContextModeError, UsageError, translate_errors
+from ctxmode.operations.engines import open_engines
 from ctxmode.operations.run_audit import log_verdict
 from ctxmode.operations.session_calls import SessionCalls
 from ctxmode.render.progress_line import OnProgress, ignore_progress
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ctxmode.web.pages import FetchRequest
     from executor import Background, Backgrounds, Caller, Completed, Engine, Request
     from executor.engine.engine import PackagesAnswer
+    from fleet.front import Fleet
 
 T = TypeVar("T")
 
@@ -103,6 +104,15 @@ class App:
     def at_once(self) -> int | None:
         """Return how many runs other machines take at once; None where there is no other."""
         return self._engine.at_once
+
+    @property
+    def fleet(self) -> Fleet | None:
+        """Return what sends runs to other machines; None where nothing does."""
+        if self._engine.at_once is None:
+            return None
+        from fleet.front import Fleet  # noqa: PLC0415 - who sends nothing loads nothing of it
+
+        return self._engine if isinstance(self._engine, Fleet) else None
 
     @property
     def tier(self) -> str:
@@ -203,7 +213,8 @@ class App:
         rules = await trio.to_thread.run_sync(_rules(self.config))
         listed = tuple(f"{rule.source}: {rule.text}" for rule in rules.untrusted)
         warnings = (one for one in rules.warnings if not one.startswith(listed))
-        return replace(diagnosed, notices=(*self.notices, *warnings))
+        cluster = await self.fleet.examine() if self.fleet else None
+        return replace(diagnosed, notices=(*self.notices, *warnings), cluster=cluster)
 
     async def toolchain(self, language: str) -> tuple[str | None, str | None, str | None]:
         """Find what runs a language here: the toolchain's name, its path and its version."""
@@ -234,7 +245,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
         with translate_errors():
             keep_answer = partial(_keep_answer, config, keep, recorder)
             async with (
-                _open_engine(config, rules, settings, keep_answer) as engine,
+                open_engines(config, rules, settings, keep_answer) as engine,
                 executor.open_backgrounds(engine, keep_answer) as backgrounds,
                 trio.open_nursery() as nursery,
             ):
@@ -256,33 +267,6 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
                 await _track_step(config, keep, app.calls)
     finally:
         keep.close()
-
-
-@asynccontextmanager
-async def _open_engine(
-    config: Config,
-    rules: Callable[[], policy.Rules],
-    settings: executor.Settings,
-    keep_answer: Callable[[Request, Completed], Awaitable[Answer]],
-) -> AsyncIterator[Engine]:
-    """Open the engine of this machine, and over it that of others where one is set."""
-    url = await trio.to_thread.run_sync(find_cluster_url, config)
-    async with executor.open_engine(
-        project=config.project,
-        state_dir=config.state_dir,
-        rules=rules,
-        home=config.home,
-        settings=settings,
-    ) as engine:
-        if not url:
-            yield engine
-            return
-        from fleet.opening import open_fleet  # noqa: PLC0415 - who sends nothing loads nothing
-
-        cluster, _ = await trio.to_thread.run_sync(load_cluster, config, url)
-        folder = config.state_dir / "fleet"
-        async with open_fleet(engine, cluster, folder, keep_answer) as fleet:
-            yield fleet
 
 
 def _rules(config: Config) -> Callable[[], policy.Rules]:

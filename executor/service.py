@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,8 +14,6 @@ import trio
 import policy
 import runtimes
 from executor.caller import Caller, refusal
-from executor.compile.compiler import Compiler
-from executor.engine.box import Prewarming
 from executor.engine.engine import (
     Completed,
     LanguageReport,
@@ -27,71 +25,18 @@ from executor.engine.engine import (
 )
 from executor.engine.unmet import find_unmet, find_unmet_of_packages
 from executor.errors import PackagesError, RequestError
-from executor.model import Isolation, Limits, Request, Result, Status
+from executor.model import Isolation, Request, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.request import Checked, check
 from executor.run.execution import Execution
-from executor.run.judging import Judges
 from executor.run.missing_packages import with_missing
 from executor.run.remote_commits import RemoteCommits
-from executor.run.runner import Runner
-from executor.sessions.registry import Sessions
-from executor.toolchains.caches import ToolchainCaches
-from executor.toolchains.catalog import Toolchains
+from executor.terms import JudgedRequest, Parts, RuleCheck, Terms
 
 if TYPE_CHECKING:
-    from executor.packages.layers import Packages
     from executor.packages.model import Wanted
     from executor.project.view.search import ProjectSearch
     from executor.run.progress import ListedRun
-
-# Asked before every run, so that a rule written while a server runs holds from then on.
-LoadRules = Callable[[], policy.Rules]
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What holds for every request."""
-
-    project: Path
-    home: Path
-    rules: LoadRules | None
-    profiles: Mapping[str, Profile]
-    limits: Limits
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What an executor is put together from."""
-
-    runner: Runner
-    pool: Prewarming
-    toolchains: Toolchains
-    sessions: Sessions
-    caches: ToolchainCaches
-    compiler: Compiler
-    judges: Judges
-    packages: Callable[[], Packages]
-
-
-@dataclass(frozen=True, slots=True)
-class RuleCheck:
-    """What the rules are asked of a program, and what they say of the files it is given."""
-
-    subject: policy.Subject
-    rules: policy.Rules
-    of_files: tuple[policy.Verdict, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedRequest:
-    """A request that may be placed, and the verdict on it; None where no rules are asked."""
-
-    checked: Checked
-    caller: Caller
-    verdict: Mapping[str, Any] | None
-    packages: Wanted | None = None
-    rules: policy.Rules | None = None
 
 
 @dataclass(frozen=True, slots=True)

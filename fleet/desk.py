@@ -18,7 +18,8 @@ from executor.errors import RequestError
 from executor.model import Request
 from executor.project.view.record import Record
 from executor.run.job import first_line
-from executor.service import JudgedRequest, LocalEngine
+from executor.service import LocalEngine
+from executor.terms import JudgedRequest
 from fleet import forms
 from fleet.bringing_back import Landing, bring_back
 from fleet.connection import Connection

@@ -15,7 +15,8 @@ from executor.caller import Caller
 from executor.engine.engine import Completed
 from executor.errors import RequestError
 from executor.model import Request, Status
-from executor.service import JudgedRequest, LocalEngine
+from executor.service import LocalEngine
+from executor.terms import JudgedRequest
 from fleet.desk import Desk, Parts
 from fleet.errors import BlobError, UnreachableError
 from fleet.model import Cause, Lost

@@ -23,7 +23,8 @@ from executor.engine.engine import (
 )
 from executor.errors import RequestError
 from executor.model import Isolation, Request, Status
-from executor.service import JudgedRequest, LocalEngine
+from executor.service import LocalEngine
+from executor.terms import JudgedRequest
 from fleet.errors import BlobError, UnreachableError
 from fleet.forms import FormError
 from fleet.journal import QueueFullError
@@ -63,6 +64,11 @@ class Fleet:
     def at_once(self) -> int | None:
         """How many runs are with the engine at most."""
         return self._desk.settings.at_once
+
+    @property
+    def engine(self) -> str:
+        """The scheme of the engine's URL."""
+        return self._desk.settings.url.partition("://")[0]
 
     @property
     def figures(self) -> Figures:

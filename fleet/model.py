@@ -201,12 +201,16 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A run of which an engine will not bring an outcome; `detail` is in its own words."""
+    """A run of which an engine will not bring an outcome; `detail` is in its own words.
+
+    `workers` are how many the run cost, where the engine gave it to one after the other.
+    """
 
     run_id: str
     cause: Cause
     detail: str = ""
     worker: str | None = None
+    workers: int = 1
 
     def encode(self) -> bytes:
         """Its form, for the journal."""

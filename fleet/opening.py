@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from executor.service import LocalEngine
 from fleet.connection import Connection
 from fleet.desk import Desk, KeepAdopted, Parts
-from fleet.engines import open_engine
+from fleet.engines import Opened, find_engine, open_engine
 from fleet.errors import ClusterError
 from fleet.front import Fleet
 from fleet.fronts import join_fronts
@@ -30,17 +30,23 @@ from fleet.turns import DAY_S, Turns
 
 @contextlib.asynccontextmanager
 async def open_fleet(
-    local: LocalEngine, settings: ClusterSettings, folder: Path, keep: KeepAdopted
+    local: LocalEngine,
+    settings: ClusterSettings,
+    folder: Path,
+    keep: KeepAdopted,
+    opens: Callable[[], Opened] | None = None,
 ) -> AsyncIterator[Fleet]:
     """The fleet of a project, whose books are in `folder`; nothing is asked of its engine yet.
 
-    `keep` takes the outcomes of runs that dead fronts left.
+    `keep` takes the outcomes of runs that dead fronts left. `opens` opens another engine than the
+    one of the URL.
 
     Raises:
         ClusterError: the URL, the certificates, the key or the journal can't be used.
     """
-    engine = partial(open_engine, settings.url, settings.credentials, settings.blobs)
-    engine()  # what is wrong with it is told at once
+    if opens is None:
+        find_engine(settings.url, settings.credentials)  # what is wrong with it is told at once
+        opens = partial(open_engine, settings.url, settings.credentials)
     try:
         key = await trio.to_thread.run_sync(_have_key, settings.seal)
         name = hashlib.sha256(str(local.project).encode()).hexdigest()[:16]
@@ -50,7 +56,7 @@ async def open_fleet(
                 line = Line(Turns(settings.at_once, settings.owners, settings.usual))
                 await _charge(line, journal)
                 async with trio.open_nursery() as nursery:
-                    connection = Connection(engine, nursery)
+                    connection = Connection(opens, nursery)
                     known = KnownDigests(folder / f"{name}.digests.sqlite3")
                     parts = Parts(
                         *(local, settings, key, journal, line, connection, known),

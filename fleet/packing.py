@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from executor.model import Request
 from executor.run.job import grant_environment
-from executor.service import JudgedRequest
+from executor.terms import JudgedRequest
 from fleet.dispatcher import Open, Placement
 from fleet.doer import ORDER_FILE, OUTPUTS, PROJECT_FOLDER
 from fleet.model import OWNER_CHARACTERS_MAX, PROTOCOL, Order, why_here

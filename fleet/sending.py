@@ -12,7 +12,7 @@ import trio
 from executor.engine.engine import Completed
 from executor.model import Result, Status
 from fleet.connection import Connection
-from fleet.dispatcher import Delivery, Dispatcher, Open
+from fleet.dispatcher import LOST_MAX, Delivery, Dispatcher, Open
 from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError
 from fleet.figures import Figures, Stage
 from fleet.forms import FormError
@@ -23,8 +23,6 @@ from fleet.sent_run import SentRun
 from fleet.settings import ClusterSettings, Fallback
 from fleet.tree import Digest
 
-LOST_MAX: Final = 3
-"""Workers that one run may cost: whoever loses so many is what kills them."""
 PATIENCE_S: Final = 10.0
 """How long an engine may be silent until a run that it had is done here instead."""
 BACK_OFF_S: Final = (0.2, 10.0)
@@ -158,7 +156,7 @@ class Sending:
             raise GiveUpError(f"the engine has no worker for it: {lost.detail}")
         self._figures.lost[run.order.owner] += 1
         if lost.cause is Cause.WORKER:
-            times = await self._journal.note_lost(run.id)
+            times = await self._journal.note_lost(run.id, lost.workers)
             if times >= LOST_MAX:
                 why = f"its worker was lost {times} times: {lost.detail}"
                 return told_as(run, Status.SANDBOX_ERROR, why)

@@ -42,9 +42,9 @@ def find_cluster_url(config: Config) -> str:
     return str(load_settings(config.project, config.config_home).values["cluster.url"])
 
 
-def load_cluster(config: Config, url: str) -> tuple[ClusterSettings, tuple[str, ...]]:
-    """Load what is set of a fleet, and list what a project's file asked for that only the user may
-    grant. A UsageError names the wrong key or value."""
+def load_cluster(config: Config, url: str) -> ClusterSettings:
+    """Load what is set of a fleet whose engine has this URL. A UsageError names the wrong key or
+    value; owners in a project's file are refused."""
     from fleet.engines.credentials import Credentials  # noqa: PLC0415 - who sends nothing
     from fleet.settings import ClusterSettings, Fallback  # noqa: PLC0415
     from fleet.travel import Terms  # noqa: PLC0415
@@ -63,7 +63,8 @@ def load_cluster(config: Config, url: str) -> tuple[ClusterSettings, tuple[str, 
     except ValueError as error:
         raise _wrong(configured, "cluster.bytes_max", str(error)) from error
     seal = values["cluster.seal"]
-    settings = ClusterSettings(
+    _refuse_owners(config, user)
+    return ClusterSettings(
         url=url,
         seal=_path(config, seal) if seal else config.config_home / "ctxmode" / SEAL_FILE,
         credentials=Credentials(**paths) if given else None,
@@ -76,7 +77,6 @@ def load_cluster(config: Config, url: str) -> tuple[ClusterSettings, tuple[str, 
         terms=terms,
         owners=_read_owners(user),
     )
-    return settings, _warn(config, user)
 
 
 def _choose_send(config: Config, configured: Configured) -> Send:
@@ -89,12 +89,11 @@ def _choose_send(config: Config, configured: Configured) -> Send:
     return Send(str(configured.values["cluster.send"]))
 
 
-def _warn(config: Config, user: ConfigFile) -> tuple[str, ...]:
+def _refuse_owners(config: Config, user: ConfigFile) -> None:
     of_project = read(config.project / PROJECT_FILE, config.project)
-    if "owners" not in of_project.data.get("cluster", {}):
-        return ()
-    where = of_project.at("cluster", "owners")
-    return (f"{where}: owners are not for a project to set; put them into {user.path}",)
+    if "owners" in of_project.data.get("cluster", {}):
+        hint = f"Put them into {user.path}."
+        raise of_project.error(("cluster", "owners"), "owners are not for a project to set", hint)
 
 
 def _read_owners(file: ConfigFile) -> dict[str, Quota]:

@@ -14,7 +14,6 @@ import trio
 import kb
 from ctxmode import __version__
 from ctxmode.config.locations import Config, prepare_storage
-from ctxmode.doctor.cluster_health import check_cluster
 from ctxmode.doctor.container_engine import EngineHealth, examine
 from ctxmode.doctor.fact_health import FactsHealth, check_facts
 from ctxmode.doctor.package_clients import ClientsHealth, check_clients
@@ -134,7 +133,6 @@ async def diagnose(
         holdings=await trio.to_thread.run_sync(read_holdings, config),
         pages=check_pages(config),
         facts=await trio.to_thread.run_sync(check_facts, config),
-        cluster=await check_cluster(engine),
     )
 
 
