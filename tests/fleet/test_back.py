@@ -13,6 +13,7 @@ from executor.project.door import with_commit
 from executor.project.rules.names import names_after
 from executor.project.store.store import ChangeStore
 from executor.run.refusals.collecting import with_commit_refusals
+from fleet import forms
 from tests.executor.project.conftest import OLD_NS, fill
 from tests.executor.project.test_commit import TREES
 from tests.executor.project.viewing import View, python, run, tree
@@ -89,7 +90,9 @@ AT_WORK = (
 )
 
 
-async def run_both(ends: Ends, code: str, meanwhile: str, *, stage: bool) -> tuple[Result, Result]:
+async def run_both(
+    ends: Ends, code: str, meanwhile: str, *, is_recorded: bool = True
+) -> tuple[Result, Result]:
     """The results of a run here, in a twin of the project, and of the same run at a worker."""
     twin = ends.place / "twin"
     twin.mkdir()
@@ -98,11 +101,12 @@ async def run_both(ends: Ends, code: str, meanwhile: str, *, stage: bool) -> tup
     view.begin()
     view.run(*python(code + STAMPED))
     run(twin, *python(meanwhile))
-    done = view.commit(names_after(()), stage=stage)
-    local = with_commit(Result(Status.OK, exit_code=0, profile="build"), done, stage=stage)
+    done = view.commit(names_after(()))
+    local = with_commit(Result(Status.OK, exit_code=0, profile="build"), done, stage=False)
     await ends.send()
     ends.view.run(*python(code + STAMPED))
     run(ends.project, *python(meanwhile))
+    ends.record = ends.record if is_recorded else None
     completed = await ends.bring_back(ends.hand_over(ends.complete()))
     assert tree(ends.project, times=False) == tree(twin, times=False)
     return with_commit_refusals(local), completed.result
@@ -110,7 +114,7 @@ async def run_both(ends: Ends, code: str, meanwhile: str, *, stage: bool) -> tup
 
 @pytest.mark.parametrize("code", LEFT_OUT.values(), ids=LEFT_OUT.keys())
 async def test_what_is_not_committed_is_told_as_here(ends: Ends, code: str):
-    local, remote = await run_both(ends, code, "pass", stage=False)
+    local, remote = await run_both(ends, code, "pass")
     assert describe(remote) == describe(local)
     assert bool(local.not_committed) is (code != "pass")
 
@@ -119,7 +123,7 @@ async def test_what_is_not_committed_is_told_as_here(ends: Ends, code: str):
 async def test_what_the_host_changed_meanwhile_stays_and_is_told_as_here(
     ends: Ends, meanwhile: str
 ):
-    local, remote = await run_both(ends, AT_WORK, meanwhile, stage=False)
+    local, remote = await run_both(ends, AT_WORK, meanwhile)
     assert describe(remote) == describe(local)
     alike = ("pass", "open('new', 'w').write('new')")
     assert bool(local.conflicts) is (meanwhile not in alike)
@@ -141,16 +145,64 @@ async def test_staged_changes_wait_and_are_applied_as_those_of_a_run_here(ends: 
     assert (ends.project / "a.txt").read_text() == "run"
 
 
-async def test_without_a_record_of_before_all_waits_for_a_person(ends: Ends):
-    """As of a run whose front died: what the host did meanwhile can't be told."""
+# A mode, but for the owner's right to execute, no worker sees: no tree has it.
+SEEN = {name: code for name, code in MEANWHILE.items() if "0o600" not in code}
+
+
+@pytest.mark.parametrize("meanwhile", SEEN.values(), ids=SEEN.keys())
+async def test_a_run_whose_front_died_is_held_against_what_it_saw(ends: Ends, meanwhile: str):
+    """The record went with the front."""
+    local, remote = await run_both(ends, AT_WORK, meanwhile, is_recorded=False)
+    assert describe(remote) == describe(local)
+
+
+async def test_a_commit_that_a_front_died_after_is_made_once(ends: Ends):
+    await ends.send()
+    ends.view.run(*python(AT_WORK))
+    delivery = ends.hand_over(ends.complete())
+    await ends.bring_back(delivery)
+    after = tree(ends.project)
+    ends.record = None
+    result = (await ends.bring_back(delivery)).result
+    assert tree(ends.project) == after
+    assert result.not_committed == ()
+
+
+async def test_where_nothing_tells_what_was_before_all_waits_for_a_person(ends: Ends):
     before = tree(ends.project)
     await ends.send()
     ends.view.run(*python(AT_WORK))
     ends.record = None
-    result = (await ends.bring_back(ends.hand_over(ends.complete()))).result
+    delivery = ends.hand_over(ends.complete())
+    del ends.blobs.kept[ends.snapshot.tree.root]
+    result = (await ends.bring_back(delivery)).result
     assert tree(ends.project) == before
     assert result.changes_id
     assert "kept for a person" in result.message
+
+
+async def test_a_commit_that_fails_is_told_as_of_a_run_here(ends: Ends):
+    await ends.send()
+    ends.view.run(*python(AT_WORK))
+    before = tree(ends.project)
+    ends.door.folder.write_text("no folder")
+    result = (await ends.bring_back(ends.hand_over(ends.complete()))).result
+    assert (result.status, result.exit_code) == (Status.SANDBOX_ERROR, None)
+    assert "nothing of what the run changed was committed" in result.message
+    assert tree(ends.project) == before
+    assert list(ends.landing.folder.iterdir()) == []
+
+
+async def test_more_changes_than_an_outcome_tells_are_told_by_it(
+    ends: Ends, monkeypatch: pytest.MonkeyPatch
+):
+    await ends.send()
+    ends.view.run(*python("for n in range(50): open(f'new-{n}', 'w')"))
+    monkeypatch.setattr(forms, "BYTES_MAX", 10_000)
+    result = (await ends.bring_back(ends.hand_over(ends.complete()))).result
+    assert result.status is Status.SANDBOX_ERROR
+    assert "50 entries" in result.message or "51 entries" in result.message
+    assert not (ends.project / "new-1").exists()
 
 
 async def test_modes_that_do_not_travel_stay_as_they_are_here(ends: Ends):
