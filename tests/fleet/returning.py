@@ -96,6 +96,7 @@ class Ends:
         self.record = await self.commits.record(self.profile)
         search = ProjectSearch(self.project)
         self.snapshot: Snapshot = take(search, Terms(self.leave_out), KnownDigests())
+        self.blobs.kept.update(self.snapshot.tree.folders)
         cache = BlobCache(self.place / "cache")
         for digest in self.snapshot.digests:
             cache.add(digest, self.snapshot.read(digest))
