@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import socket
 import struct
@@ -12,6 +13,7 @@ from typing import Final
 
 import trio
 
+from executor.errors import SandboxUnavailableError
 from fleet.doer import Doer
 from fleet.errors import BlobError, UnreachableError
 from fleet.exec_root import do_in_folder
@@ -27,9 +29,18 @@ from fleet.worker_socket import (
 )
 from policy import RuleFileError
 
-UNDONE: Final = (SealError, KeyFileError, RuleFileError, BlobError, UnreachableError, OSError)
+UNDONE: Final = (
+    SealError,
+    KeyFileError,
+    RuleFileError,
+    BlobError,
+    UnreachableError,
+    SandboxUnavailableError,
+    OSError,
+)
 """Why an order has no outcome."""
 _ASKED_S_MAX = 5.0
+log = logging.getLogger(__name__)
 _NAME_BYTES_MAX = 255
 
 
@@ -123,6 +134,9 @@ async def _do_while_there(client: trio.socket.SocketType, doer: Doer, root: Path
             why = ""
         except UNDONE as error:
             why = explain(error)
+        except Exception as error:  # the next order is another one
+            log.exception("an order was not done")
+            why = f"a defect of the worker: {type(error).__name__}"
         nursery.cancel_scope.cancel()
     return why
 
