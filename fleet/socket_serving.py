@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -40,6 +41,8 @@ UNDONE: Final = (
 )
 """Why an order has no outcome."""
 _ASKED_S_MAX = 5.0
+_PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED})
+_PAUSE_S = 0.1  # where descriptors or memory are short
 log = logging.getLogger(__name__)
 _NAME_BYTES_MAX = 255
 
@@ -94,7 +97,13 @@ def _unlink(name: str) -> None:
 async def _accept(listener: trio.socket.SocketType, doer: Doer, nursery: trio.Nursery) -> None:
     with contextlib.suppress(trio.ClosedResourceError):
         while True:
-            client, _ = await listener.accept()
+            try:
+                client, _ = await listener.accept()
+            except OSError as error:
+                if error.errno not in _PASSING:
+                    raise
+                await trio.sleep(_PAUSE_S)
+                continue
             nursery.start_soon(_serve, client, doer)
 
 

@@ -255,6 +255,19 @@ async def test_a_second_worker_takes_other_slots_of_the_same_folder(
         assert sorted(path.name for path in terms.folder.glob("slots/[0-9]")) == ["0", "1"]
 
 
+async def test_a_worker_without_a_tier_takes_no_orders(
+    terms: WorkerTerms, monkeypatch: pytest.MonkeyPatch
+):
+    def find_none(*_: object) -> None:
+        raise SandboxUnavailableError("no tier works here", "install one")
+
+    monkeypatch.setattr("executor.opening.open_back_end", find_none)
+    with pytest.raises(SandboxUnavailableError, match="no tier"):
+        async with open_worker(terms):
+            pass
+    assert list(terms.folder.glob("slots/[0-9]")) == []
+
+
 async def test_properties_are_what_placements_ask_for(
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ):
