@@ -141,8 +141,10 @@ class Worker:
 
     async def _do(self, order: Order, fetch: Fetch, out: Path) -> None:
         for left in reversed(range(TRIES_MAX)):
+            lies_here = any(slot.root == order.root for slot in self._idle)
             try:
-                await self._fetch(order.root, fetch)
+                if not lies_here or left < TRIES_MAX - 1:
+                    await self._fetch(order.root, fetch)
                 async with self._lease(order.root) as slot:
                     await trio.to_thread.run_sync(slot.bring_to, order.root, self._cache)
                     completed = await self._run(order, slot)
