@@ -19,6 +19,7 @@ from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import ContextModeError, UsageError, translate_errors
+from ctxmode.operations.engines import open_engines
 from ctxmode.operations.run_audit import log_verdict
 from ctxmode.operations.session_calls import SessionCalls
 from ctxmode.render.progress_line import OnProgress, ignore_progress
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ctxmode.web.pages import FetchRequest
     from executor import Background, Backgrounds, Caller, Completed, Engine, Request
     from executor.engine.engine import PackagesAnswer
+    from fleet.front import Fleet
 
 T = TypeVar("T")
 
@@ -79,7 +81,7 @@ class App:
     def notices(self) -> tuple[str, ...]:
         """List what a person should know of the store and the settings, as far as it has come
         up."""
-        return (*self._keep.notices, *self._refused)
+        return (*self._keep.notices, *self._engine.notices, *self._refused)
 
     @cached_property
     def library(self) -> Library:
@@ -97,6 +99,20 @@ class App:
         """Close what was opened besides the sandbox and the store."""
         if self._recorder or "recorder" in self.__dict__:
             self.recorder.close()
+
+    @property
+    def at_once(self) -> int | None:
+        """Return how many runs other machines take at once; None where there is no other."""
+        return self._engine.at_once
+
+    @property
+    def fleet(self) -> Fleet | None:
+        """Return what sends runs to other machines; None where nothing does."""
+        if self._engine.at_once is None:
+            return None
+        from fleet.front import Fleet  # noqa: PLC0415 - who sends nothing loads nothing of it
+
+        return self._engine if isinstance(self._engine, Fleet) else None
 
     @property
     def tier(self) -> str:
@@ -197,7 +213,8 @@ class App:
         rules = await trio.to_thread.run_sync(_rules(self.config))
         listed = tuple(f"{rule.source}: {rule.text}" for rule in rules.untrusted)
         warnings = (one for one in rules.warnings if not one.startswith(listed))
-        return replace(diagnosed, notices=(*self.notices, *warnings))
+        cluster = await self.fleet.examine() if self.fleet else None
+        return replace(diagnosed, notices=(*self.notices, *warnings), cluster=cluster)
 
     async def toolchain(self, language: str) -> tuple[str | None, str | None, str | None]:
         """Find what runs a language here: the toolchain's name, its path and its version."""
@@ -226,17 +243,10 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
         recorder = None if sole_language else _open_recorder(config)
     try:
         with translate_errors():
+            keep_answer = partial(_keep_answer, config, keep, recorder)
             async with (
-                executor.open_engine(
-                    project=config.project,
-                    state_dir=config.state_dir,
-                    rules=rules,
-                    home=config.home,
-                    settings=settings,
-                ) as engine,
-                executor.open_backgrounds(
-                    engine, partial(_keep_answer, config, keep, recorder)
-                ) as backgrounds,
+                open_engines(config, rules, settings, keep_answer) as engine,
+                executor.open_backgrounds(engine, keep_answer) as backgrounds,
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_index_behind, keep)

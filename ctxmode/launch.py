@@ -36,6 +36,7 @@ def with_app(
         load_config(args.project),
         isolation=getattr(args, "isolation", None) or "",
         runtime=getattr(args, "runtime", None) or "",
+        cluster=getattr(args, "cluster", None) or "",
     )
 
     async def act() -> T:

@@ -297,6 +297,7 @@ class Result:
     packages: str | None = None  # of the layer that it saw: "now" fetched, or "kept"
     missing_packages: tuple[str, ...] = ()  # that its errors name, as the registry calls them
     compiled: str | None = None  # "now", "kept" from an earlier run; None beside the run, or not
+    worker: str | None = None  # the other machine that ran it, as its engine calls it
 
     @property
     def ok(self) -> bool:

@@ -20,9 +20,10 @@ from executor.instance import lock as instance
 from executor.project.door import Door, identity_of, set_in_order
 from executor.run.judging import open_judges
 from executor.run.runner import Runner
-from executor.service import LoadRules, LocalEngine, Parts, Terms
+from executor.service import LocalEngine
 from executor.sessions.registry import open_sessions
 from executor.settings import Settings
+from executor.terms import LoadRules, Parts, Terms
 from executor.toolchains.caches import ToolchainCaches
 from executor.toolchains.catalog import Toolchains
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ import trio
 import policy
 import runtimes
 from executor.caller import Caller, refusal
-from executor.compile.compiler import Compiler
-from executor.engine.box import Prewarming
 from executor.engine.engine import (
     Completed,
     LanguageReport,
@@ -26,67 +25,18 @@ from executor.engine.engine import (
 )
 from executor.engine.unmet import find_unmet, find_unmet_of_packages
 from executor.errors import PackagesError, RequestError
-from executor.model import Isolation, Limits, Request, Result, Status
+from executor.model import Isolation, Request, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.request import Checked, check
 from executor.run.execution import Execution
-from executor.run.judging import Judges
 from executor.run.missing_packages import with_missing
-from executor.run.runner import Runner
-from executor.sessions.registry import Sessions
-from executor.toolchains.caches import ToolchainCaches
-from executor.toolchains.catalog import Toolchains
+from executor.run.remote_commits import RemoteCommits
+from executor.terms import JudgedRequest, Parts, RuleCheck, Terms
 
 if TYPE_CHECKING:
-    from executor.packages.layers import Packages
     from executor.packages.model import Wanted
-
-# Asked before every run, so that a rule written while a server runs holds from then on.
-LoadRules = Callable[[], policy.Rules]
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What holds for every request."""
-
-    project: Path
-    home: Path
-    rules: LoadRules | None
-    profiles: Mapping[str, Profile]
-    limits: Limits
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What an executor is put together from."""
-
-    runner: Runner
-    pool: Prewarming
-    toolchains: Toolchains
-    sessions: Sessions
-    caches: ToolchainCaches
-    compiler: Compiler
-    judges: Judges
-    packages: Callable[[], Packages]
-
-
-@dataclass(frozen=True, slots=True)
-class RuleCheck:
-    """What the rules are asked of a program, and what they say of the files it is given."""
-
-    subject: policy.Subject
-    rules: policy.Rules
-    of_files: tuple[policy.Verdict, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedRequest:
-    """A request that may be placed, and the verdict on it; None where no rules are asked."""
-
-    checked: Checked
-    caller: Caller
-    verdict: Mapping[str, Any] | None
-    packages: Wanted | None = None
+    from executor.project.view.search import ProjectSearch
+    from executor.run.progress import ListedRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +54,14 @@ class LocalEngine:
 
     A request goes through `judge` and `place`, in this order:
     check, judge, choose a toolchain, place in a box, run, outcome.
+    `commits` bring in what runs on other machines changed.
     """
 
     def __init__(self, terms: Terms, parts: Parts) -> None:
         self.project = terms.project
+        self.commits = RemoteCommits(parts.runner)
         self._terms = terms
+        self._parts = parts
         self._runner = parts.runner
         self._pool = parts.pool
         self._toolchains = parts.toolchains
@@ -122,6 +75,45 @@ class LocalEngine:
     def isolation(self) -> Isolation:
         """The tier in use and its layers."""
         return self._runner.placement.isolation
+
+    def under(self, rules: policy.Rules, profile: Profile) -> LocalEngine:
+        """The same engine for one profile under other rules; not to run beside other rules."""
+        terms = replace(self._terms, rules=lambda: rules, profiles={profile.name: profile})
+        return LocalEngine(terms, self._parts)
+
+    @property
+    def at_once(self) -> int | None:
+        """There is no other machine."""
+        return None
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Nothing: every run is done here."""
+        return ()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a run would have to wait for others."""
+        return self._runner.slots.available_tokens < 1
+
+    def list_run(self, run: ListedRun) -> AbstractContextManager[int]:
+        """Have a run of another machine among those that run, until the block ends; its number."""
+        return self._runner.list_run(run)
+
+    @property
+    def search(self) -> ProjectSearch:
+        """What of the project programs are not shown, by the rules as `judge` last met them."""
+        return self._runner.placement.search
+
+    @property
+    def spools(self) -> Path:
+        """The folder of whole streams and artifacts, until somebody takes them."""
+        return self._runner.spools
+
+    @property
+    def inline_bytes(self) -> int:
+        """How much of each stream a result holds."""
+        return self._runner.inline_bytes
 
     @property
     def sessions(self) -> tuple[str, ...]:
@@ -177,7 +169,7 @@ class LocalEngine:
         settled = await caller.settle(strictest.to_json())
         if status := refusal(settled):
             return Completed(self._refuse(request, status, str(settled["message"]), settled))
-        return JudgedRequest(checked, caller, settled, found.packages)
+        return JudgedRequest(checked, caller, settled, found.packages, question.rules)
 
     async def place(
         self,

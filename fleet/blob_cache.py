@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from executor.model import GIB, MIB
+from fleet.errors import BlobError
 from fleet.tree import Digest
+
+__all__ = ["BlobCache", "BlobError", "MissingError", "copy_file"]
 
 BYTES_MAX = 10 * GIB
 _UNFINISHED = ".new"
-
-
-class BlobError(Exception):
-    """Content that is not what its digest says."""
 
 
 class MissingError(Exception):
@@ -49,6 +48,11 @@ class BlobCache:
         if stat.S_IMODE(info.st_mode) != 0o700:
             os.chmod(folder, 0o700)
         self._folder = folder
+
+    @property
+    def folder(self) -> Path:
+        """Where it is: for what is on its way into it, too, in files without a name."""
+        return self._folder
 
     def has(self, digest: Digest) -> bool:
         """Whether a blob is there; it counts as used."""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Final, Protocol
 
 from fleet.model import Lost, Ticket
 from fleet.tree import Digest
+
+LOST_MAX: Final = 3
+"""Workers that one run may cost: what loses so many is what kills them. An engine that gives it to
+one after the other by itself is to stop there."""
 
 Open = Callable[[], BinaryIO]
 """Opens a blob's content from its beginning. It is called in a thread, perhaps more than once."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from executor.errors import RequestError
 
-class ClusterError(Exception):
+
+class ClusterError(RequestError):
     """The engine can't be used as it is set up; `hint` says what to do. Nothing was run."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
 
 
 class UnreachableError(Exception):
@@ -18,3 +15,7 @@ class UnreachableError(Exception):
 
 class BlobError(Exception):
     """A blob is absent at the engine, or is not what its digest says."""
+
+
+class OutcomeError(Exception):
+    """What a worker handed back is not what its order allows: that worker lost the run."""

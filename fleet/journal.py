@@ -178,8 +178,8 @@ class Journal:
             )
         )
 
-    async def note_lost(self, run: str) -> int:
-        """Note that the engine lost a run, which waits again; return how often that was so.
+    async def note_lost(self, run: str, workers: int = 1) -> int:
+        """Note that a run's workers were lost, and that it waits again; return how many were.
 
         Raises:
             JournalError: no run that is not done has this id, or nothing can be written.
@@ -187,9 +187,9 @@ class Journal:
 
         def write(db: sqlite3.Connection) -> int:
             found = db.execute(
-                "UPDATE run SET state = 'accepted', ticket = NULL, lost = lost + 1 WHERE id = ?"
+                "UPDATE run SET state = 'accepted', ticket = NULL, lost = lost + ? WHERE id = ?"
                 " AND state <> 'done' RETURNING lost",
-                (run,),
+                (workers, run),
             ).fetchall()
             if not found:
                 raise JournalError(f"no run {run} is under way")

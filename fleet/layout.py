@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from fleet.tree import Digest, FileNode, Folder
 FOLDER_BYTES_MAX = 64 * MIB
 """Of one folder's message: 200,000 entries with names of 255 bytes take as much."""
 LAID_OUT_NS = 1_000_000_000_000_000_000
-"""The time of every file, of 2001-09-09: none seems newer than what it was made from."""
+"""The time of every entry, of 2001-09-09: none seems newer than what it was made from."""
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -151,6 +152,8 @@ def _bring(old: Folder, new: Folder, cache: BlobCache, into: int) -> None:
         _copy(file, cache, into)
     for link in set(new.links).difference(old.links):
         os.symlink(link.target, link.name, dir_fd=into)
+        laid_out = (LAID_OUT_NS, LAID_OUT_NS)
+        os.utime(link.name, ns=laid_out, dir_fd=into, follow_symlinks=False)
     before = {node.name: node.digest for node in old.folders}
     for folder in set(new.folders).difference(old.folders):
         known = before.get(folder.name)
@@ -178,7 +181,7 @@ def _take_out(old: Folder, new: Folder, into: int) -> None:
 
 
 def _copy(file: FileNode, cache: BlobCache, into: int) -> None:
-    mode = 0o755 if file.is_executable else 0o644
+    mode = laid_out_mode(0o100 if file.is_executable else 0)
     with cache.open(file.digest) as source:
         target = os.open(file.name, _NEW_FILE, mode, dir_fd=into)
         try:
@@ -187,6 +190,11 @@ def _copy(file: FileNode, cache: BlobCache, into: int) -> None:
             os.utime(target, ns=(LAID_OUT_NS, LAID_OUT_NS))
         finally:
             os.close(target)
+
+
+def laid_out_mode(mode: int) -> int:
+    """The permissions that a worker gives an entry that has these, of `st_mode`, at the front."""
+    return 0o755 if stat.S_ISDIR(mode) or mode & 0o100 else 0o644
 
 
 def _folder(digest: Digest, cache: BlobCache) -> Folder:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from executor.model import Limits, Request, Result
 from executor.profile import Profile, ProjectAccess
 from executor.run.artifacts import safe_name
 from fleet import forms
+from fleet.changed import Changed, check_changes
 from fleet.forms import FormError
 from fleet.tree import Digest
 from policy.rules import Rules
@@ -24,6 +25,7 @@ from policy.rules import Rules
 PROTOCOL: Final = 1
 """Raised whenever an order or outcome of the release before would be misread."""
 OWNER_CHARACTERS_MAX = 200
+WORKER_CHARACTERS_MAX = 200
 _RUN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
@@ -105,43 +107,40 @@ def why_here(request: Request, profile: Profile) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an order, and the blobs that belong to it.
+    """What came of an order; the contents that belong to it lie beside it.
 
-    `stdout` and `stderr` are the whole streams, where the result has not all of them. `artifacts`
-    are by name; a result's artifact that was handed back has its name there as its path. `changed`
-    is the tree of files that the run created or modified.
+    A result's artifact that was handed back has as its path the name of a file beside it. `changed`
+    is what the run changed in the project, where that is to be committed; the worker commits
+    nothing, so that its result tells of no commit.
     """
 
     run_id: str
     worker: str
     result: Result
-    stdout: Digest | None = None
-    stderr: Digest | None = None
-    artifacts: Mapping[str, Digest] = field(default_factory=dict)
-    changed: Digest | None = None
+    changed: tuple[Changed, ...] = ()
     protocol: int = PROTOCOL
 
     def __post_init__(self) -> None:
         """Refuse names that lead elsewhere, or stand twice.
 
         Raises:
-            FormError: there is one, or an artifact that is not there.
+            FormError: there is one.
         """
         _check_run_id(self.run_id)
         _check_protocol(self.protocol)
-        for name in self.artifacts:
+        if not self.worker.isprintable() or not 0 < len(self.worker) <= WORKER_CHARACTERS_MAX:
+            raise FormError(f"no name of a worker: {self.worker[:80]!r}")
+        handed = [one.path for one in self.result.artifacts if one.path is not None]
+        for name in handed:
             if safe_name(name) != name:
                 raise FormError(f"no name of an artifact: {name[:200]!r}")
-        handed = [one.path for one in self.result.artifacts if one.path is not None]
-        if sorted(handed) != sorted(self.artifacts):
-            raise FormError("the artifacts of the result are not those that came")
-        changes = self.result.changed_files
-        if len({change.path for change in changes}) < len(changes):
-            raise FormError("a changed file stands twice")
-        for change in changes:
-            for path in (change.path, *filter(None, (change.source,))):
+        if len(set(handed)) < len(handed):
+            raise FormError("an artifact stands twice")
+        for change in self.result.changed_files:
+            for path in (change.path.removesuffix("/"), *filter(None, (change.source,))):
                 if not _is_plain(path):
                     raise FormError(f"no path of a changed file: {path[:200]!r}")
+        check_changes(self.changed)
 
     def encode(self) -> bytes:
         """Its form, the same bytes for the same outcome.
@@ -202,12 +201,16 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A run of which an engine will not bring an outcome; `detail` is in its own words."""
+    """A run of which an engine will not bring an outcome; `detail` is in its own words.
+
+    `workers` are how many the run cost, where the engine gave it to one after the other.
+    """
 
     run_id: str
     cause: Cause
     detail: str = ""
     worker: str | None = None
+    workers: int = 1
 
     def encode(self) -> bytes:
         """Its form, for the journal."""
@@ -241,5 +244,5 @@ def _stays_inside(path: str) -> bool:
 
 
 def _is_plain(path: str) -> bool:
-    """Whether a path is relative and says where it is by names alone."""
+    """Whether a path that is only shown is relative, and says where it is by names alone."""
     return "\0" not in path and {"", ".", ".."}.isdisjoint(path.split("/"))

@@ -37,6 +37,7 @@ COMMAND_KEYS = ("label", "command", "language", "packages")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.json|-", help="what to run; - is stdin")
+    parser.add_argument("--cluster", metavar="URL", help="have other machines do it: docs/fleet.md")
     parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 

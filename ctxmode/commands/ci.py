@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="in the project; default .ctxmode-ci",
     )
     parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="cases at once"
+        "--jobs", type=int, metavar="N", help="cases at once; default: one a processor"
     )
     parser.add_argument(
         "--cache", action="store_true", help="take what has not changed from before"
@@ -79,11 +79,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=os.environ.get("GITHUB_ACTIONS") == "true",
         help="print annotations (on GitHub: always)",
     )
+    parser.add_argument("--cluster", metavar="URL", help="have other machines do it: docs/fleet.md")
     parser.add_argument("--json", action="store_true", help="the report as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    if not 1 <= args.jobs <= 64:
+    if args.jobs is not None and not 1 <= args.jobs <= 64:
         raise UsageError(f"--jobs is {args.jobs}", "Give 1 to 64.")
     config = load_config(args.project)
     usual = load_settings(config.project, config.config_home).limits

@@ -30,6 +30,7 @@ from runtimes import install_script
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
+    parser.add_argument("--cluster", metavar="URL", help="other machines that are to be tried, too")
     parser.add_argument("--refresh", action="store_true", help="prove every language anew")
     parser.add_argument(
         "--verbose", action="store_true", help="all that a toolchain printed when it failed"

@@ -85,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--env", action="append", default=[], metavar="NAME=VALUE", help="a variable"
     )
+    parser.add_argument("--cluster", metavar="URL", help="have other machines do it: docs/fleet.md")
     parser.add_argument("--json", action="store_true", help="the whole result as JSON")
 
 

@@ -16,6 +16,7 @@ import argparse
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="list our tools by the names of contexo, ctxone or contextos; may be said again",
     )
+    parser.add_argument("--cluster", metavar="URL", help="have other machines do it: docs/fleet.md")
     parser.add_argument("--http", action="store_true", help="serve Streamable HTTP, not stdio")
     http = parser.add_argument_group("with --http")
     http.add_argument("--host", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
@@ -68,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until the other side, or a signal, ends it."""
-    config = load_config(args.project)
+    config = replace(load_config(args.project), cluster=args.cluster or "")
     if args.http:
         others = _read_others(args.also or ())
         tools = _choose_tools(args.tools, config, args.names or (), (*others.values(),))

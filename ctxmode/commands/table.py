@@ -85,6 +85,12 @@ VERBS: dict[str, Verb] = {
             stays_open=True,
             loads_more=True,
         ),
+        Verb(
+            "worker",
+            "do runs that other machines order (see --cluster)",
+            stays_open=True,
+            loads_more=True,
+        ),
         Verb("try", "see it work on real input of this machine, in under a minute"),
     )
 }

@@ -46,6 +46,7 @@ class Config:
     project_is_given: bool = True
     isolation: str = ""  # as a command line says it; empty is what the user's file says
     runtime: str = ""
+    cluster: str = ""
     fetch_private: bool = False
 
     @property

@@ -62,6 +62,21 @@ REGISTRY: dict[str, Any] = {
         "ca": {"type": "string", "description": "a file of certificates to trust"},
     },
 }
+_MORE = {"exclusiveMinimum": 0}
+OWNERS: dict[str, Any] = {
+    "type": "object",
+    "description": "what each owner of runs may have at the fleet; yours alone",
+    "additionalProperties": {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "weight": {"type": "number", **_MORE, "description": "its share beside others"},
+            "running": {"type": "integer", **_MORE, "description": "runs with the engine"},
+            "queued": {"type": "integer", **_MORE, "description": "runs that wait"},
+            "cpu_s_a_day": {"type": "number", **_MORE, "description": "processor seconds"},
+        },
+    },
+}
 _SIZE = {"type": ["integer", "string"]}
 PACKAGES: dict[str, Any] = {
     "type": "object",
@@ -104,6 +119,7 @@ def build_schema() -> dict[str, Any]:
         )
         entry["properties"][name] = _describe(setting)
     tables["transcripts"]["properties"]["prices"] = PRICES
+    tables["cluster"]["properties"]["owners"] = OWNERS
     tables["transcripts"]["properties"]["sources"] = {
         "type": "object",
         "description": "hosts' transcripts: whether, where and which are read",

@@ -184,10 +184,51 @@ SETTINGS: tuple[Setting, ...] = (
         choices=("auto", "container"),
     ),
     Setting("sandbox.runtime", "text", _OF_EXECUTOR.runtime, "of containers, such as runsc"),
+    Setting("cluster.url", "text", "", "the engine that runs are sent to, such as grpcs://host"),
+    Setting(
+        "cluster.send",
+        "choice",
+        "overflow",
+        "which runs are sent: those for which this machine has no room, or all",
+        choices=("overflow", "always"),
+    ),
+    Setting(
+        "cluster.fallback",
+        "choice",
+        "local",
+        "what becomes of runs while the engine is silent: done here, they wait, or they fail",
+        choices=("local", "wait", "fail"),
+    ),
+    Setting(
+        "cluster.secrets",
+        "choice",
+        "refuse",
+        "whether secrets in a request's variables, input, files or code may be sent",
+        choices=("refuse", "send"),
+    ),
+    Setting("cluster.blobs", "text", "", "of a Dask cluster: storage that all its workers share"),
+    Setting("cluster.ca", "text", "", "a PEM file: who may be the engine"),
+    Setting("cluster.certificate", "text", "", "a PEM file: who this front is"),
+    Setting("cluster.key", "text", "", "a PEM file: the certificate's key"),
+    Setting(
+        "cluster.seal", "text", "", "the key that orders are sealed with; made where it is missing"
+    ),
+    Setting("cluster.at_once", "count", 64, "runs that are with the engine at once"),
+    Setting("cluster.wait_s", "seconds", 3600, "how long a run waits for a worker"),
+    Setting("cluster.bytes_max", "bytes", UNITS["g"], "the largest project that travels"),
+    Setting(
+        "cluster.leave_out",
+        "text",
+        ".git, node_modules, .venv, target, __pycache__",
+        "names of folders that do not travel",
+    ),
 )
 BY_KEY = {setting.key: setting for setting in SETTINGS}
 OF_OTHERS = ("profiles", "names", "packages")  # tables that others read
-SUBTABLES = {"transcripts": ("sources", "prices")}  # tables in tables, that others read
+SUBTABLES = {
+    "transcripts": ("sources", "prices"),
+    "cluster": ("owners",),
+}  # tables in tables, that others read
 TABLES = (*OF_OTHERS, *dict.fromkeys(setting.path[0] for setting in SETTINGS))
 
 

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
@@ -30,6 +30,9 @@ from executor import (
 )
 from executor.instance import control
 from executor.instance.control import PrewarmReport
+
+if TYPE_CHECKING:
+    from fleet.examining import FleetHealth
 
 CRITICAL_LANGUAGES = ("shell", "python")
 
@@ -63,6 +66,7 @@ class Diagnosis:
     pages: PagesHealth | None = None
     facts: FactsHealth | None = None
     packages: tuple[ClientsHealth, ...] = ()
+    cluster: FleetHealth | None = None
 
     @property
     def critical(self) -> tuple[str, ...]:
@@ -91,6 +95,7 @@ class Diagnosis:
             "prewarmed": [asdict(one) for one in self.prewarmed],
             "pages": None if self.pages is None else asdict(self.pages),
             "facts": None if self.facts is None else asdict(self.facts),
+            "cluster": None if self.cluster is None else asdict(self.cluster),
             "on_disk": None if self.holdings is None else self.holdings.to_json(),
         }
 

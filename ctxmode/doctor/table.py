@@ -14,6 +14,7 @@ from ctxmode.render.amounts import size
 from ctxmode.render.health import (
     brief_reason,
     by_clients,
+    cluster_lines,
     describe_prewarmed,
     facts_lines,
     holdings_lines,
@@ -35,6 +36,7 @@ def show(diagnosis: Diagnosis, *, verbose: bool = False) -> None:
     console.print(_parts(diagnosis))
     console.print(_containers(diagnosis.container_engine))
     told = (
+        *cluster_lines(diagnosis.cluster),
         *facts_lines(diagnosis.facts),
         *pages_lines(diagnosis.pages),
         *holdings_lines(diagnosis.holdings),

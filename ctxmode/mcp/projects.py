@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -18,6 +19,9 @@ from ctxmode.app import App, open_app
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError, unwrap
 from ctxmode.mcp.log_messages import Levels
+
+if TYPE_CHECKING:
+    from fleet.front import Fleet
 
 OPEN_MAX = 16
 """How many projects one server holds open: each has a sandbox and a database of its own."""
@@ -38,6 +42,11 @@ class Projects:
 
     def __len__(self) -> int:
         return len(self._open)
+
+    @property
+    def fleets(self) -> list[Fleet]:
+        """List the fleets of the projects that are open, where runs are sent to other machines."""
+        return [app.fleet for app in self._open.values() if app.fleet is not None]
 
     async def app(self, folder: Path | None = None) -> App:
         """Open the project in `folder`, a real path; None is the one that the server was started

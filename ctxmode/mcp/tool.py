@@ -40,7 +40,7 @@ class CallContext:
     @property
     def caller(self) -> Caller:
         """Say who asks, as rules see it: with these tools, and a person who may be asked."""
-        return Caller(self.tools, self.client.consent, self.client.preparing)
+        return Caller(self.tools, self.client.consent, self.client.preparing, self.client.holder)
 
     @property
     def caller_midway(self) -> Caller:

@@ -42,7 +42,8 @@ class BatchRequest:
 
     `timeout_s` is for all of them together, with keeping and searching, but not for fetching their
     packages; a command whose turn comes later is not run. Without `concurrency` two run for each
-    processor under analyze; else one after the other, since the next may read what one wrote.
+    processor under analyze, or as many as other machines take; else one after the other, since the
+    next may read what one wrote.
     """
 
     commands: tuple[BatchCommand, ...]
@@ -58,10 +59,9 @@ class BatchRequest:
         """Return how long all of it may take."""
         return self.timeout_s if self.timeout_s is not None else Limits().wall_s
 
-    @property
-    def workers(self) -> int:
-        """Return how many commands run at once."""
-        usual = 2 * (os.cpu_count() or 1) if self.profile == "analyze" else 1
+    def count_workers(self, at_once: int | None = None) -> int:
+        """Return how many commands run at once; `at_once` is what other machines take."""
+        usual = at_once or 2 * (os.cpu_count() or 1) if self.profile == "analyze" else 1
         return min(self.concurrency or usual, CONCURRENCY_MAX, len(self.commands))
 
 
@@ -87,7 +87,8 @@ async def run_batch(
         return await app.execute(one, name=label, always_keep=ask, caller=caller)
 
     deadline = trio.current_time() + request.total_s
-    commands = await run_commands(request, execute, deadline, on_progress)
+    workers = request.count_workers(app.at_once)
+    commands = await run_commands(request, execute, deadline, workers, on_progress)
     if not ask:
         return BatchAnswer(commands)
     kept = [command.answer.kept for command in commands if command.answer]
@@ -124,15 +125,16 @@ async def run_commands(
     batch: BatchRequest,
     execute: Callable[[Request, str], Awaitable[Answer]],
     deadline: float,
+    workers: int,
     on_progress: OnProgress = ignore_progress,
 ) -> tuple[CommandAnswer, ...]:
-    """Run every command with `execute`, given the request and the label; return the answers in
-    order. At the deadline, on trio's clock, whatever is not finished is given up."""
+    """Run every command with `execute`, given the request and the label, so many at once; return
+    the answers in order. At the deadline, on trio's clock, whatever is not finished is given up."""
 
     async def run(command: BatchCommand) -> CommandAnswer:
         return await _run_one(command, batch, deadline, execute)
 
-    return await work_through(batch.commands, run, batch.workers, on_progress)
+    return await work_through(batch.commands, run, workers, on_progress)
 
 
 def request_of(command: BatchCommand, batch: BatchRequest, timeout_s: float | None) -> Request:

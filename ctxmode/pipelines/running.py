@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,7 +40,7 @@ class PipelineOptions:
     """How a pipeline runs: where artifacts go, how many at once, what is known already."""
 
     artifacts: Path
-    jobs: int
+    jobs: int | None = None  # None: as many as other machines take, or one a processor
     on_begin: Callable[[str], None] = lambda name: None
     on_end: Callable[[Outcome], None] = lambda outcome: None
     cache: CaseCache | None = None
@@ -66,7 +67,7 @@ class _PipelineRun:
     def __init__(self, app: App, pipeline: Pipeline, options: PipelineOptions) -> None:
         self._app = app
         self._options = options
-        self._slots = trio.CapacityLimiter(options.jobs)
+        self._slots = trio.CapacityLimiter(options.jobs or app.at_once or os.cpu_count() or 1)
         self._done = {step.name: trio.Event() for step in pipeline.steps}
         self.outcomes: dict[str, list[Outcome]] = {}
 

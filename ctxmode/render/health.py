@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ctxmode.operations.quotas import Holdings
     from executor import LanguageReport, Layer
     from executor.instance.control import PrewarmReport
+    from fleet.examining import FleetHealth
     from kb import all_stores, eviction
 
 
@@ -35,6 +36,7 @@ def doctor_text(diagnosis: Diagnosis) -> str:
         ),
         f"container engine: {diagnosis.container_engine.summary}",
         *packages_lines(diagnosis.packages),
+        *cluster_lines(diagnosis.cluster),
         *facts_lines(diagnosis.facts),
         *pages_lines(diagnosis.pages),
         *holdings_lines(diagnosis.holdings),
@@ -64,6 +66,20 @@ def _with_hint(health: ClientsHealth) -> str:
 def facts_lines(facts: FactsHealth | None) -> list[str]:
     """Say how many facts are remembered, and whether they are sound."""
     return [] if facts is None else [f"facts: {facts.summary}"]
+
+
+def cluster_lines(health: FleetHealth | None) -> list[str]:
+    """Say how the machines fare that runs are sent to, in a line or two; none where there are
+    none."""
+    if health is None:
+        return []
+    if health.runs:
+        took = f"{health.run_s:.1f} s" if health.run_s is not None else "?"
+        return [f"Fleet: {health.url}: {health.worker}, tier {health.tier}, a run took {took}"]
+    works = "answers and keeps blobs" if health.keeps_blobs else "answers"
+    state = works if health.answers else "does not answer"
+    lines = [f"Fleet: {health.url} {state}, and runs nothing: {health.reason}"]
+    return [*lines, f"  {health.remedy}"] if health.remedy else lines
 
 
 def pages_lines(pages: PagesHealth | None) -> list[str]:

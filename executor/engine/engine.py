@@ -133,6 +133,14 @@ class Engine(Protocol):
         """The tier in use and its layers."""
 
     @property
+    def at_once(self) -> int | None:
+        """How many runs it takes at once on other machines; None where there is no other."""
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know of where runs were done, as far as it has come up."""
+
+    @property
     def sessions(self) -> tuple[str, ...]:
         """The names of the sessions that live, the one used longest ago first."""
 

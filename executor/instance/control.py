@@ -21,7 +21,7 @@ import trio
 
 if TYPE_CHECKING:
     from executor.engine.engine import PoolState
-    from executor.run.progress import RunRecord
+    from executor.run.progress import ListedRun
     from executor.run.runner import Runner
 
 LINE_BYTES_MAX = 4096
@@ -31,7 +31,7 @@ ANSWER_S_MAX = 5.0
 
 @dataclass(frozen=True, slots=True)
 class RunningProgram:
-    """One program that runs now, in which server."""
+    """One program that runs now, in which server; `place` is where, if on another machine."""
 
     instance: str
     number: int
@@ -44,6 +44,7 @@ class RunningProgram:
     wall_s_max: float | None = None
     output_bytes_max: int | None = None
     memory_bytes_max: int | None = None
+    place: str = ""
 
     @property
     def id(self) -> str:
@@ -156,7 +157,7 @@ async def _carry_out(line: bytes, desk: Desk) -> dict[str, Any]:
     return {"error": 'ask {"do": "list"}, {"do": "pools"} or {"do": "stop", "run": number}'}
 
 
-def _entry(number: int, run: RunRecord) -> dict[str, Any]:
+def _entry(number: int, run: ListedRun) -> dict[str, Any]:
     limits = run.limits
     return {
         "number": number,
@@ -169,10 +170,11 @@ def _entry(number: int, run: RunRecord) -> dict[str, Any]:
         "wall_s_max": limits and limits.wall_s,
         "output_bytes_max": limits and limits.output_bytes,
         "memory_bytes_max": limits and limits.memory_bytes,
+        "place": run.place,
     }
 
 
-def _peak_memory(run: RunRecord) -> int | None:
+def _peak_memory(run: ListedRun) -> int | None:
     try:
         return run.meter.consumption().peak_memory_bytes if run.meter else None
     except OSError:  # the run is just being taken away

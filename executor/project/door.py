@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from executor.profile import Profile
     from executor.project.commit import Change, Commit
     from executor.project.rules.names import ObeyedNames
+    from executor.project.store.manifest import ChangeSet
     from executor.project.view.record import Record
     from executor.project.view.search import ProjectSearch
     from executor.project.view.work_copy import WorkCopy
@@ -67,18 +68,25 @@ class Door:
             raise SandboxError(f"the project can't be read: {error}") from error
 
     def commit(
-        self, changed: int | WorkCopy, before: Record, label: str, *, stage: bool, room: str = ""
+        self,
+        changed: int | WorkCopy | ChangeSet,
+        before: Record,
+        label: str,
+        *,
+        stage: bool,
+        room: str = "",
     ) -> Commit:
-        """Commit what an overlay's upper layer holds, by its descriptor, or a work copy.
+        """Commit what an overlay's upper layer holds, by its descriptor, a work copy, or changes.
 
-        The descriptor is closed. With `stage` all is kept for a person. What a run that is over
-        has left in a `room` may be moved from there.
+        The descriptor, or that of contents, is closed. With `stage` all is kept for a person. What
+        a run that is over has left in a `room` may be moved from there.
 
         Raises:
             SandboxError: nothing of it could be committed; it says why.
         """
         from executor.project.commit import CommitError, commit  # noqa: PLC0415
         from executor.project.rules.followed_files import in_project  # noqa: PLC0415
+        from executor.project.store.manifest import ChangeSet  # noqa: PLC0415
         from executor.project.store.store import ChangeStore  # noqa: PLC0415
         from executor.project.view.changes import as_the_host_has_it, of_upper  # noqa: PLC0415
 
@@ -90,7 +98,7 @@ class Door:
                 changes = of_upper(changed if own is None else own, before)
                 changes = replace(changes, may_move=own is not None)
             else:
-                changes = changed.changes()
+                changes = changed if isinstance(changed, ChangeSet) else changed.changes()
             opened.append(changes.contents)
             names = self.load_names()
             if changes.changes:  # else nobody asks what it obeys

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import trio
 
@@ -28,6 +29,31 @@ from executor.model import (
 )
 from executor.run import artifacts, outcome
 from executor.run.capture import READ_BYTES, Capture
+
+
+class ListedRun(Protocol):
+    """A run as a list of what runs shows it; `place` is where, if not on this machine."""
+
+    label: str
+    place: str
+    isolation: Isolation
+    started_at: float
+    meter: Meter | None
+
+    @property
+    def profile(self) -> str:
+        """The name of its profile."""
+
+    @property
+    def limits(self) -> Limits | None:
+        """Those that are in force."""
+
+    @property
+    def output_bytes(self) -> int:
+        """What it has printed."""
+
+    async def stop(self, reason: Status) -> None:
+        """Have it ended; the first reason stands."""
 
 
 @dataclass(slots=True)
@@ -52,6 +78,7 @@ class RunRecord:
     cell: Box | None = None
     meter: Meter | None = None  # what counts its consumption
     limits: Limits | None = None
+    place: str = ""
 
     @property
     def elapsed_s(self) -> float:

@@ -27,7 +27,7 @@ from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.project.door import with_commit
 from executor.project.view import sampling
 from executor.run.capture import READ_BYTES, Capture
-from executor.run.progress import RunRecord, status_of
+from executor.run.progress import ListedRun, RunRecord, status_of
 from executor.run.refusals.collecting import RunEnd, RunFacts, with_refusals
 
 if TYPE_CHECKING:
@@ -56,11 +56,11 @@ class Runner:
         self.placement = placement
         self.box = box
         self.door = door
-        self._spools = spool_folder
-        self._inline_bytes = inline_bytes
+        self.spools = spool_folder
+        self.inline_bytes = inline_bytes
         self.slots = trio.CapacityLimiter(concurrency)
         self._last = 0  # the number of the latest run
-        self.running: dict[int, RunRecord] = {}
+        self.running: dict[int, ListedRun] = {}
 
     async def run(
         self,
@@ -111,14 +111,13 @@ class Runner:
     @contextlib.contextmanager
     def progress(self, profile: Profile, on_output: OnOutput | None) -> Iterator[RunRecord]:
         """The record of a new run, under way until the block ends."""
-        self._last += 1
-        number = self._last
+        number = self._next_number()
         outputs = {
-            name: Capture(self._spools / f"{number}.{name}", self._inline_bytes)
+            name: Capture(self.spools / f"{number}.{name}", self.inline_bytes)
             for name in ("stdout", "stderr")
         }
         isolation = for_run(self.placement.isolation, profile)
-        folder = self._spools / f"{number}.artifacts"
+        folder = self.spools / f"{number}.artifacts"
         progress = RunRecord(number, profile.name, isolation, outputs, folder, on_output)
         self.running[number] = progress
         try:
@@ -127,6 +126,20 @@ class Runner:
             del self.running[number]
             for capture in outputs.values():
                 capture.close()
+
+    def _next_number(self) -> int:
+        self._last += 1
+        return self._last
+
+    @contextlib.contextmanager
+    def list_run(self, run: ListedRun) -> Iterator[int]:
+        """Have a run of another machine among those that run, until the block ends; its number."""
+        number = self._next_number()
+        self.running[number] = run
+        try:
+            yield number
+        finally:
+            del self.running[number]
 
     async def stop(self, number: int) -> bool:
         """End a run, whose result says so; whether there was one of that number."""

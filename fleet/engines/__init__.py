@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final
@@ -21,13 +22,19 @@ OpenEngine = Callable[[Address, Credentials | None], Opened]
 class EngineRow:
     """An engine: how it is opened, its port where the URL has none, and what installs it.
 
-    A plain scheme knows no certificates: it reaches this machine alone.
+    A plain scheme knows no certificates, and reaches this machine alone: `secure` is the scheme
+    that reaches others.
     """
 
     open: OpenEngine
     port: int
     extra: str
-    is_plain: bool = False
+    secure: str = ""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the scheme is a plain one."""
+        return bool(self.secure)
 
 
 def _open_reapi(address: Address, credentials: Credentials | None) -> Opened:
@@ -39,7 +46,7 @@ def _open_reapi(address: Address, credentials: Credentials | None) -> Opened:
 
 ENGINES: Final = {
     "grpcs": EngineRow(_open_reapi, 8980, "cluster"),
-    "grpc": EngineRow(_open_reapi, 8980, "cluster", is_plain=True),
+    "grpc": EngineRow(_open_reapi, 8980, "cluster", secure="grpcs"),
 }
 
 
@@ -50,18 +57,39 @@ def open_engine(url: str, credentials: Credentials | None) -> Opened:
         ClusterError: the URL, the credentials or this installation do not do; the hint says what
             would. The block's beginning raises it, too, and UnreachableError.
     """
+    address, row = find_engine(url, credentials)
+    with installed(address, row):
+        return row.open(address, None if row.is_plain else credentials)
+
+
+def find_engine(url: str, credentials: Credentials | None) -> tuple[Address, EngineRow]:
+    """Where a URL leads, and by which engine.
+
+    Raises:
+        ClusterError: it leads to none, or to no place that may be reached so.
+    """
     address = parse_address(url, {scheme: row.port for scheme, row in ENGINES.items()})
     row = ENGINES[address.scheme]
     if row.is_plain and not address.is_loopback:
-        better = f"{address.scheme}s://{address.target}"
+        better = f"{row.secure}://{address.target}"
         raise ClusterError(f"{address.scheme}:// is for this machine alone", f"use {better}")
     if not row.is_plain and credentials is None:
         raise ClusterError(
             f"{address.scheme}:// needs certificates",
             "set cluster.ca, cluster.certificate and cluster.key",
         )
+    return address, row
+
+
+@contextlib.contextmanager
+def installed(address: Address, row: EngineRow) -> Iterator[None]:
+    """Say what installs an engine's modules where they are missing.
+
+    Raises:
+        ClusterError: they are.
+    """
     try:
-        return row.open(address, None if row.is_plain else credentials)
+        yield
     except ImportError as error:
         raise ClusterError(
             f"{address.scheme}:// needs {error.name}",

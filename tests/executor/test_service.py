@@ -16,7 +16,8 @@ from executor.engine.tiers import TIERS
 from executor.errors import PackagesError, RequestError
 from executor.network import allowlist
 from executor.profile import ANALYZE, PROFILES, Profile, ProjectAccess
-from executor.service import JudgedRequest, LocalEngine, Parts, Terms
+from executor.service import LocalEngine
+from executor.terms import JudgedRequest, Parts, Terms
 
 RULES = policy.Rules()
 ONLINE = Profile("online", ProjectAccess.COPY_ON_WRITE, network=allowlist.parse(("example.org",)))

@@ -14,6 +14,7 @@ from executor.model import Artifact, ChangedFile, Limits, Request, Result, Statu
 from executor.network import Allowlist
 from executor.profile import ANALYZE, BUILD, Profile, ProjectAccess
 from fleet import forms
+from fleet.changed import Changed
 from fleet.forms import BYTES_MAX, CONTAINERS_MAX, DEPTH_MAX, FormError
 from fleet.model import PROTOCOL, Cause, Lost, Order, Outcome, Ticket
 from fleet.tree import digest_of
@@ -52,9 +53,14 @@ OUTCOME = Outcome(
         artifacts=(Artifact("out/a.png", 3, "a.png"), Artifact("b", reason="none")),
         changed_files=(ChangedFile("src/a", "modified", 3), ChangedFile("b", "renamed", 1, "c")),
     ),
-    stdout=ROOT,
-    artifacts={"a.png": ROOT},
+    changed=(
+        Changed("a", "created", "folder", 0o755, 0, 1),
+        Changed("a/\udcff", "created", "file", 0o644, 3, 1, source="c", group=1, sha256=ROOT.hash),
+        Changed("b", "modified", "link", 0o777, 0, 1, target="a"),
+        Changed("d", "deleted", "file", 0o644, 5, 1),
+    ),
 )
+FILE = OUTCOME.changed[1]
 
 
 @pytest.mark.parametrize(
@@ -127,11 +133,23 @@ def test_a_path_may_go_up_within_the_project():
 @pytest.mark.parametrize(
     "outcome",
     [
-        {"artifacts": {"../a": ROOT}},
-        {"artifacts": {"a/b": ROOT}},
-        {"artifacts": {"..": ROOT}},
-        {"artifacts": {}},
-        {"artifacts": {"a.png": ROOT, "c": ROOT}},
+        {"worker": ""},
+        {"worker": "a\nb"},
+        *(
+            {"result": replace(OUTCOME.result, artifacts=tuple(Artifact("a", 1, n) for n in names))}
+            for names in (("../a",), ("a/b",), ("..",), ("",), ("a", "a"))
+        ),
+        *(
+            {"changed": (FILE, *others)}
+            for others in (
+                (FILE,),
+                (replace(FILE, path="c", sha256="0" * 64),),  # no link to the other
+                (replace(FILE, path="c", mode=0o600),),
+                (replace(FILE, path=f"{FILE.path}/below"),),
+                (Changed("a", "deleted", "folder", 0o755, 0, 1),),
+                (Changed("a", "created", "link", 0o777, 0, 1, target="b"),),
+            )
+        ),
         *(
             {"result": replace(OUTCOME.result, changed_files=changes)}
             for changes in (
@@ -141,7 +159,6 @@ def test_a_path_may_go_up_within_the_project():
                 (ChangedFile("a\0", "created"),),
                 (ChangedFile("", "created"),),
                 (ChangedFile("a", "renamed", 1, "../b"),),
-                (ChangedFile("a", "created"), ChangedFile("a", "deleted")),
             )
         ),
     ],
@@ -149,6 +166,35 @@ def test_a_path_may_go_up_within_the_project():
 def test_an_outcome_of_names_that_lead_elsewhere_is_none(outcome: dict[str, object]):
     with pytest.raises(FormError):
         replace(OUTCOME, **outcome)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"path": path}
+        for path in ("", "/a", "../a", "a/../b", "a//b", "a/", "./a", "a\0", "n" * 256, "a/" * 2000)
+    ]
+    + [
+        {"path": "/".join("a" * 140)},
+        {"source": "../a"},
+        {"source": "a", "group": 0},
+        {"mode": 0o4755},
+        {"mode": -1},
+        {"size": -1},
+        {"group": -1},
+        {"target": "a"},
+        {"sha256": ""},
+        {"sha256": "0"},
+        {"change": "deleted"},  # with a digest
+        {"kind": "folder"},
+        {"kind": "link", "sha256": "", "target": "a\0"},
+        {"kind": "link", "sha256": "", "target": ""},
+        {"kind": "link", "sha256": "", "target": "a" * 4096},
+    ],
+)
+def test_what_no_run_can_leave_is_no_change(wrong: dict[str, object]):
+    with pytest.raises(FormError):
+        replace(FILE, **wrong)
 
 
 def test_the_outcome_of_another_run_is_refused():

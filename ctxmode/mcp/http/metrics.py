@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -10,6 +13,11 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
+
+from ctxmode.mcp.http.fleet_metrics import FleetCollector
+
+if TYPE_CHECKING:
+    from fleet.front import Fleet
 
 SECONDS = (0.005, 0.02, 0.1, 0.5, 2, 10, 60, 300)
 
@@ -34,6 +42,10 @@ class Metrics:
         )
         ProcessCollector(registry=self._registry)
         PlatformCollector(registry=self._registry)
+
+    def show_fleets(self, list_fleets: Callable[[], Iterable[Fleet]]) -> None:
+        """Show the figures of these, too, as they are when they are asked for."""
+        self._registry.register(FleetCollector(list_fleets))
 
     def observe(self, tool: str, outcome: str, seconds: float) -> None:
         """Count one call; `outcome` is "ok" or "error"."""

@@ -176,6 +176,7 @@ async def open_endpoints(site: Site) -> AsyncIterator[Endpoints]:
     """Open the projects of a site, and for each name of its tokens a manager of conversations."""
     metrics = Metrics()
     async with open_projects(site.config) as projects, AsyncExitStack() as houses:
+        metrics.show_fleets(lambda: projects.fleets)
         server = build_sdk_server(
             Server(projects, site.tools.callable, metrics.observe), site.tools
         )

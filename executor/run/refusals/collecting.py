@@ -28,6 +28,7 @@ REFUSALS_MAX = 50  # in a result; the others are counted
 TARGET_CHARACTERS_MAX = 300
 HOST_S_MAX = 1.0  # for what is asked of this machine's files
 COMPILED_APART = "nothing grants it while a program is compiled"
+COMMIT = "commit"
 ENDED_WELL = frozenset((Status.OK, Status.CANCELLED))
 LOOPBACK = ("tcp 127.", "tcp [::1]:", "tcp 0.0.0.0:", "tcp [::]:")
 VISIBLE = (*SYSTEM_FOLDERS, *(f"/etc/{name}" for name in ETC_ENTRIES))
@@ -96,6 +97,13 @@ def bounded(result: Result, found: Iterable[Refusal], omitted: int) -> Result:
     listed = sorted(merged.values(), key=lambda one: one.certainty != EXACT)
     omitted += len(listed[REFUSALS_MAX:])
     return replace(result, refusals=tuple(listed[:REFUSALS_MAX]), refusals_omitted=omitted)
+
+
+def with_commit_refusals(result: Result) -> Result:
+    """The result of a run elsewhere with what of its changes was refused here, and that alone."""
+    others = (one for one in result.refusals if one.kind != COMMIT)
+    found = (one.refusal for one in of_commit(result) if not one.source.if_failed)
+    return bounded(result, (*found, *others), result.refusals_omitted)
 
 
 def of_compiling(result: Result) -> tuple[Refusal, ...]:

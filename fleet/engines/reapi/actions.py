@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+from dataclasses import replace
 from typing import Final, Self
 
 import grpc
@@ -15,7 +16,7 @@ from buildgrid.common.protos.build.bazel.remote.execution.v2 import (
 from buildgrid.common.protos.google.longrunning import operations_pb2, operations_pb2_grpc
 from google.protobuf.message import DecodeError
 
-from fleet.dispatcher import Blobs, Delivery, Placement
+from fleet.dispatcher import LOST_MAX, Blobs, Delivery, Placement
 from fleet.engines.reapi.blobs import RemoteBlobs
 from fleet.engines.reapi.messages import (
     OutcomeError,
@@ -29,6 +30,7 @@ from fleet.engines.reapi.messages import (
     to_wire,
 )
 from fleet.engines.reapi.wire import Call, CallError, Wire, answered
+from fleet.engines.reapi.workers import Workers
 from fleet.errors import BlobError, ClusterError, UnreachableError
 from fleet.model import Cause, Lost, Ticket
 from fleet.tree import Digest, TreeError, digest_of
@@ -96,10 +98,15 @@ class RemoteActions:
         return Ticket(placement.run_id, ENGINE, said.name, placement.order)
 
     async def wait(self, ticket: Ticket) -> Delivery | Lost:
-        """Wait for an action's end; see `Dispatcher`."""
+        """Wait for an action's end; see `Dispatcher`. The server may give it to another worker."""
         call, said = self._begun.pop(ticket.name, (None, None))
+        workers = Workers()
         try:
             while said is None or not said.done:
+                if said is not None and workers.note(said) >= LOST_MAX:
+                    await self.cancel(ticket)
+                    why = "the server gave it to one worker after the other"
+                    return Lost(ticket.run_id, Cause.WORKER, why, workers=workers.lost)
                 if call is None:
                     call = await self._join(ticket)
                 said = None
@@ -115,7 +122,10 @@ class RemoteActions:
         finally:
             if call is not None:
                 call.cancel()
-        return await self._delivery(ticket, said)
+        end = await self._delivery(ticket, said)
+        if isinstance(end, Lost) and workers.lost:  # the last one, too
+            return replace(end, cause=Cause.WORKER, workers=workers.lost + 1)
+        return end
 
     async def cancel(self, ticket: Ticket) -> None:
         """Have the server end an action; see `Dispatcher`. Others may wait for it still."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
+import io
 import itertools
+import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
@@ -18,11 +21,12 @@ from buildgrid.common.protos.build.bazel.remote.execution.v2 import (
 from buildgrid.common.protos.google.bytestream import bytestream_pb2, bytestream_pb2_grpc
 from buildgrid.common.protos.google.rpc import code_pb2
 
+from fleet.blob_cache import BlobCache
 from fleet.dispatcher import Open
 from fleet.engines.reapi.messages import from_wire, to_wire
 from fleet.engines.reapi.wire import CallError, Wire, answered
 from fleet.errors import BlobError, UnreachableError
-from fleet.tree import Digest
+from fleet.tree import Digest, digest_of
 
 BATCH_BYTES_MAX: Final = (4 << 20) - 4096
 """The most content of one message: gRPC's default of 4 MiB less what is around it."""
@@ -69,6 +73,12 @@ class RemoteBlobs:
             else:
                 await self._put_batch({digest: blobs[digest] for digest in batch})
 
+    async def put_bytes(self, data: bytes) -> Digest:
+        """Have the server keep a blob that is at hand."""
+        digest = digest_of(data)
+        await self.put({digest: functools.partial(io.BytesIO, data)})
+        return digest
+
     async def get(self, digest: Digest, write: Callable[[bytes], object]) -> None:
         """Hand over a blob in pieces, and check it; see `Blobs`."""
         if not digest.size_bytes:  # every server has it, and some know nothing of it
@@ -92,6 +102,52 @@ class RemoteBlobs:
             call.cancel()
         if size != digest.size_bytes or check.hexdigest() != digest.hash:
             raise BlobError(f"the server sends something else than {digest}")
+
+    async def fetch(self, digests: frozenset[Digest], cache: BlobCache) -> None:
+        """Bring blobs into a worker's cache; see `Fetch`."""
+        for batch in self._batches(digests):
+            if self._weight(batch[0]) > self._batch_bytes:
+                with tempfile.TemporaryFile(dir=cache.folder) as file:
+                    await self.get(batch[0], file.write)
+                    file.seek(0)
+                    pieces = iter(functools.partial(file.read, _PIECE), b"")
+                    await trio.to_thread.run_sync(cache.add, batch[0], pieces)
+            else:
+                await trio.to_thread.run_sync(_keep_all, await self._get_batch(batch), cache)
+
+    async def get_small(self, *digests: Digest) -> tuple[bytes, ...]:
+        """Blobs that go in one answer together.
+
+        Raises:
+            BlobError: the server lacks one, or sends something else.
+            UnreachableError: the server does not answer.
+        """
+        found = await self._get_batch(list(dict.fromkeys(digests)))
+        for digest, data in found.items():
+            if digest_of(data) != digest:
+                raise BlobError(f"the server sends something else than {digest}")
+        return tuple(found[digest] for digest in digests)
+
+    async def _get_batch(self, digests: list[Digest]) -> dict[Digest, bytes]:
+        """Small blobs, by one answer, and not checked yet."""
+        wanted = [one for one in digests if one.size_bytes]
+        request = rex.BatchReadBlobsRequest(
+            instance_name=self._instance, digests=map(to_wire, wanted)
+        )
+        answer = rex.BatchReadBlobsResponse()
+        if wanted:
+            with answered():
+                answer = await self._wire.ask(self._cas.BatchReadBlobs, request)
+        told = {one.digest.hash: one for one in answer.responses}
+        for digest in wanted:
+            if digest.hash not in told:
+                raise UnreachableError(f"the server says nothing of {digest}")
+            status = told[digest.hash].status
+            if status.code in (*_FALSE, code_pb2.NOT_FOUND):
+                raise BlobError(f"{digest}: {status.message or 'the server lacks it'}")
+            if status.code:
+                raise UnreachableError(f"{digest}: {status.message}")
+        return {one: told[one.hash].data if one.size_bytes else b"" for one in digests}
 
     def _batches(self, blobs: Iterable[Digest]) -> Iterator[list[Digest]]:
         """What goes in one message each; what is too large for any stands alone."""
@@ -185,6 +241,11 @@ def _telling(digest: Digest) -> Iterator[None]:
         if error.code in _OF_THE_BLOB:
             raise BlobError(f"{digest}: {error}") from None
         raise
+
+
+def _keep_all(contents: Mapping[Digest, bytes], cache: BlobCache) -> None:
+    for digest, data in contents.items():
+        cache.add(digest, [data])
 
 
 def _read_all(blobs: Mapping[Digest, Open]) -> dict[Digest, bytes]:

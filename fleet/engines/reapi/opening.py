@@ -33,14 +33,19 @@ async def open_reapi(
     """
     pems = None if credentials is None else read_credentials(credentials)
     async with open_wire(address, pems) as wire:
-        batch_bytes = await _check(wire, address)
+        batch_bytes = await check_server(wire, address)
         blobs = RemoteBlobs(wire, address.instance, batch_bytes)
         async with RemoteActions(wire, address.instance, blobs) as actions:
             yield actions
 
 
-async def _check(wire: Wire, address: Address) -> int:
-    """How many bytes the server takes in one batch; 0 for no limit of its own."""
+async def check_server(wire: Wire, address: Address) -> int:
+    """How many bytes the server takes in one batch; 0 for no limit of its own.
+
+    Raises:
+        ClusterError: it can't execute, or not by sha256.
+        UnreachableError: it does not answer.
+    """
     stub = rex_grpc.CapabilitiesStub(wire.channel)
     request = rex.GetCapabilitiesRequest(instance_name=address.instance)
     with answered():

@@ -30,6 +30,7 @@ _WRONG: Final = {
 }
 _OPTIONS: Final = (
     ("grpc.max_receive_message_length", _MESSAGE_BYTES_MAX),
+    ("grpc.max_reconnect_backoff_ms", 5_000),  # two minutes else
     ("grpc.enable_http_proxy", 0),  # no variable of the environment sends this elsewhere
 )
 
@@ -60,7 +61,9 @@ class Wire:
         self.channel = channel
         self._loop = loop
 
-    async def ask(self, method: Callable[..., Call], request: object) -> Any:  # noqa: ANN401
+    async def ask(
+        self, method: Callable[..., Call], request: object, within_s: float = ANSWER_S
+    ) -> Any:  # noqa: ANN401
         """Call a method that answers once.
 
         Raises:
@@ -68,7 +71,7 @@ class Wire:
         """
 
         async def call() -> object:
-            return await method(request, timeout=ANSWER_S)
+            return await method(request, timeout=within_s)
 
         return await self.run(call)
 

@@ -12,7 +12,9 @@ COMMANDS = tuple(BatchCommand(f"c{number}", f"echo {number}") for number in rang
 
 
 async def run(batch, execute):
-    return await run_commands(batch, execute, trio.current_time() + batch.total_s)
+    return await run_commands(
+        batch, execute, trio.current_time() + batch.total_s, batch.count_workers()
+    )
 
 
 async def test_commands_run_in_the_order_given_and_answer_in_it(autojump_clock):
@@ -96,12 +98,14 @@ async def test_a_failure_of_the_machine_does_not_hide_the_others(autojump_clock)
     ],
 )
 def test_how_many_run_at_once(asked, profile, workers):
-    assert BatchRequest(COMMANDS, concurrency=asked, profile=profile).workers == workers
+    assert BatchRequest(COMMANDS, concurrency=asked, profile=profile).count_workers() == workers
 
 
 def test_what_changes_nothing_runs_on_every_processor(monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: 2)
-    assert BatchRequest(COMMANDS).workers == 4
+    assert BatchRequest(COMMANDS).count_workers() == 4
+    assert BatchRequest(COMMANDS * 20).count_workers(16) == 16
+    assert BatchRequest(COMMANDS * 20, profile="build").count_workers(16) == 1
 
 
 @pytest.mark.parametrize("concurrency", [None, 64])

@@ -55,7 +55,7 @@ schedulers:
     action-cache: *kept
     property-set: !dynamic-property-set
       match-property-keys: [context-mode, tier]
-      wildcard-property-keys: [languages]
+      wildcard-property-keys: [language]
     bot-session-keepalive-timeout: {lease_s}
     session-expiry-timer-interval: 0.5
     poll-interval: 0.1
@@ -88,13 +88,28 @@ thread-pool-size: 64
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RemoteServer:
     """A server that runs: its port, and the certificates of those who may call it."""
 
     port: int
     folder: Path
     authority: trustme.CA
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, or start it again; its queue and its blobs are as they were."""
+        command = [_bgd(), "server", "start", str(self.folder / "bgd.yml")]
+        with (self.folder / "bgd.log").open("ab") as said:
+            self.process = subprocess.Popen(command, stdout=said, stderr=said, cwd="/")
+
+    def wait_until_it_answers(self) -> None:
+        _wait_until(lambda: _answers(self.port), self.process, self.folder / "bgd.log")
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.process.kill()
+        self.process.wait()
 
     @property
     def url(self) -> str:
@@ -115,8 +130,9 @@ def missing_part() -> str:
 
 
 @contextlib.contextmanager
-def remote_server() -> Iterator[RemoteServer]:
-    """Start all of it, and end it with the block."""
+def remote_server(lease_s: int = LEASE_S) -> Iterator[RemoteServer]:
+    """Start all of it, and end it with the block. A worker that says nothing for `lease_s` is
+    taken for dead."""
     with tempfile.TemporaryDirectory(prefix="ctx-grid-") as name, contextlib.ExitStack() as stack:
         folder = Path(name)
         folder.chmod(0o755)  # the database's own user passes through
@@ -125,15 +141,16 @@ def remote_server() -> Iterator[RemoteServer]:
         (folder / "cas").mkdir()
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
-        values = {"port": port, "folder": folder, "database": database, "lease_s": LEASE_S}
+        values = {"port": port, "folder": folder, "database": database, "lease_s": lease_s}
         (folder / "bgd.yml").write_text(_CONFIG.format(**values))
-        start = [_bgd(), "server", "start", str(folder / "bgd.yml")]
-        process = stack.enter_context(_running(start, folder / "bgd.log"))
+        server = RemoteServer(port, folder, authority)
+        server.start()
+        stack.callback(server.kill)
         # Beside it, for both load for seconds; until its tables are there the server tries again.
         migrate = [_bgd(), "migrate", "apply", database]
         subprocess.run(migrate, check=True, capture_output=True, timeout=START_S)
-        _wait_until(lambda: _answers(port), process, folder / "bgd.log")
-        yield RemoteServer(port, folder, authority)
+        server.wait_until_it_answers()
+        yield server
 
 
 def certificate_files(folder: Path, name: str, made: trustme.LeafCert) -> None:

@@ -1,0 +1,131 @@
+"""What the user sets of other machines that run programs: the engine, and what owners may have.
+
+[cluster]
+url = "grpcs://build.example.com"
+ca = "~/fleet/ca.pem"               # who may be the engine
+certificate = "~/fleet/front.pem"   # who this front is
+key = "~/fleet/front.key"
+
+[cluster.owners.ci]                 # the name of a token of `serve --http`, or of a project
+weight = 2                          # its share beside others
+running = 20                        # runs with the engine at once
+queued = 1000                       # runs that wait
+cpu_s_a_day = 36000
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read
+from ctxmode.config.locations import Config
+from ctxmode.config.settings import Configured, load_settings
+from ctxmode.errors import UsageError
+
+# Who sends nothing loads nothing of it.
+if TYPE_CHECKING:
+    from fleet.settings import ClusterSettings, Send
+    from fleet.turns import Quota
+
+QUOTA_KEYS = ("weight", "running", "queued", "cpu_s_a_day")
+SEAL_FILE = "front.key"
+PEMS = ("ca", "certificate", "key")
+HINT = "See docs/fleet.md."
+
+
+def find_cluster_url(config: Config) -> str:
+    """Find the URL of the engine that runs are sent to; empty if there is none."""
+    if config.cluster:
+        return config.cluster
+    return str(load_settings(config.project, config.config_home).values["cluster.url"])
+
+
+def load_cluster(config: Config, url: str) -> ClusterSettings:
+    """Load what is set of a fleet whose engine has this URL. A UsageError names the wrong key or
+    value; owners in a project's file are refused."""
+    from fleet.engines.credentials import Credentials  # noqa: PLC0415 - who sends nothing
+    from fleet.settings import ClusterSettings, Fallback  # noqa: PLC0415
+    from fleet.travel import Terms  # noqa: PLC0415
+
+    configured = load_settings(config.project, config.config_home)
+    values: Mapping[str, Any] = configured.values
+    user = read(config.config_home / USER_FILE)
+    given = [name for name in PEMS if values[f"cluster.{name}"]]
+    if given and len(given) < len(PEMS):
+        lacking = next(name for name in PEMS if name not in given)
+        raise UsageError(f"cluster.{lacking} is missing", f"Set all of {', '.join(PEMS)}. {HINT}")
+    paths = {name: _path(config, values[f"cluster.{name}"]) for name in PEMS}
+    names = tuple(name.strip() for name in str(values["cluster.leave_out"]).split(","))
+    try:
+        terms = Terms(tuple(filter(None, names)), values["cluster.bytes_max"])
+    except ValueError as error:
+        raise _wrong(configured, "cluster.bytes_max", str(error)) from error
+    seal = values["cluster.seal"]
+    _refuse_owners(config, user)
+    return ClusterSettings(
+        url=url,
+        seal=_path(config, seal) if seal else config.config_home / "ctxmode" / SEAL_FILE,
+        credentials=Credentials(**paths) if given else None,
+        blobs=values["cluster.blobs"],
+        send=_choose_send(config, configured),
+        fallback=Fallback(values["cluster.fallback"]),
+        sends_secrets=values["cluster.secrets"] == "send",
+        at_once=values["cluster.at_once"],
+        wait_s=values["cluster.wait_s"],
+        terms=terms,
+        owners=_read_owners(user),
+    )
+
+
+def _choose_send(config: Config, configured: Configured) -> Send:
+    """Choose what is sent: whoever names the cluster on a command line means all of it, unless
+    cluster.send is set."""
+    from fleet.settings import Send  # noqa: PLC0415 - who sends nothing
+
+    if config.cluster and configured.origins["cluster.send"] == "default":
+        return Send.ALWAYS
+    return Send(str(configured.values["cluster.send"]))
+
+
+def _refuse_owners(config: Config, user: ConfigFile) -> None:
+    of_project = read(config.project / PROJECT_FILE, config.project)
+    if "owners" in of_project.data.get("cluster", {}):
+        hint = f"Put them into {user.path}."
+        raise of_project.error(("cluster", "owners"), "owners are not for a project to set", hint)
+
+
+def _read_owners(file: ConfigFile) -> dict[str, Quota]:
+    from fleet.turns import Quota  # noqa: PLC0415 - who sends nothing
+
+    owners = file.data.get("cluster", {}).get("owners", {})
+    if not isinstance(owners, dict):
+        raise file.error(("cluster", "owners"), "cluster.owners is a table", HINT)
+    quotas = {}
+    for name, table in owners.items():
+        where = ("cluster", "owners", name)
+        if not isinstance(table, dict):
+            raise file.error(where, f"{'.'.join(where)} is a table", f"Write [{'.'.join(where)}].")
+        for key, value in table.items():
+            if key not in QUOTA_KEYS:
+                raise file.unknown((*where, key), QUOTA_KEYS)
+            is_whole = key in ("running", "queued")
+            if isinstance(value, bool) or not isinstance(value, int if is_whole else int | float):
+                kind = "whole number" if is_whole else "number"
+                problem = f"{'.'.join((*where, key))}: {value!r} is no {kind}"
+                raise file.error((*where, key), problem, HINT)
+        try:
+            quotas[name] = Quota(**table)
+        except ValueError as error:
+            raise file.error(where, f"{'.'.join(where)}: {error}", HINT) from error
+    return quotas
+
+
+def _wrong(configured: Configured, key: str, problem: str) -> UsageError:
+    return UsageError(f"{configured.origins[key]}: {key}: {problem}", HINT)
+
+
+def _path(config: Config, text: str) -> Path:
+    """Read a path as a person writes it; a relative one lies beside the user's file."""
+    return (config.config_home / "ctxmode" / Path(text).expanduser()).absolute()

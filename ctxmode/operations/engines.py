@@ -1,0 +1,45 @@
+"""Opens what runs a project's programs: this machine's engine, and that of other machines."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import trio
+
+import executor
+from ctxmode.config.cluster import find_cluster_url, load_cluster
+from ctxmode.config.locations import Config
+
+if TYPE_CHECKING:
+    import policy
+    from executor import Completed, Engine, Request
+
+
+@asynccontextmanager
+async def open_engines(
+    config: Config,
+    rules: Callable[[], policy.Rules],
+    settings: executor.Settings,
+    keep_answer: Callable[[Request, Completed], Awaitable[object]],
+) -> AsyncIterator[Engine]:
+    """Open the engine of this machine, and over it that of others where one is set. `keep_answer`
+    takes what runs printed that nobody waits for any more."""
+    url = await trio.to_thread.run_sync(find_cluster_url, config)
+    async with executor.open_engine(
+        project=config.project,
+        state_dir=config.state_dir,
+        rules=rules,
+        home=config.home,
+        settings=settings,
+    ) as engine:
+        if not url:
+            yield engine
+            return
+        from fleet.opening import open_fleet  # noqa: PLC0415 - who sends nothing loads nothing
+
+        cluster = await trio.to_thread.run_sync(load_cluster, config, url)
+        folder = config.state_dir / "fleet"
+        async with open_fleet(engine, cluster, folder, keep_answer) as fleet:
+            yield fleet

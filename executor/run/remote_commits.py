@@ -1,0 +1,74 @@
+"""Commits of what runs on other machines changed: the same door, the same words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import trio
+
+from executor.errors import SandboxError
+from executor.model import Result, Status
+from executor.project.door import with_commit
+from executor.run.refusals.collecting import with_commit_refusals
+
+if TYPE_CHECKING:
+    from executor.profile import Profile
+    from executor.project.store.manifest import ChangeSet
+    from executor.project.view.record import Record
+    from executor.run.runner import Runner
+
+
+class RemoteCommits:
+    """Records the project before a run elsewhere, and brings in afterwards what it changed."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    async def record(self, profile: Profile) -> Record | None:
+        """The project as it is now; None where a profile commits nothing.
+
+        What the host changes from now on is told apart from what the run does.
+
+        Raises:
+            RequestError: it is too large.
+            SandboxUnavailableError: it can't be read.
+        """
+        record = await self._runner.record(profile, whole=False)
+        if record is not None:
+            await trio.to_thread.run_sync(record.settle)
+        return record
+
+    async def bring_in(
+        self, result: Result, changes: ChangeSet, label: str, *, stage: bool
+    ) -> Result:
+        """The result of a run elsewhere once its changes are committed, or kept with `stage`.
+
+        The descriptor of contents and the record are closed. A commit that fails is told by the
+        result. Cancelling this waits for the commit.
+        """
+        door = self._runner.door
+        call = partial(door.commit, changes, changes.record, label, stage=stage)
+        try:
+            # Half a commit would be taken back, but a whole one is what was asked for.
+            with trio.CancelScope(shield=True):
+                done = await trio.to_thread.run_sync(call)
+        except SandboxError as error:
+            return _failed(result, str(error))
+        return with_commit_refusals(with_commit(result, done, stage=stage))
+
+
+def _failed(result: Result, why: str) -> Result:
+    """The result of a run whose changes are lost: nothing that it did counts."""
+    return replace(
+        result,
+        status=Status.SANDBOX_ERROR,
+        exit_code=None,
+        signal=None,
+        message=why,
+        changed_files=(),
+        changed_files_omitted=0,
+        refusals=(),
+        refusals_omitted=0,
+    )

@@ -1,0 +1,73 @@
+"""What an engine of this machine is put together from, and what it makes of a request first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import policy
+from executor.caller import Caller
+from executor.compile.compiler import Compiler
+from executor.engine.box import Prewarming
+from executor.model import Limits
+from executor.profile import Profile
+from executor.request import Checked
+from executor.run.judging import Judges
+from executor.run.runner import Runner
+from executor.sessions.registry import Sessions
+from executor.toolchains.caches import ToolchainCaches
+from executor.toolchains.catalog import Toolchains
+
+if TYPE_CHECKING:
+    from executor.packages.layers import Packages
+    from executor.packages.model import Wanted
+
+# Asked before every run, so that a rule written while a server runs holds from then on.
+LoadRules = Callable[[], policy.Rules]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What holds for every request."""
+
+    project: Path
+    home: Path
+    rules: LoadRules | None
+    profiles: Mapping[str, Profile]
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an executor is put together from."""
+
+    runner: Runner
+    pool: Prewarming
+    toolchains: Toolchains
+    sessions: Sessions
+    caches: ToolchainCaches
+    compiler: Compiler
+    judges: Judges
+    packages: Callable[[], Packages]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCheck:
+    """What the rules are asked of a program, and what they say of the files it is given."""
+
+    subject: policy.Subject
+    rules: policy.Rules
+    of_files: tuple[policy.Verdict, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRequest:
+    """A request that may be placed, and the verdict on it; None where no rules are asked."""
+
+    checked: Checked
+    caller: Caller
+    verdict: Mapping[str, Any] | None
+    packages: Wanted | None = None
+    rules: policy.Rules | None = None

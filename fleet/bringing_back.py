@@ -1,0 +1,252 @@
+"""What a worker handed back, checked and brought to where a run's outcome is at the front."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from executor.engine.engine import Completed
+from executor.instance.removal import remove
+from executor.model import MIB, Artifact, Result, Stream, readable
+from executor.profile import ProjectAccess
+from executor.project.door import LISTED_MAX
+from executor.project.store.manifest import LeftOut
+from executor.project.view.record import Record
+from executor.project.view.walking import FOLDER_FLAGS
+from executor.run.artifacts import safe_name
+from executor.run.remote_commits import RemoteCommits
+from fleet.dispatcher import Blobs, Delivery
+from fleet.doer import ARTIFACTS_FOLDER, CHANGED_FILE, OUTCOME_FILE, STREAM_FILES
+from fleet.errors import OutcomeError
+from fleet.forms import FormError
+from fleet.handed_files import artifact_name, check_files
+from fleet.model import Order, Outcome
+from fleet.returned_changes import as_change_set
+from fleet.returned_contents import ContentFiles
+from fleet.returned_streams import StreamTerms, capture, check_streams, fetch, may_be_cut
+from fleet.tree import Digest
+
+RESULT_BYTES_MAX: Final = 4 * MIB
+"""Of a result's form, beside its streams: what is told to the caller."""
+CONTENTS_FOLDER: Final = "contents"
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """Where at the front the outcome of one run is put.
+
+    `folder` is empty, private and this run's own: spools and copies of artifacts stay there.
+    `inline_bytes` of each stream are in the result. `commits` are the engine's; where the profile
+    commits, `record` is `commits.record(profile)` of before the snapshot, and `unseen` are the
+    paths that the snapshot left out: what a run left there, or below, is not committed.
+    `label` says what ran, where changes are kept.
+    """
+
+    folder: Path
+    inline_bytes: int
+    commits: RemoteCommits
+    label: str = ""
+    record: Record | None = None
+    unseen: frozenset[str] = frozenset()
+
+
+async def bring_back(delivery: Delivery, blobs: Blobs, order: Order, landing: Landing) -> Completed:
+    """Fetch what a worker handed back, check all of it, and commit what the run changed.
+
+    The result is as of a local run, a commit that failed included. After an error nothing of it is
+    left in the folder or the project.
+
+    Raises:
+        OutcomeError: the worker's outcome is none, another run's, or more than the order allows.
+        BlobError, UnreachableError: it can't be fetched.
+        OSError: there is no room at the front.
+    """
+    bringing = _Bringing(delivery.files, blobs, order, landing)
+    try:
+        check_files(delivery.files, order)
+        outcome = await bringing.read()
+        _check(outcome, delivery.files, order)
+        return await bringing.take(outcome)
+    except BaseException:
+        for entry in tuple(landing.folder.iterdir()):
+            _remove(entry)
+        raise
+    finally:
+        if landing.record is not None:
+            landing.record.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Bringing:
+    """One outcome on its way."""
+
+    files: Mapping[str, Digest]
+    blobs: Blobs
+    order: Order
+    landing: Landing
+
+    async def read(self) -> Outcome:
+        """The outcome itself.
+
+        Raises:
+            OutcomeError: it is none, or another run's.
+        """
+        form = bytearray()
+        await fetch(self.files[OUTCOME_FILE], self.blobs, form.extend)
+        try:
+            return await trio.to_thread.run_sync(Outcome.decode, bytes(form), self.order.run_id)
+        except FormError as error:
+            raise OutcomeError(str(error)) from error
+
+    async def take(self, outcome: Outcome) -> Completed:
+        """What came, as of a local run."""
+        told = outcome.result
+        terms = StreamTerms(
+            self.landing.inline_bytes, may_be_cut(told, drains=self.order.request.drain)
+        )
+        stdout, stderr = [
+            await capture(
+                stream, self.files.get(name), self.blobs, self.landing.folder / name, terms
+            )
+            for name, stream in zip(STREAM_FILES, (told.stdout, told.stderr), strict=True)
+        ]
+        result = replace(
+            told,
+            stdout=stdout.stream,
+            stderr=stderr.stream,
+            artifacts=await self._take_artifacts(told.artifacts),
+            not_committed=(),
+            changes_id=None,
+            persists=False,
+            output_id=None,
+            profile=self.order.profile.name,
+            session=None,
+            worker=outcome.worker,
+        )
+        if self.order.profile.project is ProjectAccess.COMMIT and _has_ended(told):
+            result = await self._commit(outcome, result)
+        return Completed(result, stdout.spool, stderr.spool)
+
+    async def _take_artifacts(self, artifacts: Sequence[Artifact]) -> tuple[Artifact, ...]:
+        """Copy them into the folder, named as those of a local run are."""
+        taken = []
+        for number, one in enumerate((a for a in artifacts if a.path is not None), 1):
+            target = self.landing.folder / f"{number:02d}-{safe_name(one.name)}"
+            copy = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(copy, "wb") as out:
+                await fetch(self.files[f"{ARTIFACTS_FOLDER}/{one.path}"], self.blobs, out.write)
+            taken.append(Artifact(readable(one.name), one.bytes, str(target)))
+        skipped = [Artifact(readable(a.name), reason=a.reason) for a in artifacts if a.path is None]
+        return (*taken, *skipped)
+
+    async def _commit(self, outcome: Outcome, result: Result) -> Result:
+        """Bring in what the run changed; without a record of before, keep it for a person."""
+        landing, profile = self.landing, self.order.profile
+        record = landing.record or await landing.commits.record(profile)
+        if record is None:
+            raise RuntimeError("a profile that commits has a record")
+        hidden = record.hidden | landing.unseen
+        refused = [
+            LeftOut(left.path, left.reason, left.kind)
+            for left in outcome.result.not_committed
+            if left.kind == "refused"
+        ]
+        folder = landing.folder / CONTENTS_FOLDER
+        folder.mkdir(mode=0o700)
+        try:
+            contents = await self._take_contents(outcome, folder)
+            read = partial(
+                as_change_set,
+                outcome.changed,
+                refused[:LISTED_MAX],
+                replace(record, hidden=hidden),
+                contents,
+            )
+            try:
+                changes = await trio.to_thread.run_sync(read)
+            except BaseException:
+                os.close(contents)
+                raise
+            is_known = landing.record is not None
+            committed = await landing.commits.bring_in(
+                result, changes, landing.label, stage=profile.stage or not is_known
+            )
+        finally:
+            await trio.to_thread.run_sync(remove, folder, abandon_on_cancel=False)
+        return committed if is_known else _with_note(committed)
+
+    async def _take_contents(self, outcome: Outcome, folder: Path) -> int:
+        """Write the contents of changed files; a descriptor of the folder that they are in."""
+        top = os.open(folder, FOLDER_FLAGS)
+        try:
+            contents = ContentFiles(top, outcome.changed)
+            try:
+                contents.begin()
+                if CHANGED_FILE in self.files:
+                    await fetch(self.files[CHANGED_FILE], self.blobs, contents.write)
+            finally:
+                contents.close()
+        except BaseException:
+            os.close(top)
+            raise
+        return top
+
+
+def _check(outcome: Outcome, files: Mapping[str, Digest], order: Order) -> None:
+    """Hold an outcome against its order, and the files that came with it.
+
+    Raises:
+        OutcomeError: they don't fit.
+    """
+    result = outcome.result
+    check_streams(result, order.limits)
+    rest = replace(result, stdout=Stream(), stderr=Stream()).to_json()
+    if len(json.dumps(rest)) > RESULT_BYTES_MAX or not _is_text(rest):
+        raise OutcomeError(f"its result has over {RESULT_BYTES_MAX:,} bytes, or half a character")
+    came = {name: one.size_bytes for path, one in files.items() if (name := artifact_name(path))}
+    told = {one.path: one.bytes for one in result.artifacts if one.path is not None}
+    if told != came:
+        raise OutcomeError("the artifacts of the result are not those that came")
+    if outcome.changed and not (
+        order.profile.project is ProjectAccess.COMMIT and _has_ended(result)
+    ):
+        raise OutcomeError("it changed files, and none were to be changed")
+    size = sum(one.size for one in outcome.changed if one.has_content)
+    there = files[CHANGED_FILE].size_bytes if CHANGED_FILE in files else 0
+    if size != there:
+        raise OutcomeError(f"{size:,} bytes of changed files were told, and {there:,} came")
+
+
+def _is_text(value: object) -> bool:
+    """Whether all texts of a JSON value can be shown."""
+    if isinstance(value, str):
+        return not any("\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, Mapping):
+        return all(_is_text(key) and _is_text(one) for key, one in value.items())
+    return all(map(_is_text, value)) if isinstance(value, list | tuple) else True
+
+
+def _has_ended(result: Result) -> bool:
+    """Whether its supervisor saw a run's end: only then is anything committed."""
+    return result.exit_code is not None or result.signal is not None
+
+
+def _with_note(result: Result) -> Result:
+    """The result of a run that another front had sent."""
+    note = "its front ended meanwhile, so that what it changed is kept for a person to apply"
+    message = f"{result.message}; {note}" if result.message else note
+    return replace(result, message=message) if result.changes_id else result
+
+
+def _remove(entry: Path) -> None:
+    if entry.is_dir() and not entry.is_symlink():
+        remove(entry)
+    else:
+        entry.unlink(missing_ok=True)

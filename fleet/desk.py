@@ -1,0 +1,232 @@
+"""A front's desk: what it accepts, what it has under way, and what dead fronts left to it."""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import trio
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from executor.engine.engine import Completed, OnOutput
+from executor.errors import RequestError
+from executor.model import Request
+from executor.project.view.record import Record
+from executor.run.job import first_line
+from executor.service import LocalEngine
+from executor.terms import JudgedRequest
+from fleet import forms
+from fleet.bringing_back import Landing, bring_back
+from fleet.connection import Connection
+from fleet.dispatcher import Delivery, Dispatcher, Open
+from fleet.figures import Figures, Stage
+from fleet.journal import Accepted, Journal, QueueFullError, Received
+from fleet.known_digests import KnownDigests
+from fleet.line import Line
+from fleet.model import Lost
+from fleet.output import tell_output
+from fleet.packing import (
+    Packed,
+    check_travels,
+    find_reason_to_stay,
+    make_order,
+    open_blobs,
+    pack,
+    repack,
+)
+from fleet.sending import Sending
+from fleet.sent_run import SentRun
+from fleet.settings import ClusterSettings
+from fleet.snapshot import Snapshot, take
+from fleet.travel import StaysHereError
+from fleet.tree import Digest
+
+SNAPSHOTS_MAX: Final = 8
+CONFIRMED_S: Final = 60.0
+"""How long a tree that the engine had is taken for granted: a lost one is told by the engine."""
+
+KeepAdopted = Callable[[Request, Completed], Awaitable[object]]
+"""Takes the outcome of a run that a dead front left: nobody waits for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a desk is put together from. `fronts` is the folder of the fronts' locks."""
+
+    local: LocalEngine
+    settings: ClusterSettings
+    key: Ed25519PrivateKey
+    journal: Journal
+    line: Line
+    connection: Connection
+    known: KnownDigests
+    fronts: Path
+    keep: KeepAdopted
+
+
+class Desk:
+    """Accepts runs, follows them to their ends, and keeps the books. Made by `open_fleet` only."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.settings = parts.settings
+        self.line = parts.line
+        self.figures = Figures()
+        self._parts = parts
+        self._local = parts.local
+        self._journal = parts.journal
+        self._sending = Sending(
+            *(parts.settings, parts.connection, parts.journal, parts.line, self.figures),
+            self._receive,
+            self._reopen,
+        )
+        self._looking = trio.CapacityLimiter(1)  # of one project one look at a time is enough
+        self._snapshots: OrderedDict[Digest, Snapshot] = OrderedDict()
+        self._confirmed: dict[Digest, float] = {}
+        self._outputs: dict[str, OnOutput] = {}
+        self._landings: set[Path] = set()
+
+    async def accept(self, judged: JudgedRequest, run_id: str) -> SentRun:
+        """Put a run's files where its worker finds them, and it into the journal.
+
+        Raises:
+            StaysHereError: it can't travel.
+            RequestError: the project is too large, or too many runs of its owner wait.
+            ChangedError, BlobError: a file changed meanwhile.
+            UnreachableError: the engine does not answer.
+        """
+        profile = judged.checked.profile
+        record = await self._local.commits.record(profile)
+        try:
+            return await self._accept(judged, run_id, record)
+        except BaseException:
+            if record is not None:
+                record.close()
+            raise
+
+    async def _accept(self, judged: JudgedRequest, run_id: str, record: Record | None) -> SentRun:
+        packed = await self._pack(judged, run_id)
+        await self._upload(packed)
+        order, quota = packed.order, self.line.quota(packed.order.owner)
+        try:
+            await self._journal.accept(
+                Accepted(order.run_id, order.owner, packed.sealed, order.not_after), quota.queued
+            )
+        except QueueFullError as error:
+            raise RequestError(str(error), "raise cluster.owners' queued, or send less") from error
+        label = f"{order.request.language}: {judged.checked.script or order.request.code or ''}"
+        return SentRun(order, packed.placement, first_line(label), record, packed.unseen)
+
+    async def _pack(self, judged: JudgedRequest, run_id: str) -> Packed:
+        settings, project = self.settings, self._local.project
+        with self.figures.measure(Stage.SNAPSHOT):
+            if reason := await trio.to_thread.run_sync(find_reason_to_stay, judged, settings):
+                raise StaysHereError(reason)
+            snapshot = await self._look()
+            check_travels(judged, snapshot)
+            order = make_order(judged, snapshot.tree.root, project, run_id, settings.wait_s)
+            return await trio.to_thread.run_sync(pack, order, self._parts.key, snapshot)
+
+    async def _look(self) -> Snapshot:
+        """Take a snapshot of the project; one that is as before is the one before."""
+        snapshot = await trio.to_thread.run_sync(
+            take, self._local.search, self.settings.terms, self._parts.known, limiter=self._looking
+        )
+        snapshot = self._snapshots.setdefault(snapshot.tree.root, snapshot)
+        self._snapshots.move_to_end(snapshot.tree.root)
+        while len(self._snapshots) > SNAPSHOTS_MAX:
+            self._snapshots.popitem(last=False)
+        return snapshot
+
+    async def _upload(self, packed: Packed) -> None:
+        """Have the engine keep all of an order's input."""
+        root = packed.order.root
+        with self.figures.measure(Stage.UPLOAD):
+            engine = await self._parts.connection.engine()
+            blobs = packed.blobs
+            if self._confirmed.get(root, 0.0) > trio.current_time() - CONFIRMED_S:
+                blobs = {one: blobs[one] for one in (packed.placement.order, packed.placement.root)}
+            missing = await engine.blobs.missing(blobs)
+            await engine.blobs.put({one: blobs[one] for one in missing})
+            self._confirmed[root] = trio.current_time()
+            self.figures.bytes_sent += sum(one.size_bytes for one in missing)
+
+    async def bring_to_end(self, run: SentRun, on_output: OnOutput | None = None) -> Completed:
+        """Follow a run to its end; see `Sending.bring_to_end`."""
+        if on_output:
+            self._outputs[run.id] = on_output
+        try:
+            return await self._sending.bring_to_end(run)
+        finally:
+            self._outputs.pop(run.id, None)
+
+    async def _receive(self, run: SentRun, engine: Dispatcher, found: Delivery) -> Completed:
+        """Make a result of what a worker handed back, and bring in what it changed."""
+        folder = await trio.to_thread.run_sync(self._make_landing)
+        landing = Landing(
+            folder,
+            self._local.inline_bytes,
+            self._local.commits,
+            run.label,
+            run.record,
+            run.unseen,
+        )
+        completed = await bring_back(found, engine.blobs, run.order, landing)
+        run.record = None  # closed with the commit
+        self.figures.bytes_back += sum(one.size_bytes for one in found.files.values())
+        result = completed.result
+        output = self._outputs.get(run.id)
+        if output:
+            await trio.to_thread.run_sync(tell_output, completed, output)
+        named = replace(result, worker=result.worker or found.worker, verdict=run.order.verdict)
+        return replace(completed, result=named)
+
+    def _make_landing(self) -> Path:
+        """A new folder for what comes back, once those are gone from which all was taken."""
+        for folder in tuple(self._landings):
+            with suppress(OSError):
+                folder.rmdir()
+                self._landings.discard(folder)
+        folder = self._local.spools / f"fleet-{secrets.token_hex(8)}"
+        folder.mkdir(mode=0o700)
+        self._landings.add(folder)
+        return folder
+
+    async def _reopen(self, run: SentRun) -> Mapping[Digest, Open]:
+        """The blobs of a run's input, as far as they are here."""
+        sealed = await self._journal.read_order(run.id)
+        if sealed is None:
+            return {}
+        snapshot = self._snapshots.get(run.order.root)
+        if snapshot is None:
+            with suppress(StaysHereError, RequestError, OSError):
+                snapshot = await self._look()
+        self._confirmed.pop(run.order.root, None)
+        is_same = snapshot is not None and snapshot.tree.root == run.order.root
+        files = open_blobs(snapshot) if snapshot is not None and is_same else {}
+        packed = repack(run.order, sealed, files)
+        return packed.blobs if is_same else {}
+
+    async def close(self, run: SentRun, completed: Completed | None, lost: Lost) -> None:
+        """Note a run's end, whatever ends it, and give its place to the next."""
+        cpu_s = completed.result.usage.cpu_s if completed else 0.0
+        owner = run.order.owner
+        with trio.CancelScope(shield=True):
+            self.line.leave(run, cpu_s)
+            if run.record is not None:
+                run.record.close()
+            end = forms.encode(completed.result) if completed else lost.encode()
+            received = await self._journal.finish(run.id, end, cpu_s)
+        self.figures.done[owner] += received is Received.FIRST
+        self.figures.duplicates[owner] += received is Received.SECOND
+
+    async def keep_alive(self) -> None:
+        """Have the engine keep the files of runs that wait: it drops what nobody asks for."""
+        roots = {run.order.root for run in self.line.runs.values()}
+        engine = await self._parts.connection.engine()
+        for root in roots & self._snapshots.keys():
+            await engine.blobs.missing(self._snapshots[root].digests)

@@ -1,0 +1,97 @@
+"""Trying a fleet part by part: whether its engine answers, keeps a blob, and has a run done."""
+
+from __future__ import annotations
+
+import functools
+import io
+import os
+import time
+from dataclasses import dataclass, replace
+from typing import Final
+
+import trio
+
+from executor.caller import Caller
+from executor.engine.engine import Completed
+from executor.errors import RequestError
+from executor.model import Request, Status
+from executor.service import LocalEngine
+from executor.terms import JudgedRequest
+from fleet.desk import Desk, Parts
+from fleet.errors import BlobError, UnreachableError
+from fleet.model import Cause, Lost
+from fleet.sending import GiveUpError
+from fleet.travel import StaysHereError
+from fleet.tree import digest_of
+
+RUN_S_MAX: Final = 60.0
+"""How long a worker may take to have the trial: without one of this release nothing comes."""
+_WORD: Final = "here"
+
+
+@dataclass(frozen=True, slots=True)
+class FleetHealth:
+    """How a fleet fares: what works, and the reason why the next part does not.
+
+    `worker` did the trial run, in `run_s` seconds, in a box of `tier`.
+    """
+
+    url: str
+    answers: bool = False
+    keeps_blobs: bool = False
+    runs: bool = False
+    reason: str = ""
+    remedy: str = ""
+    worker: str = ""
+    tier: str = ""
+    run_s: float | None = None
+
+
+async def examine(local: LocalEngine, desk: Desk, parts: Parts) -> FleetHealth:
+    """Try a fleet; a part that does not work is a value."""
+    health = FleetHealth(desk.settings.url)
+    try:
+        engine = await parts.connection.engine()
+        health = replace(health, answers=True)
+        data = os.urandom(32)
+        digest = digest_of(data)
+        await engine.blobs.put({digest: functools.partial(io.BytesIO, data)})
+        back = io.BytesIO()
+        await engine.blobs.get(digest, back.write)
+        health = replace(health, keeps_blobs=back.getvalue() == data)
+        return await _try_run(local, desk, health)
+    except RequestError as error:
+        return replace(health, reason=error.message, remedy=error.hint)
+    except (UnreachableError, BlobError, StaysHereError, GiveUpError) as error:
+        return replace(health, reason=str(error), remedy="see that it runs, and its certificates")
+
+
+async def _try_run(local: LocalEngine, desk: Desk, health: FleetHealth) -> FleetHealth:
+    request = Request("shell", code=f"echo {_WORD}", timeout_s=RUN_S_MAX)
+    judged = await local.judge(request, Caller())
+    if isinstance(judged, Completed):
+        return replace(health, reason=f"a rule refuses the trial: {judged.result.message}")
+    began = time.monotonic()
+    completed = await _send(desk, judged)
+    if completed is None:
+        reason = f"no worker had the trial run within {RUN_S_MAX:.0f} s"
+        return replace(health, reason=reason, remedy="start one: context-mode worker --cluster URL")
+    result = completed.result
+    if result.status is not Status.OK or result.stdout.text.strip() != _WORD:
+        return replace(health, reason=f"the trial run ended {result.status}: {result.message}")
+    took_s = time.monotonic() - began
+    tier, worker = result.isolation.tier, result.worker or "?"
+    return replace(health, runs=True, worker=worker, tier=tier, run_s=took_s)
+
+
+async def _send(desk: Desk, judged: JudgedRequest) -> Completed | None:
+    """Have a run done elsewhere, whatever is set; nothing where no worker had it in time."""
+    run = await desk.accept(judged, os.urandom(16).hex())
+    completed = None
+    try:
+        desk.line.add(run)
+        with trio.move_on_after(RUN_S_MAX):
+            completed = await desk.bring_to_end(run)
+        return completed
+    finally:
+        await desk.close(run, completed, Lost(run.id, Cause.CANCELLED))

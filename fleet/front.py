@@ -1,0 +1,243 @@
+"""The engine that sends runs to other machines, and has the face of this machine's.
+
+A run goes through: judge, snapshot, order, journal, turn, engine, outcome. What has to stay, and
+what this machine has room for, is placed here.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from executor.caller import Caller
+from executor.engine.engine import (
+    Completed,
+    LanguageReport,
+    Observe,
+    OnOutput,
+    OnProgress,
+    PackagesAnswer,
+    PoolState,
+)
+from executor.errors import RequestError
+from executor.model import Isolation, Request, Status
+from executor.service import LocalEngine
+from executor.terms import JudgedRequest
+from fleet.errors import BlobError, UnreachableError
+from fleet.forms import FormError
+from fleet.journal import QueueFullError
+from fleet.model import Cause, Lost
+from fleet.packing import name_owner
+from fleet.sending import GiveUpError, told_as
+from fleet.settings import Fallback, Send
+from fleet.snapshot import ChangedError
+from fleet.travel import StaysHereError
+
+if TYPE_CHECKING:
+    from fleet.desk import Desk, Parts
+    from fleet.examining import FleetHealth
+    from fleet.figures import Figures
+    from fleet.sent_run import SentRun
+
+TRIES: Final = 3
+"""How often a project is looked at that changes whenever it is read."""
+
+
+class Fleet:
+    """Runs requests for one project on other machines, or on this. Made by `open_fleet` only."""
+
+    def __init__(self, local: LocalEngine, desk: Desk, parts: Parts) -> None:
+        self.project = local.project
+        self._local = local
+        self._desk = desk
+        self._parts = parts
+        self._notices: list[str] = []
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know of runs that stayed here, each once."""
+        return tuple(self._notices)
+
+    @property
+    def at_once(self) -> int | None:
+        """How many runs are with the engine at most."""
+        return self._desk.settings.at_once
+
+    @property
+    def engine(self) -> str:
+        """The scheme of the engine's URL."""
+        return self._desk.settings.url.partition("://")[0]
+
+    @property
+    def figures(self) -> Figures:
+        """What was counted."""
+        return self._desk.figures
+
+    @property
+    def waiting(self) -> Mapping[str, int]:
+        """How many runs wait for their turn, by owner."""
+        return self._desk.line.waiting
+
+    @property
+    def running(self) -> Mapping[str, int]:
+        """How many runs are with the engine, by owner."""
+        return self._desk.line.running
+
+    @property
+    def sent(self) -> tuple[SentRun, ...]:
+        """The runs that are under way elsewhere."""
+        return tuple(self._desk.line.runs.values())
+
+    @property
+    def isolation(self) -> Isolation:
+        """The tier in use here and its layers; a result names its worker's."""
+        return self._local.isolation
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        """The names of the sessions that live: all are on this machine."""
+        return self._local.sessions
+
+    @property
+    def pools(self) -> tuple[PoolState, ...]:
+        """What is prewarmed here."""
+        return self._local.pools
+
+    async def run(
+        self,
+        request: Request,
+        *,
+        on_output: OnOutput | None = None,
+        observe: Observe | None = None,
+        caller: Caller | None = None,
+    ) -> Completed:
+        """Run one program, here or elsewhere. Cancelling ends it; see `LocalEngine.run`.
+
+        What is printed elsewhere reaches `on_output` at the run's end.
+
+        Raises:
+            RequestError: it can't be run as asked, or not be sent although that is demanded; or
+                too many runs of its owner wait.
+        """
+        judged = await self._local.judge(request, caller or Caller())
+        if isinstance(judged, Completed):
+            return judged
+        is_sent_always = self._desk.settings.send is Send.ALWAYS
+        here = partial(self._local.place, judged, on_output=on_output, observe=observe)
+        if not is_sent_always and not self._local.is_busy:
+            return await here()
+        try:
+            run = await self._accept(judged)
+        except (StaysHereError, RequestError, UnreachableError) as error:
+            if self._must_be_sent(error):
+                raise self._explain(error) from error
+            self._note(judged, f"done here: {error}")
+            return await here()
+        try:
+            return await self._follow(run, on_output, observe)
+        except GiveUpError as error:
+            if self._desk.settings.fallback is not Fallback.LOCAL:
+                return told_as(run, Status.SANDBOX_UNAVAILABLE, str(error))
+            self._note(judged, f"done here: {error}")
+            return await here()
+
+    async def _accept(self, judged: JudgedRequest) -> SentRun:
+        """Have the engine keep what a run needs, and the journal that it was accepted.
+
+        Raises:
+            StaysHereError: it can't travel.
+            RequestError: the project can't, or its owner's queue is full.
+            UnreachableError: the engine does not answer. Nothing was accepted then.
+        """
+        run_id = secrets.token_hex(16)
+        for attempt in range(TRIES):
+            try:
+                return await self._desk.accept(judged, run_id)
+            except (ChangedError, BlobError) as error:
+                if attempt == TRIES - 1:
+                    raise RequestError(
+                        f"the project changes whenever it is read: {error}",
+                        "try again when nothing writes to it",
+                    ) from error
+            except FormError as error:
+                raise StaysHereError(str(error)) from error
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _follow(
+        self, run: SentRun, on_output: OnOutput | None, observe: Observe | None
+    ) -> Completed:
+        """Follow an accepted run to its end, however it comes.
+
+        Raises:
+            GiveUpError: the fleet does not bring it there.
+        """
+        completed: Completed | None = None
+        lost = Lost(run.id, Cause.CANCELLED)
+        try:
+            self._desk.line.add(run)
+            if observe:
+                observe(run)
+            with run.scope, self._local.list_run(run):
+                completed = await self._desk.bring_to_end(run, on_output)
+            if completed is None:
+                why = "it was stopped before its worker handed anything back"
+                completed = told_as(run, run.stopped or Status.CANCELLED, why)
+            return completed
+        except GiveUpError as error:
+            lost = Lost(run.id, Cause.ENGINE, str(error))
+            raise
+        finally:
+            await self._desk.close(run, completed, lost)
+
+    def _must_be_sent(self, error: Exception) -> bool:
+        settings = self._desk.settings
+        if isinstance(error, UnreachableError):
+            return settings.fallback is not Fallback.LOCAL
+        return settings.send is Send.ALWAYS or isinstance(error.__cause__, QueueFullError)
+
+    def _explain(self, error: Exception) -> RequestError:
+        if isinstance(error, RequestError):
+            return error
+        hint = 'leave it to this machine: cluster.send = "overflow", or without --cluster'
+        if isinstance(error, UnreachableError):
+            hint = 'see that it runs, or set cluster.fallback = "local"'
+            return RequestError(f"{self._desk.settings.url} does not answer: {error}", hint)
+        return RequestError(f"it can't be sent to another machine: {error}", hint)
+
+    def _note(self, judged: JudgedRequest, notice: str) -> None:
+        """Count a run that is done here, and say why, each reason once."""
+        self._desk.figures.kept_here[name_owner(judged, self.project)] += 1
+        if notice not in self._notices:
+            self._notices.append(notice)
+
+    async def examine(self) -> FleetHealth:
+        """Try the engine and a worker, part by part; see `fleet.examining`."""
+        from fleet.examining import examine  # noqa: PLC0415 - few ask
+
+        return await examine(self._local, self._desk, self._parts)
+
+    async def check(self, request: Request) -> None:
+        """Refuse what `run` would refuse of the request as such; see `LocalEngine.check`."""
+        await self._local.check(request)
+
+    async def have_packages(
+        self, request: Request, caller: Caller, *, fetch: bool, fresh: bool = False
+    ) -> PackagesAnswer:
+        """Lock a request's packages here; see `LocalEngine.have_packages`."""
+        return await self._local.have_packages(request, caller, fetch=fetch, fresh=fresh)
+
+    async def languages(
+        self, *, refresh: bool = False, on_progress: OnProgress | None = None
+    ) -> Mapping[str, LanguageReport]:
+        """Every language as it runs on this machine."""
+        return await self._local.languages(refresh=refresh, on_progress=on_progress)
+
+    async def language(self, name: str) -> LanguageReport:
+        """One language as it runs on this machine."""
+        return await self._local.language(name)
+
+    async def interrupt(self, session: str, owner: str = "") -> bool:
+        """Tell what runs in a session to stop: all sessions are on this machine."""
+        return await self._local.interrupt(session, owner)

@@ -1,0 +1,175 @@
+"""What a worker hands back of a run: files in a folder, see `fleet.doer`."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from executor.engine.engine import Completed, Spool
+from executor.instance.removal import remove
+from executor.model import Artifact, Result, Status
+from executor.profile import ProjectAccess
+from executor.project.store.change_set_folder import CONTENTS, Kept
+from executor.project.store.manifest import Change
+from executor.project.store.store import ChangeStore, UnknownChangesError
+from executor.project.view.tree import Tree
+from executor.project.view.walking import FOLDER_FLAGS
+from executor.run.artifacts import safe_name
+from executor.spawner.stand_ins import MARK
+from fleet.changed import Changed
+from fleet.doer import ARTIFACTS_FOLDER, CHANGED_FILE, OUTCOME_FILE, OUTPUTS, STREAM_FILES
+from fleet.forms import FormError
+from fleet.handed_files import output_bytes_max
+from fleet.model import Order, Outcome
+
+NAME_CHARACTERS_MAX = 60
+"""Of what an artifact is called, behind its number: `safe_name` takes it as it is."""
+
+
+def hand_over(
+    completed: Completed, order: Order, worker: str, changes: Path | None, out: Path
+) -> None:
+    """Write what came of an order into the folder `out`; streams and artifacts are moved there.
+
+    `worker` is the worker's name. `changes` is the folder of what its engine has kept: the run's
+    change set is copied from there, and is the caller's to drop. What was in `out` is replaced.
+
+    Raises:
+        OSError: there is no room, or something is gone.
+    """
+    for name in OUTPUTS:
+        remove(out / name)
+    room = output_bytes_max(order.limits)
+    for name, spool in zip(
+        STREAM_FILES, (completed.stdout_spool, completed.stderr_spool), strict=True
+    ):
+        if spool is not None:
+            room -= _move_stream(spool, out / name, room)
+    artifacts = _move_artifacts(completed.result.artifacts, out / ARTIFACTS_FOLDER)
+    result = replace(
+        completed.result, artifacts=artifacts, changes_id=None, output_id=None, persists=False
+    )
+    kept = _find_kept(result, completed.result.changes_id, changes)
+    if order.profile.project is ProjectAccess.COMMIT:  # the front's commit tells them
+        result = replace(result, changed_files=(), changed_files_omitted=0)
+    changed = () if kept is None else tuple(_tell(c) for c in kept.changes if not _stands_in(c))
+    form = _encode(Outcome(order.run_id, worker, result, changed))
+    if form is None:
+        form = Outcome(order.run_id, worker, _too_much(result, len(changed))).encode()
+    elif kept is not None and changes is not None and any(one.has_content for one in changed):
+        _copy_contents(changes / "kept" / kept.id / CONTENTS, changed, out / CHANGED_FILE)
+    (out / OUTCOME_FILE).write_bytes(form)
+
+
+def _move_stream(spool: Spool, target: Path, room: int) -> int:
+    """Move a whole stream, or its first `room` bytes; how many."""
+    try:
+        spool.move_to(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        target.write_bytes(spool.read())
+        spool.delete()
+    size = target.stat().st_size
+    if size > room:  # what came until the program was ended
+        os.truncate(target, max(0, room))
+    return min(size, max(0, room))
+
+
+def _move_artifacts(artifacts: Iterable[Artifact], folder: Path) -> tuple[Artifact, ...]:
+    """The artifacts by their names in `folder`, where they have been moved."""
+    moved = []
+    for number, one in enumerate(artifacts, 1):
+        if one.path is None:
+            moved.append(one)
+            continue
+        name = f"{number:02d}-{safe_name(one.name)[-NAME_CHARACTERS_MAX:]}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        shutil.move(one.path, folder / name)
+        moved.append(replace(one, path=name))
+    return tuple(moved)
+
+
+def _find_kept(result: Result, id: str | None, changes: Path | None) -> Kept | None:  # noqa: A002
+    """What the run changed, as the engine keeps it.
+
+    Raises:
+        OSError: it is gone.
+    """
+    if id is None or changes is None:
+        return None
+    try:
+        return ChangeStore(changes).get(id)
+    except UnknownChangesError as error:
+        raise OSError(errno.ENOENT, f"what the run changed is gone: {error}") from error
+
+
+def _stands_in(change: Change) -> bool:
+    """Whether it only stood in for what the view hides."""
+    return any(name == MARK for name, _ in change.xattrs)
+
+
+def _tell(change: Change) -> Changed:
+    """A change in its form."""
+    return Changed(
+        path=change.path,
+        change=change.change,  # type: ignore[arg-type]  # checked when it is read, too
+        kind=change.kind,  # type: ignore[arg-type]
+        mode=change.mode,
+        size=change.size,
+        mtime_ns=change.mtime_ns,
+        target=change.target if change.change != "deleted" else "",
+        source=change.source,
+        group=change.group,
+        sha256=change.sha256,
+    )
+
+
+def _encode(outcome: Outcome) -> bytes | None:
+    """Its form; None where what it changed makes that too large."""
+    try:
+        return outcome.encode()
+    except FormError:
+        if not outcome.changed:
+            raise
+        return None
+
+
+def _too_much(result: Result, count: int) -> Result:
+    """The result of a run whose changes no outcome can tell."""
+    return replace(
+        result,
+        status=Status.SANDBOX_ERROR,
+        exit_code=None,
+        signal=None,
+        message=f"nothing of what the run changed was committed: {count:,} entries are more than a "
+        "worker tells of; have it write to a folder outside the project, or in several runs",
+    )
+
+
+def _copy_contents(contents: Path, changed: Iterable[Changed], target: Path) -> None:
+    """Write the contents of changed files one after the other.
+
+    Raises:
+        OSError: one is not what it was, or there is no room.
+    """
+    top = os.open(contents, FOLDER_FLAGS)
+    try:
+        with Tree(top) as tree, open(target, "xb") as out:
+            for one in changed:
+                if one.has_content:
+                    with open(tree.open(one.path), "rb") as content:
+                        _copy(content, out, one)
+    finally:
+        os.close(top)
+
+
+def _copy(content: BinaryIO, out: BinaryIO, one: Changed) -> None:
+    if os.fstat(content.fileno()).st_size != one.size:
+        raise OSError(errno.EIO, "it is not what was kept", one.path)
+    shutil.copyfileobj(content, out, 1 << 20)

@@ -1,0 +1,192 @@
+"""From a judged request to what an engine is given: the sealed order, its input and its terms."""
+
+from __future__ import annotations
+
+import functools
+import io
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from executor.model import Request
+from executor.run.job import grant_environment
+from executor.terms import JudgedRequest
+from fleet.dispatcher import Open, Placement
+from fleet.doer import ORDER_FILE, OUTPUTS, PROJECT_FOLDER
+from fleet.model import OWNER_CHARACTERS_MAX, PROTOCOL, Order, why_here
+from fleet.request_secrets import find_secret
+from fleet.seal import seal_order
+from fleet.settings import ClusterSettings
+from fleet.snapshot import Snapshot
+from fleet.travel import StaysHereError
+from fleet.tree import Digest, FileNode, Folder, FolderNode, digest_of
+from policy.rules import Rules
+
+COMMAND: Final = ("context-mode", "worker", "--once", ORDER_FILE)
+GRACE_S: Final = 30.0
+"""What a worker may take beyond a run's wall time: laying out, packing, handing back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """An order as it is sent. `blobs` opens all that its input consists of, by digest; `unseen` are
+    paths of the project that do not travel."""
+
+    order: Order
+    sealed: bytes
+    placement: Placement
+    blobs: Mapping[Digest, Open]
+    unseen: frozenset[str] = frozenset()
+
+
+def find_reason_to_stay(judged: JudgedRequest, settings: ClusterSettings) -> str:
+    """Why a judged request is not to be sent, whatever the project is; nothing if it may be."""
+    request, profile = judged.checked.request, judged.checked.profile
+    if reason := why_here(request, profile):
+        return reason
+    if judged.packages is not None:
+        return "its packages are kept on this machine"
+    if not settings.sends_secrets and (secret := find_secret(_with_environment(judged))):
+        return f"{secret} is a secret, and cluster.secrets is refuse"
+    return ""
+
+
+def check_travels(judged: JudgedRequest, snapshot: Snapshot) -> None:
+    """See that the request's own files are in the snapshot.
+
+    Raises:
+        StaysHereError: one is not.
+    """
+    checked = judged.checked
+    for path in filter(None, (checked.cwd, checked.script, checked.bind_file)):
+        inside = os.path.relpath(path, snapshot.project)
+        for left in snapshot.left_out:
+            if f"{inside}/".startswith(f"{left.path}/"):
+                raise StaysHereError(f"{inside} does not travel: {left.reason}")
+
+
+def make_order(
+    judged: JudgedRequest, root: Digest, project: Path, run_id: str, wait_s: float
+) -> Order:
+    """What a worker is asked for: the request with paths relative to the project.
+
+    Raises:
+        FormError: another machine can't run it.
+    """
+    checked = judged.checked
+    profile, limits = checked.profile, checked.limits
+    cwd = os.path.relpath(checked.cwd, project)
+    request = replace(
+        _with_environment(judged),
+        cwd=None if cwd == "." else cwd,
+        path=checked.script and os.path.relpath(checked.script, checked.cwd),
+        bind_file=checked.bind_file and os.path.relpath(checked.bind_file, checked.cwd),
+        background=False,
+        limits=limits,
+        timeout_s=None,
+    )
+    return Order(
+        run_id=run_id,
+        owner=name_owner(judged, project),
+        request=request,
+        root=root,
+        rules=judged.rules or Rules(),
+        profile=replace(profile, env=()),
+        limits=limits,
+        project=str(project),
+        not_after=time.time() + wait_s + limits.wall_s + GRACE_S,
+        verdict=judged.verdict,
+    )
+
+
+def name_owner(judged: JudgedRequest, project: Path) -> str:
+    """For whom a run is: the name of who asked the server, else the project's."""
+    name = judged.caller.holder or project.name or "project"
+    printable = "".join(one if one.isprintable() else "?" for one in name)
+    return printable[:OWNER_CHARACTERS_MAX]
+
+
+def pack(order: Order, key: Ed25519PrivateKey, snapshot: Snapshot) -> Packed:
+    """Seal an order and put its input together.
+
+    Raises:
+        FormError, SealError: it is too large to be sent.
+    """
+    sealed = seal_order(order.encode(), key, PROTOCOL)
+    packed = repack(order, sealed, open_blobs(snapshot))
+    return replace(packed, unseen=frozenset(left.path for left in snapshot.left_out))
+
+
+def repack(order: Order, sealed: bytes, files: Mapping[Digest, Open]) -> Packed:
+    """Put a sealed order's input together, the same as the first time."""
+    root = Folder(
+        files=(FileNode(ORDER_FILE, digest_of(sealed)),),
+        folders=(FolderNode(PROJECT_FOLDER, order.root),),
+    ).encode()
+    placement = Placement(
+        run_id=order.run_id,
+        owner=order.owner,
+        order=digest_of(sealed),
+        command=COMMAND,
+        root=digest_of(root),
+        outputs=OUTPUTS,
+        properties=_properties(order),
+        timeout_s=order.limits.wall_s + GRACE_S,
+    )
+    own = {digest_of(data): functools.partial(io.BytesIO, data) for data in (sealed, root)}
+    return Packed(order, sealed, placement, {**files, **own})
+
+
+def open_blobs(snapshot: Snapshot) -> Mapping[Digest, Open]:
+    """What opens each blob of a snapshot."""
+    return {one: functools.partial(_open_blob, snapshot, one) for one in snapshot.digests}
+
+
+def _open_blob(snapshot: Snapshot, digest: Digest) -> io.BufferedReader:
+    return io.BufferedReader(_Pieces(functools.partial(snapshot.read, digest)))
+
+
+class _Pieces(io.RawIOBase):
+    """A file of pieces that come one after the other."""
+
+    def __init__(self, read: Callable[[], Iterator[bytes]]) -> None:
+        self._pieces = read()
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while not self._rest:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._rest = memoryview(piece)
+        count = min(len(buffer), len(self._rest))
+        buffer[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count
+
+
+def _with_environment(judged: JudgedRequest) -> Request:
+    """The request with the variables that its profile passes through: a worker has others."""
+    request = judged.checked.request
+    passed = {
+        name: value
+        for name, value in grant_environment(judged.checked.profile).items()
+        if name in judged.checked.profile.env
+    }
+    return replace(request, env={**passed, **request.env})
+
+
+def _properties(order: Order) -> tuple[tuple[str, str], ...]:
+    """What a worker's platform has to offer."""
+    wanted = [("context-mode", str(PROTOCOL)), ("language", order.request.language)]
+    if order.profile.floor == "A":
+        wanted.append(("tier", "A"))
+    return tuple(wanted)

@@ -1,0 +1,173 @@
+"""What a run changed at a worker, as changes to the project here.
+
+What was there before is known here, and never told by a worker. It lays files out with plain modes
+and one time: what a run left of these as it found them stands for the project's own.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from executor.project.plan import renames
+from executor.project.store.manifest import Change, ChangeSet, LeftOut
+from executor.project.view.attributes import Attributes, attributes
+from executor.project.view.comparison import KINDS, PATH_BYTES_MAX, PERMISSIONS
+from executor.project.view.contents import digest
+from executor.project.view.record import EntryState, Record, is_below
+from executor.project.view.tree import Tree, in_tree_order
+from executor.project.view.walking import FOLDER_FLAGS
+from fleet.changed import Changed
+from fleet.layout import LAID_OUT_NS, laid_out_mode
+
+ATTRIBUTES: Final = ("mode", "times")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What changes are read against."""
+
+    record: Record
+    project: Tree
+    now_ns: int
+
+
+def as_change_set(
+    changed: Iterable[Changed], refused: Sequence[LeftOut], record: Record, contents: int
+) -> ChangeSet:
+    """The changes with what `record` says was there before; contents may be moved away.
+
+    Raises:
+        OSError: the project can't be read.
+    """
+    top = os.open(record.project, FOLDER_FLAGS)
+    try:
+        with Tree(top) as project, Tree(contents) as run:
+            reading = _Reading(record, project, time.time_ns())
+            path_bytes_max = PATH_BYTES_MAX - len(os.fsencode(record.project)) - 2
+            left_out, changes = [*refused], []
+            for one in sorted(changed, key=lambda each: in_tree_order(each.path)):
+                if len(os.fsencode(one.path)) > path_bytes_max:
+                    left_out.append(LeftOut(one.path, "its path is too long", "refused"))
+                elif (change := _read(one, reading)) is not None:
+                    changes.append(change)
+            moved = _find_moved(changes, renames.find(changes, project, run))
+            final = tuple(_as_moved(change, moved.get(change.path), reading) for change in changes)
+    finally:
+        os.close(top)
+    return ChangeSet(record, final, contents, tuple(left_out), may_move=True)
+
+
+def _read(one: Changed, reading: _Reading) -> Change | None:
+    """One change; None where the project is so already, as far as a worker can tell."""
+    before = reading.record.states.get(one.path)
+    if one.change == "deleted":
+        return _deleted(one.path, before)
+    change = Change(
+        one.path,
+        one.change if before else "created",
+        one.kind,
+        one.mode,
+        one.size if one.kind == "file" else 0,
+        one.mtime_ns,
+        one.target,
+        one.source if _is_same(one, reading) else "",
+        one.group,
+        before=before,
+    )
+    if before is None or change.change == "created":
+        return change
+    if _kind(before) != one.kind:
+        return replace(change, change="modified")
+    change = _as_found(change, before, _attributes(one.path, one.kind, reading.project))
+    return _as_differs(change, before) if change.change in ATTRIBUTES else change
+
+
+def _as_differs(change: Change, before: EntryState) -> Change | None:
+    """A change of a mode or time as the one that it is here, if it is any."""
+    if before.size < 0:
+        return change
+    if change.kind != "link" and change.mode != before.mode & PERMISSIONS:
+        return replace(change, change="mode")
+    return replace(change, change="times") if change.mtime_ns != before.mtime_ns else None
+
+
+def _deleted(path: str, before: EntryState | None) -> Change:
+    if before is None:  # it came after the record: that it is gone says nothing of the run
+        return Change(path, "deleted", "file", 0, 0, 0)
+    mode, size, mtime_ns, _, _ = before
+    return Change(path, "deleted", _kind(before), mode & PERMISSIONS, size, mtime_ns, before=before)
+
+
+def _kind(state: EntryState) -> str:
+    return KINDS.get(stat.S_IFMT(state.mode), "file")
+
+
+def _is_same(one: Changed, reading: _Reading) -> bool:
+    """Whether a file that the run made a hard link to is what the run had there.
+
+    A worker that could name any file would have its content shown under another name.
+    """
+    state = reading.record.states.get(one.source) if one.source else None
+    if state is None or not stat.S_ISREG(state.mode):
+        return False
+    if is_below(one.source, reading.record.hidden):
+        return False
+    try:
+        return digest(reading.project, one.source) == one.sha256
+    except OSError:
+        return False
+
+
+def _as_found(change: Change, before: EntryState, xattrs: Attributes) -> Change:
+    """A change with the project's own mode and time, where the run left those that it found."""
+    mode, mtime_ns = change.mode, change.mtime_ns
+    if before.size >= 0:  # else it is not known any more what it was
+        mode = before.mode & PERMISSIONS if mode == laid_out_mode(before.mode) else mode
+        mtime_ns = before.mtime_ns if mtime_ns == LAID_OUT_NS else mtime_ns
+    return replace(change, mode=mode, mtime_ns=mtime_ns, xattrs=xattrs)
+
+
+def _find_moved(changes: Iterable[Change], pairs: dict[str, str]) -> dict[str, str]:
+    """New paths to old ones, of all that is in folders that moved, too, and of hard links."""
+    found = dict(pairs)
+    for change in changes:
+        if change.change not in ("created", "modified"):
+            continue
+        if change.source:
+            found.setdefault(change.path, change.source)
+        folder = change.path
+        while change.path not in found and (folder := folder.rpartition("/")[0]):
+            if folder in pairs:
+                found[change.path] = pairs[folder] + change.path[len(folder) :]
+    return found
+
+
+def _as_moved(change: Change, old: str | None, reading: _Reading) -> Change:
+    """A new entry with what it had where it was moved from."""
+    before = reading.record.states.get(old) if old else None
+    is_new = change.change == "created"
+    if old and before and is_new and _kind(before) == change.kind:
+        change = _as_found(change, before, _attributes(old, change.kind, reading.project))
+    # The run took it over from another file, of which nothing more is known.
+    return replace(change, mtime_ns=reading.now_ns) if change.mtime_ns == LAID_OUT_NS else change
+
+
+def _attributes(path: str, kind: str, project: Tree) -> Attributes:
+    """Those of the project's entry: none travel to a worker."""
+    try:
+        if kind == "folder":
+            return attributes(project.folder(path))
+        if kind == "link":
+            return ()
+        descriptor = project.open(path)
+    except OSError:
+        return ()
+    try:
+        return attributes(descriptor)
+    finally:
+        os.close(descriptor)

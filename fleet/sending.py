@@ -1,0 +1,199 @@
+"""A run's way to a worker and back: its turn, the engine, and what follows where either is lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Final, Protocol
+
+import trio
+
+from executor.engine.engine import Completed
+from executor.model import Result, Status
+from fleet.connection import Connection
+from fleet.dispatcher import LOST_MAX, Delivery, Dispatcher, Open
+from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError
+from fleet.figures import Figures, Stage
+from fleet.forms import FormError
+from fleet.journal import Journal
+from fleet.line import Line
+from fleet.model import Cause, Lost
+from fleet.sent_run import SentRun
+from fleet.settings import ClusterSettings, Fallback
+from fleet.tree import Digest
+
+PATIENCE_S: Final = 10.0
+"""How long an engine may be silent until a run that it had is done here instead."""
+BACK_OFF_S: Final = (0.2, 10.0)
+CANCEL_S_MAX: Final = 5.0
+"""How long ending a run at the engine may take, where nobody waits for it any more."""
+
+
+class GiveUpError(Exception):
+    """The fleet does not bring this run to its end; it may be done here, if anybody waits."""
+
+
+class Receive(Protocol):
+    """Makes a result of what a worker handed back."""
+
+    async def __call__(
+        self, run: SentRun, engine: Dispatcher, delivery: Delivery, /
+    ) -> Completed: ...
+
+
+Reopen = Callable[[SentRun], Awaitable[Mapping[Digest, Open]]]
+"""Finds the blobs of a run's input again, as far as they are what they were."""
+
+
+class Sending:
+    """Sends runs in their turns through one engine."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - what a front consists of
+        self,
+        settings: ClusterSettings,
+        connection: Connection,
+        journal: Journal,
+        line: Line,
+        figures: Figures,
+        receive: Receive,
+        reopen: Reopen,
+    ) -> None:
+        self._settings = settings
+        self._connection = connection
+        self._journal = journal
+        self._line = line
+        self._figures = figures
+        self._receive = receive
+        self._reopen = reopen
+
+    async def bring_to_end(self, run: SentRun) -> Completed:
+        """Wait for a run's turn, have it done, and take what came back.
+
+        It asks again for as long as its order is good. Cancelling ends it at the engine.
+
+        Raises:
+            GiveUpError: the engine is silent, or has no worker for it.
+            ClusterError: the engine will not have it.
+        """
+        left_s = run.order.not_after + CANCEL_S_MAX - time.time()
+        with trio.move_on_after(max(left_s, 0)):
+            try:
+                while True:
+                    with self._figures.measure(Stage.TURN):
+                        await run.turn.wait()
+                    end = await self._ask(run)
+                    if not isinstance(end, Lost):
+                        return end
+                    if (told := await self._after_loss(run, end)) is not None:
+                        return told
+            except trio.Cancelled:
+                await self._cancel(run)
+                raise
+        waited = f"no worker had an answer within {self._settings.wait_s:,.0f} s of its acceptance"
+        return told_as(run, Status.SANDBOX_UNAVAILABLE, waited)
+
+    async def _ask(self, run: SentRun) -> Completed | Lost:
+        """Have the engine do a run, asking until it answers."""
+        silent_since, pause_s = float("inf"), BACK_OFF_S[0]
+        while True:
+            try:
+                with self._figures.measure(Stage.ENGINE):
+                    engine = await self._connection.engine()
+                    found = await self._submit_and_wait(run, engine)
+                if isinstance(found, Lost):
+                    return found
+                with self._figures.measure(Stage.BACK):
+                    return await self._take(run, engine, found)
+            except UnreachableError as error:
+                now = trio.current_time()
+                silent_since = min(silent_since, now)
+                self._bear(run, error, now - silent_since)
+                await trio.sleep(pause_s)
+                pause_s = min(2 * pause_s, BACK_OFF_S[1])
+
+    async def _submit_and_wait(self, run: SentRun, engine: Dispatcher) -> Delivery | Lost:
+        if run.ticket is None:
+            ticket = await engine.submit(run.placement)
+            if isinstance(ticket, Lost):
+                return ticket
+            run.ticket, run.place = ticket, self._settings.url
+            self._figures.sent[run.order.owner] += 1
+            await self._journal.note_sent(run.id, ticket.encode().decode())
+        return await engine.wait(run.ticket)
+
+    async def _take(self, run: SentRun, engine: Dispatcher, found: Delivery) -> Completed | Lost:
+        try:
+            return await self._receive(run, engine, found)
+        except (OutcomeError, FormError) as error:
+            return Lost(run.id, Cause.WORKER, f"what it handed back: {error}", found.worker)
+        except BlobError as error:
+            return Lost(run.id, Cause.BLOB, str(error), found.worker)
+
+    def _bear(self, run: SentRun, error: UnreachableError, silent_s: float) -> None:
+        """Bear with an engine that does not answer, or give up.
+
+        Raises:
+            GiveUpError: that is what is set, or it was silent for too long.
+        """
+        fallback = self._settings.fallback
+        is_over = fallback is Fallback.LOCAL and silent_s >= PATIENCE_S
+        if not run.is_left and (is_over or fallback is Fallback.FAIL):
+            raise GiveUpError(f"the engine does not answer: {error}")
+
+    async def _after_loss(self, run: SentRun, lost: Lost) -> Completed | None:
+        """Have a lost run done again, in its turn; or say how it ended without an outcome.
+
+        Raises:
+            GiveUpError: no worker can do it.
+        """
+        run.ticket, run.place = None, "waits for another worker"
+        if lost.cause is Cause.CANCELLED:
+            return told_as(run, Status.CANCELLED, lost.detail or "it was ended at the engine")
+        if lost.cause is Cause.EXPIRED:
+            return told_as(run, Status.SANDBOX_UNAVAILABLE, lost.detail)
+        if lost.cause is Cause.NO_WORKER:
+            raise GiveUpError(f"the engine has no worker for it: {lost.detail}")
+        self._figures.lost[run.order.owner] += 1
+        if lost.cause is Cause.WORKER:
+            times = await self._journal.note_lost(run.id, lost.workers)
+            if times >= LOST_MAX:
+                why = f"its worker was lost {times} times: {lost.detail}"
+                return told_as(run, Status.SANDBOX_ERROR, why)
+        if lost.cause is Cause.BLOB and (why := await self._upload_again(run)):
+            return told_as(run, Status.SANDBOX_ERROR, why)
+        await trio.sleep(min(BACK_OFF_S[0] * 2**run.losses, BACK_OFF_S[1]))
+        run.losses += 1
+        self._line.send_again(run)
+        return None
+
+    async def _upload_again(self, run: SentRun) -> str:
+        """Give the engine what it lost of a run's input; why that can't be, or nothing."""
+        blobs = await self._reopen(run)
+        try:
+            engine = await self._connection.engine()
+            gone = await engine.blobs.missing(blobs)
+            await engine.blobs.put({one: blobs[one] for one in gone})
+        except (BlobError, OSError) as error:
+            return f"the engine lost files of it, which are others here by now: {error}"
+        except UnreachableError:
+            return ""  # the next try asks for them again
+        if run.placement.root not in blobs:
+            return "the engine lost files of it, and the project is another one by now"
+        return ""
+
+    async def _cancel(self, run: SentRun) -> None:
+        """End a run at the engine, as far as it answers."""
+        if run.ticket is None or not self._connection.is_open:
+            return
+        last = trio.current_time() + CANCEL_S_MAX
+        # Where it can't be, the run ends by its own timeout.
+        with trio.CancelScope(shield=True, deadline=last), suppress(UnreachableError, ClusterError):
+            await (await self._connection.engine()).cancel(run.ticket)
+
+
+def told_as(run: SentRun, status: Status, message: str) -> Completed:
+    """The end of a run that has no outcome of its own."""
+    verdict = run.order.verdict
+    profile = run.order.profile.name
+    return Completed(Result(status=status, message=message, profile=profile, verdict=verdict))

@@ -1,0 +1,313 @@
+"""A worker: a sealed order becomes a run here, and files that are handed back.
+
+An order is done only as a served front sealed it. What it asks for is judged again, by the front's
+rules and the operator's, and run in a slot. No more than `at_once` runs are under way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+import trio
+
+from executor.caller import Caller
+from executor.engine.engine import Completed
+from executor.errors import PackagesError, RequestError
+from executor.model import Result, Status
+from executor.profile import ProjectAccess
+from executor.project.store.store import ChangeStore, UnknownChangesError
+from executor.settings import Settings
+from fleet.blob_cache import BYTES_MAX, BlobCache, MissingError
+from fleet.doer import Fetch
+from fleet.errors import BlobError
+from fleet.handing_over import hand_over
+from fleet.joint_rules import consent_by, join, load_operator_rules
+from fleet.keys import load_served_keys
+from fleet.layout import TooLargeError, find_missing
+from fleet.model import PROTOCOL, Order
+from fleet.relocating import relocate
+from fleet.seal import Acceptance, open_order
+from fleet.slot import ENTERED, Slot, SlotTerms, claim_place, open_slot
+from fleet.tree import Digest, TreeError
+
+TRIES_MAX = 3
+"""How often a project is fetched where parts of it go from the cache meanwhile."""
+FETCHES_MAX = 300
+"""How often blobs of one tree are asked for: each time what the last ones named, a level deeper."""
+TRIMMED_EVERY_BYTES = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerTerms:
+    """What a worker is opened with.
+
+    `folder` is the worker's own; programs have to be able to enter it. `keys` lists the fronts that
+    are served, `rules` is the operator's file; both are read anew for each order. `warm` are
+    languages that are made ready ahead. `cache_bytes_max` is what blobs take on disk.
+    """
+
+    folder: Path
+    keys: Path
+    rules: Path | None = None
+    name: str = field(default_factory=socket.gethostname)
+    at_once: int = field(default_factory=lambda: os.cpu_count() or 1)
+    home: Path = field(default_factory=Path.home)
+    settings: Settings = field(default_factory=Settings)
+    warm: tuple[str, ...] = ()
+    cache_bytes_max: int = BYTES_MAX
+
+
+def read_order(sealed: bytes, keys: Path) -> Order:
+    """The order under a seal, if a front in the list `keys` sealed it so, and in time.
+
+    Raises:
+        SealError: it is not to be run.
+        KeyFileError: the list can't be used.
+    """
+    return open_order(
+        sealed, Acceptance(load_served_keys(keys), PROTOCOL, time.time()), Order.decode
+    )
+
+
+class Worker:
+    """Does orders. Made by `open_worker` only."""
+
+    def __init__(self, terms: WorkerTerms, cache: BlobCache) -> None:
+        """Have no slot yet."""
+        self._terms = terms
+        self._cache = cache
+        self._idle: list[Slot] = []
+        self._free = trio.Semaphore(0)
+        self._added_bytes = TRIMMED_EVERY_BYTES  # what was there before counts
+        self._tier = ""
+        self.under_way = 0
+
+    @property
+    def name(self) -> str:
+        """What it is called in outcomes."""
+        return self._terms.name
+
+    @property
+    def at_once(self) -> int:
+        """How many orders it does at a time."""
+        return self._terms.at_once
+
+    @property
+    def tier(self) -> str:
+        """The tier of its slots."""
+        return self._tier
+
+    async def list_properties(self) -> tuple[tuple[str, str], ...]:
+        """What placements may ask of it: its protocol, its tier, the languages that run here."""
+        async with self._lease(None) as slot:
+            languages = await slot.engine.languages()
+        runnable = (name for name, report in languages.items() if report.runnable)
+        return (
+            ("context-mode", str(PROTOCOL)),
+            ("tier", self._tier),
+            *(("language", name) for name in runnable),
+        )
+
+    async def do(self, sealed: bytes, fetch: Fetch, out: Path) -> None:
+        """Do an order, and write what is handed back into the empty folder `out`.
+
+        Cancelling ends the run. What can't be run here as asked is an outcome that says so.
+
+        Raises:
+            SealError: nobody whom this worker serves has sealed it so; nothing was run.
+            KeyFileError, policy.RuleFileError: the operator's own files can't be used.
+            BlobError, UnreachableError: the project can't be had.
+            SandboxUnavailableError: the worker's temporary folder is no longer its own.
+            OSError: there is no room.
+        """
+        self.under_way += 1
+        try:
+            order = await trio.to_thread.run_sync(read_order, sealed, self._terms.keys)
+            with trio.move_on_after(max(0.0, order.not_after - time.time())) as in_time:
+                await self._do(order, fetch, out)
+            if in_time.cancelled_caught:
+                late = Result(Status.CANCELLED, message="its time was over before it ended")
+                await self._hand_over(Completed(late), order, out)
+        finally:
+            self.under_way -= 1
+
+    async def _do(self, order: Order, fetch: Fetch, out: Path) -> None:
+        for left in reversed(range(TRIES_MAX)):
+            try:
+                await self._fetch(order.root, fetch)
+                async with self._lease(order.root) as slot:
+                    await trio.to_thread.run_sync(slot.bring_to, order.root, self._cache)
+                    completed = await self._run(order, slot)
+                    await self._hand_over(completed, order, out)
+            except MissingError as error:  # the cache was trimmed meanwhile
+                if not left:
+                    raise BlobError(f"the worker's cache is too small: {error}") from error
+            except (TreeError, TooLargeError) as error:
+                await self._hand_over(_refused(order, f"its project: {error}"), order, out)
+                return
+            else:
+                return
+
+    async def _fetch(self, root: Digest, fetch: Fetch) -> None:
+        """Have all blobs of a tree in the cache, its folders level by level."""
+        for _ in range(FETCHES_MAX):
+            missing = await trio.to_thread.run_sync(find_missing, root, self._cache)
+            if not missing:
+                return
+            await fetch(missing, self._cache)
+            self._added_bytes += sum(one.size_bytes for one in missing)
+        raise BlobError(f"{len(missing)} blobs of the project did not come")
+
+    async def _run(self, order: Order, slot: Slot) -> Completed:
+        """Judge and run an order in a slot that has its project."""
+        find = partial(load_operator_rules, self._terms.rules, slot.project, self._terms.home)
+        operator = await trio.to_thread.run_sync(find)
+        rules = join(relocate(order.rules, order.project, str(slot.project)), operator)
+        # Its values are in the request: names alone would let the worker's own through.
+        profile = replace(order.profile, env=())
+        keeps = order.request.stage or profile.project is ProjectAccess.COMMIT
+        request = replace(
+            order.request,
+            stage=keeps,  # so that nothing is written into the slot
+            limits=order.request.limits or order.limits,
+            background=False,
+        )
+        caller = Caller(consent=consent_by(order.verdict, operator))
+        try:
+            return await slot.engine.under(rules, profile).run(request, caller=caller)
+        except (RequestError, PackagesError) as error:
+            hint = f". {error.hint}" if error.hint else ""
+            return _refused(order, f"{error.message}{hint}")
+
+    async def _hand_over(self, completed: Completed, order: Order, out: Path) -> None:
+        """Write what is handed back, whole even if cancelled, and keep nothing of it."""
+        await trio.to_thread.run_sync(self._write, completed, order, out)
+
+    def _write(self, completed: Completed, order: Order, out: Path) -> None:
+        changes = self._state_dir / "changes"
+        kept = completed.result.changes_id
+        try:
+            hand_over(completed, order, self.name, changes if kept else None, out)
+        finally:
+            for spool in filter(None, (completed.stdout_spool, completed.stderr_spool)):
+                spool.delete()
+            for artifact in completed.result.artifacts:
+                if artifact.path is not None:
+                    Path(artifact.path).unlink(missing_ok=True)
+            if kept:
+                with contextlib.suppress(UnknownChangesError):
+                    ChangeStore(changes).drop(kept)
+
+    @contextlib.asynccontextmanager
+    async def _lease(self, root: Digest | None) -> AsyncIterator[Slot]:
+        """A slot in its turn: one that has this tree, else the one used longest ago."""
+        await self._free.acquire()
+        slot = min(self._idle, key=lambda one: (one.root != root, one.used_at))
+        self._idle.remove(slot)
+        try:
+            yield slot
+        finally:
+            slot.used_at = trio.current_time()
+            if slot.is_broken:
+                slot.is_done.set()  # another is opened in its place
+            else:
+                self._add(slot)
+
+    def _add(self, slot: Slot) -> None:
+        self._idle.append(slot)
+        self._free.release()
+
+    @property
+    def _state_dir(self) -> Path:
+        return self._terms.folder / "state"
+
+    async def _keep_slot(
+        self, place: Path, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Have a slot at a place, opened anew whenever its project can't be laid out."""
+        terms = self._terms
+        shared = SlotTerms(self._state_dir, terms.home, self._cache, terms.settings, terms.warm)
+        while True:
+            async with open_slot(place, shared) as slot:
+                self._tier = slot.engine.isolation.tier
+                self._add(slot)
+                task_status.started()
+                task_status = trio.TASK_STATUS_IGNORED
+                await slot.is_done.wait()
+
+    async def _trim(self) -> None:
+        """Keep the cache to its size."""
+        while True:
+            if self._added_bytes >= TRIMMED_EVERY_BYTES:
+                self._added_bytes = 0
+                await trio.to_thread.run_sync(self._cache.trim, self._terms.cache_bytes_max)
+            await trio.sleep(1.0)
+
+    async def keep_slots(
+        self, places: Sequence[Path], task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Keep slots at these places until cancelled; started once the first is open."""
+        async with trio.open_nursery() as nursery:
+            await nursery.start(self._keep_slot, places[0])
+            for place in places[1:]:
+                nursery.start_soon(self._keep_slot, place)
+            nursery.start_soon(self._trim)
+            task_status.started()
+
+
+@contextlib.asynccontextmanager
+async def open_worker(terms: WorkerTerms) -> AsyncIterator[Worker]:
+    """A worker that takes orders; on the way out every run is ended and its slots are removed.
+
+    Raises:
+        SandboxUnavailableError: no tier works here: it takes no orders.
+        KeyFileError, policy.RuleFileError: the operator's own files can't be used.
+        OSError: the folder can't be written.
+    """
+    cache = await trio.to_thread.run_sync(_prepare, terms)
+    with contextlib.ExitStack() as stack:
+        slots = terms.folder / "slots"
+        places = [stack.enter_context(claim_place(slots)) for _ in range(terms.at_once)]
+        worker = Worker(terms, cache)
+        with _single_error():
+            async with trio.open_nursery() as nursery:
+                await nursery.start(worker.keep_slots, places)
+                yield worker
+                nursery.cancel_scope.cancel()
+
+
+def _prepare(terms: WorkerTerms) -> BlobCache:
+    """Make the worker's folder, and see that what the operator wrote can be used."""
+    load_served_keys(terms.keys)
+    load_operator_rules(terms.rules, terms.folder, terms.home)
+    terms.folder.mkdir(mode=ENTERED, parents=True, exist_ok=True)
+    if os.stat(terms.folder).st_uid != os.geteuid():
+        raise PermissionError(f"{terms.folder} belongs to somebody else")
+    os.chmod(terms.folder, ENTERED)
+    (terms.folder / "state").mkdir(mode=0o700, exist_ok=True)
+    return BlobCache(terms.folder / "blobs")
+
+
+@contextlib.contextmanager
+def _single_error() -> Iterator[None]:
+    """Let an error that came alone through nurseries be caught as what it is."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        raise error from None
+
+
+def _refused(order: Order, message: str) -> Completed:
+    """What can't be run here as it was asked for."""
+    result = Result(Status.SANDBOX_UNAVAILABLE, message=message, profile=order.request.profile)
+    return Completed(result)
