@@ -108,7 +108,8 @@ async def _until_left(worker: Worker, here: _Here, loop: SideLoop) -> None:
     async def leave(gone: trio.CancelScope) -> None:
         await here.how.leave.wait()
         await loop.run(lambda: _pause(worker))
-        await here.is_idle()
+        while worker.state.executing:  # noqa: ASYNC110 - Dask tells nobody
+            await trio.sleep(_LOOK_S)
         with trio.move_on_after(FETCHED_S):
             while worker.data:  # noqa: ASYNC110 - answers that their fronts have not got yet
                 await trio.sleep(_LOOK_S)
@@ -151,7 +152,6 @@ class _Here:
         self._blobs = blobs
         self._doer = doer
         self._scopes: dict[str, trio.CancelScope] = {}
-        self._idle = trio.Event()
 
     async def do(self, run_id: str, order: tuple[str, int], timeout_s: float) -> dict[str, Any]:
         """Do an order; see `task.execute`."""
@@ -173,8 +173,6 @@ class _Here:
             finally:
                 if self._scopes.get(run_id) is scope:
                     del self._scopes[run_id]
-                if not self._scopes:
-                    self._idle.set()
         return told | {"cause": cause.value, "detail": detail}
 
     async def _do(self, order: Digest) -> dict[str, tuple[str, int]]:
@@ -196,9 +194,3 @@ class _Here:
         """End all orders."""
         for scope in self._scopes.values():
             scope.cancel()
-
-    async def is_idle(self) -> None:
-        """Wait until no order is under way."""
-        while self._scopes:
-            self._idle = trio.Event()
-            await self._idle.wait()

@@ -48,7 +48,7 @@ class SideLoop:
 @contextlib.asynccontextmanager
 async def open_side_loop() -> AsyncIterator[SideLoop]:
     """Run a loop beside the block; what is left in it is cancelled then."""
-    loop = asyncio.new_event_loop()
+    loop = asyncio.SelectorEventLoop()  # by name, for trio-asyncio gives out loops of its own
     thread = threading.Thread(target=_serve, args=(loop,), name="dask", daemon=True)
     thread.start()
     try:
