@@ -43,8 +43,10 @@ async def open_fleet(
         ClusterError: the URL, the certificates, the key or the journal can't be used.
     """
     if opens is None:
-        find_engine(settings.url, settings.credentials)  # what is wrong with it is told at once
-        opens = partial(open_engine, settings.url, settings.credentials)
+        find_engine(
+            settings.url, settings.credentials, settings.blobs
+        )  # what is wrong with it is told at once
+        opens = partial(open_engine, settings.url, settings.credentials, settings.blobs)
     key = await trio.to_thread.run_sync(have_key, settings.seal)
     name = hashlib.sha256(str(local.project).encode()).hexdigest()[:16]
     with join_fronts(folder / "fronts") as front:

@@ -56,6 +56,7 @@ fleet/test_front.py
 fleet/engines/test_reapi.py fleet/engines/test_serving_reapi.py
 fleet/test_worker.py fleet/test_seal.py::test_at_a_worker
 ctxmode/commands/test_worker.py::test_a_worker
+fleet/engines/test_dask.py
 kb/test_bulk.py kb/test_chunk_table.py
 kb/test_chunking.py kb/test_code.py kb/test_conversion.py kb/test_directory.py
 kb/test_explaining.py kb/test_known_defects.py kb/test_redaction.py::test_neither
