@@ -15,6 +15,7 @@ from benchmarks.fleet_parts import EngineHere, engines, front, prepare, workers
 from benchmarks.report import Report
 from executor import Request
 from executor.model import Status
+from fleet.front import Fleet
 
 RUNS_OF_EACH = 6
 RUN_S = 1.0
@@ -40,15 +41,15 @@ def measure(folder: Path, report: Report, value: str) -> None:
 
 async def _measure_runs(engine: EngineHere, folder: Path, count: int) -> float:
     async with front(engine, folder, at_once=2 * count) as (fleet, _):
-        await _run_all(fleet.run, count)  # each worker has the project, and a cell that waits
+        await _run_all(fleet, count)  # each worker has the project, and a cell that waits
         began = time.perf_counter()
-        await _run_all(fleet.run, RUNS_OF_EACH * count)
+        await _run_all(fleet, RUNS_OF_EACH * count)
         return RUNS_OF_EACH * count / (time.perf_counter() - began)
 
 
-async def _run_all(run, runs: int) -> None:  # noqa: ANN001 - the front's
+async def _run_all(fleet: Fleet, runs: int) -> None:
     async def one() -> None:
-        completed = await run(SLEEP)
+        completed = await fleet.run(SLEEP)
         assert completed.result.status is Status.OK, completed.result
         assert completed.result.worker is not None
 

@@ -18,7 +18,7 @@ from fleet.figures import Figures, Stage
 from fleet.forms import FormError
 from fleet.journal import Journal
 from fleet.line import Line
-from fleet.model import Cause, Lost
+from fleet.model import Cause, Lost, Ticket
 from fleet.sent_run import SentRun
 from fleet.settings import ClusterSettings, Fallback
 from fleet.tree import Digest
@@ -119,8 +119,31 @@ class Sending:
                 return ticket
             run.ticket, run.place = ticket, self._settings.url
             self._figures.sent[run.order.owner] += 1
-            await self._journal.note_sent(run.id, ticket.encode().decode())
+            return await self._note_and_wait(run.id, ticket, engine)
         return await engine.wait(run.ticket)
+
+    async def _note_and_wait(
+        self, run_id: str, ticket: Ticket, engine: Dispatcher
+    ) -> Delivery | Lost:
+        """Wait for a run's end, and meanwhile note that the engine has it.
+
+        A front that dies before that is noted sends the run again, and joins it.
+        """
+        ended: list[Delivery | Lost | UnreachableError] = []
+
+        async def wait() -> None:
+            try:
+                ended.append(await engine.wait(ticket))
+            except UnreachableError as error:
+                ended.append(error)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait)
+            await self._journal.note_sent(run_id, ticket.encode().decode())
+        (end,) = ended
+        if isinstance(end, UnreachableError):
+            raise end
+        return end
 
     async def _take(self, run: SentRun, engine: Dispatcher, found: Delivery) -> Completed | Lost:
         try:
