@@ -78,18 +78,19 @@ class Sending:
         """
         left_s = run.order.not_after + CANCEL_S_MAX - time.time()
         with trio.move_on_after(max(left_s, 0)):
+            is_over = False
             try:
                 while True:
                     with self._figures.measure(Stage.TURN):
                         await run.turn.wait()
                     end = await self._ask(run)
-                    if not isinstance(end, Lost):
-                        return end
-                    if (told := await self._after_loss(run, end)) is not None:
+                    told = await self._after_loss(run, end) if isinstance(end, Lost) else end
+                    if told is not None:
+                        is_over = True
                         return told
-            except trio.Cancelled:
-                await self._cancel(run)
-                raise
+            finally:
+                if not is_over:  # cancelled, too late, or given up
+                    await self._cancel(run)
         waited = f"no worker had an answer within {self._settings.wait_s:,.0f} s of its acceptance"
         return told_as(run, Status.SANDBOX_UNAVAILABLE, waited)
 
