@@ -125,7 +125,7 @@ class Worker:
             SealError: nobody whom this worker serves has sealed it so; nothing was run.
             KeyFileError, policy.RuleFileError: the operator's own files can't be used.
             BlobError, UnreachableError: the project can't be had.
-            SandboxUnavailableError: the worker's temporary folder is no longer its own.
+            SandboxUnavailableError: a slot can't be used any more; another is opened in its place.
             OSError: there is no room.
         """
         self.under_way += 1
@@ -147,7 +147,9 @@ class Worker:
                     await self._fetch(order.root, fetch)
                 async with self._lease(order.root) as slot:
                     await trio.to_thread.run_sync(slot.bring_to, order.root, self._cache)
-                    completed = await self._run(order, slot)
+                    with slot.mended_after_failure():
+                        completed = await self._run(order, slot)
+                    slot.is_broken |= completed.result.status is Status.SANDBOX_ERROR
                     await self._hand_over(completed, order, out)
             except MissingError as error:  # the cache was trimmed meanwhile
                 if not left:
@@ -190,8 +192,9 @@ class Worker:
             return _refused(order, f"{error.message}{hint}")
 
     async def _hand_over(self, completed: Completed, order: Order, out: Path) -> None:
-        """Write what is handed back, whole even if cancelled, and keep nothing of it."""
-        await trio.to_thread.run_sync(self._write, completed, order, out)
+        """Write what is handed back, and keep nothing of it, whoever still waits."""
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(self._write, completed, order, out)
 
     def _write(self, completed: Completed, order: Order, out: Path) -> None:
         changes = self._state_dir / "changes"
