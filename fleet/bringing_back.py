@@ -68,6 +68,7 @@ async def bring_back(delivery: Delivery, blobs: Blobs, order: Order, landing: La
     Raises:
         OutcomeError: the worker's outcome is none, another run's, or more than the order allows.
         BlobError, UnreachableError: it can't be fetched.
+        RequestError, SandboxUnavailableError: without a record, none can be made of the project.
         OSError: there is no room at the front.
     """
     bringing = _Bringing(delivery.files, blobs, order, landing)
