@@ -1,4 +1,4 @@
-"""What a fleet costs its front: `python -m benchmarks.fleet [--snapshot] [--queue] [--json]`.
+"""What a fleet costs its front: `python -m benchmarks.fleet [--snapshot] [--order] [--queue]`.
 
 Each option is one measurement, in a module of its own; without any, all of them are taken.
 """
@@ -29,6 +29,10 @@ class Measurement:
 
 MEASUREMENTS = {
     "snapshot": Measurement("fleet_snapshot", "looks at a project of 1,000 files, and their blobs"),
+    "worker": Measurement("fleet_worker", "what a worker adds to a run"),
+    "order": Measurement(
+        "fleet_order", "a front's processor for each run: order, journal, outcome"
+    ),
     "queue": Measurement("fleet_queue", "memory that runs take while they wait", "N", "10000"),
 }
 

@@ -20,12 +20,14 @@ import trio
 from executor.caller import Caller
 from executor.engine.engine import Completed
 from executor.errors import PackagesError, RequestError
+from executor.instance.removal import remove
 from executor.model import Result, Status
 from executor.profile import ProjectAccess
 from executor.project.store.store import ChangeStore, UnknownChangesError
 from executor.settings import Settings
-from fleet.blob_cache import BYTES_MAX, BlobCache, BlobError, MissingError
+from fleet.blob_cache import BYTES_MAX, BlobCache, MissingError
 from fleet.doer import Fetch
+from fleet.errors import BlobError
 from fleet.handing_over import hand_over
 from fleet.joint_rules import consent_by, join, load_operator_rules
 from fleet.keys import load_served_keys
@@ -103,6 +105,17 @@ class Worker:
         """The tier of its slots."""
         return self._tier
 
+    async def list_properties(self) -> tuple[tuple[str, str], ...]:
+        """What placements may ask of it: its protocol, its tier, the languages that run here."""
+        async with self._lease(None) as slot:
+            languages = await slot.engine.languages()
+        runnable = (name for name, report in languages.items() if report.runnable)
+        return (
+            ("context-mode", str(PROTOCOL)),
+            ("tier", self._tier),
+            *(("language", name) for name in runnable),
+        )
+
     async def do(self, sealed: bytes, fetch: Fetch, out: Path) -> None:
         """Do an order, and write what is handed back into the empty folder `out`.
 
@@ -128,8 +141,10 @@ class Worker:
 
     async def _do(self, order: Order, fetch: Fetch, out: Path) -> None:
         for left in reversed(range(TRIES_MAX)):
+            lies_here = any(slot.root == order.root for slot in self._idle)
             try:
-                await self._fetch(order.root, fetch)
+                if not lies_here or left < TRIES_MAX - 1:
+                    await self._fetch(order.root, fetch)
                 async with self._lease(order.root) as slot:
                     await trio.to_thread.run_sync(slot.bring_to, order.root, self._cache)
                     completed = await self._run(order, slot)
@@ -188,13 +203,13 @@ class Worker:
                 spool.delete()
             for artifact in completed.result.artifacts:
                 if artifact.path is not None:
-                    Path(artifact.path).unlink(missing_ok=True)
+                    remove(Path(artifact.path).parent)
             if kept:
                 with contextlib.suppress(UnknownChangesError):
                     ChangeStore(changes).drop(kept)
 
     @contextlib.asynccontextmanager
-    async def _lease(self, root: Digest) -> AsyncIterator[Slot]:
+    async def _lease(self, root: Digest | None) -> AsyncIterator[Slot]:
         """A slot in its turn: one that has this tree, else the one used longest ago."""
         await self._free.acquire()
         slot = min(self._idle, key=lambda one: (one.root != root, one.used_at))
