@@ -29,6 +29,7 @@ class Measurement:
 
 MEASUREMENTS = {
     "snapshot": Measurement("fleet_snapshot", "looks at a project of 1,000 files, and their blobs"),
+    "worker": Measurement("fleet_worker", "what a worker adds to a run"),
     "order": Measurement(
         "fleet_order", "a front's processor for each run: order, journal, outcome"
     ),

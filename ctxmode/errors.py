@@ -49,7 +49,9 @@ def translate_errors() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if (translation := _translate(error)) is None:
+        cause = unwrap(error)  # what opens in a nursery fails in a group
+        translation = _translate(cause) if isinstance(cause, Exception) else None
+        if translation is None:
             raise
         raise translation from error
 

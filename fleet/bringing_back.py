@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +14,6 @@ from typing import Final
 import trio
 
 from executor.engine.engine import Completed
-from executor.instance.removal import remove
 from executor.model import MIB, Artifact, Result, Stream, readable
 from executor.profile import ProjectAccess
 from executor.project.door import LISTED_MAX
@@ -24,13 +24,15 @@ from executor.run.artifacts import safe_name
 from executor.run.remote_commits import RemoteCommits
 from fleet.dispatcher import Blobs, Delivery
 from fleet.doer import ARTIFACTS_FOLDER, CHANGED_FILE, OUTCOME_FILE, STREAM_FILES
-from fleet.errors import OutcomeError
+from fleet.errors import BlobError, OutcomeError
+from fleet.fetching import fetch
 from fleet.forms import FormError
 from fleet.handed_files import artifact_name, check_files
 from fleet.model import Order, Outcome
+from fleet.rebuilt_record import find_nodes, rebuild
 from fleet.returned_changes import as_change_set
 from fleet.returned_contents import ContentFiles
-from fleet.returned_streams import StreamTerms, capture, check_streams, fetch, may_be_cut
+from fleet.returned_streams import StreamTerms, capture, check_streams, may_be_cut
 from fleet.tree import Digest
 
 RESULT_BYTES_MAX: Final = 4 * MIB
@@ -44,9 +46,9 @@ class Landing:
 
     `folder` is empty, private and this run's own: spools and copies of artifacts stay there.
     `inline_bytes` of each stream are in the result. `commits` are the engine's; where the profile
-    commits, `record` is `commits.record(profile)` of before the snapshot, and `unseen` are the
-    paths that the snapshot left out: what a run left there, or below, is not committed.
-    `label` says what ran, where changes are kept.
+    commits, `record` is `commits.record(profile)` of before the snapshot, None if that went with
+    another front, and `unseen` are the paths that the snapshot left out: what a run left there, or
+    below, is not committed. `label` says what ran, where changes are kept.
     """
 
     folder: Path
@@ -147,12 +149,12 @@ class _Bringing:
         return (*taken, *skipped)
 
     async def _commit(self, outcome: Outcome, result: Result) -> Result:
-        """Bring in what the run changed; without a record of before, keep it for a person."""
-        landing, profile = self.landing, self.order.profile
-        record = landing.record or await landing.commits.record(profile)
+        """Bring in what the run changed; what can't be held against the past is kept instead."""
+        landing = self.landing
+        record, is_known = landing.record, True
         if record is None:
-            raise RuntimeError("a profile that commits has a record")
-        hidden = record.hidden | landing.unseen
+            record, is_known = await self._rebuild_record(outcome)
+        record = replace(record, hidden=record.hidden | landing.unseen)
         refused = [
             LeftOut(left.path, left.reason, left.kind)
             for left in outcome.result.not_committed
@@ -162,25 +164,28 @@ class _Bringing:
         folder.mkdir(mode=0o700)
         try:
             contents = await self._take_contents(outcome, folder)
-            read = partial(
-                as_change_set,
-                outcome.changed,
-                refused[:LISTED_MAX],
-                replace(record, hidden=hidden),
-                contents,
-            )
+            read = partial(as_change_set, outcome.changed, refused[:LISTED_MAX], record, contents)
             try:
                 changes = await trio.to_thread.run_sync(read)
             except BaseException:
                 os.close(contents)
                 raise
-            is_known = landing.record is not None
-            committed = await landing.commits.bring_in(
-                result, changes, landing.label, stage=profile.stage or not is_known
-            )
+            stage = self.order.profile.stage or not is_known
+            committed = await landing.commits.bring_in(result, changes, landing.label, stage=stage)
         finally:
-            await trio.to_thread.run_sync(remove, folder, abandon_on_cancel=False)
+            shutil.rmtree(folder, ignore_errors=True)
         return committed if is_known else _with_note(committed)
+
+    async def _rebuild_record(self, outcome: Outcome) -> tuple[Record, bool]:
+        """A record of when the order was sent, and whether it is one; else it is of now."""
+        now = await self.landing.commits.record(self.order.profile, whole=True)
+        if now is None:
+            raise RuntimeError("a profile that commits has a record")
+        try:
+            nodes = await find_nodes(self.order.root, self.blobs, outcome.changed)
+        except BlobError:
+            return now, False
+        return await trio.to_thread.run_sync(rebuild, now, nodes, outcome.changed), True
 
     async def _take_contents(self, outcome: Outcome, folder: Path) -> int:
         """Write the contents of changed files; a descriptor of the folder that they are in."""
@@ -240,13 +245,16 @@ def _has_ended(result: Result) -> bool:
 
 def _with_note(result: Result) -> Result:
     """The result of a run that another front had sent."""
-    note = "its front ended meanwhile, so that what it changed is kept for a person to apply"
+    note = (
+        "its front ended meanwhile, and its project is gone from the engine: what it changed is "
+        "kept for a person to apply"
+    )
     message = f"{result.message}; {note}" if result.message else note
     return replace(result, message=message) if result.changes_id else result
 
 
 def _remove(entry: Path) -> None:
     if entry.is_dir() and not entry.is_symlink():
-        remove(entry)
+        shutil.rmtree(entry, ignore_errors=True)
     else:
         entry.unlink(missing_ok=True)

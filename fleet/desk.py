@@ -182,7 +182,7 @@ class Desk:
         result = completed.result
         output = self._outputs.get(run.id)
         if output:
-            await trio.to_thread.run_sync(tell_output, completed, output)
+            await tell_output(completed, output)
         named = replace(result, worker=result.worker or found.worker, verdict=run.order.verdict)
         return replace(completed, result=named)
 

@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -18,7 +19,6 @@ from pathlib import Path
 import trio
 
 from base.plain_files import open_plain
-from executor.instance.removal import remove
 from executor.model import MIB
 from fleet.blob_cache import BlobCache
 from fleet.doer import OUTCOME_FILE, OUTPUTS, PROJECT_FOLDER, Doer
@@ -53,7 +53,7 @@ async def do_in_folder(doer: Doer, root: Path, name: str) -> None:
         await trio.to_thread.run_sync(_put, out, root)
     finally:
         with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(remove, out)
+            await trio.to_thread.run_sync(partial(shutil.rmtree, out, ignore_errors=True))
 
 
 def _put(out: Path, root: Path) -> None:

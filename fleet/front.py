@@ -133,7 +133,9 @@ class Fleet:
         except (StaysHereError, RequestError, UnreachableError) as error:
             if self._must_be_sent(error):
                 raise self._explain(error) from error
-            self._note(judged, f"done here: {error}")
+            is_silent = isinstance(error, UnreachableError)
+            why = f"{self._desk.settings.url} does not answer: {error}" if is_silent else str(error)
+            self._note(judged, f"done here: {why}")
             return await here()
         try:
             return await self._follow(run, on_output, observe)

@@ -52,7 +52,7 @@ def join(front: Rules, operator: Rules) -> Rules:
         _without_asking(r) for r in operator.rules if asks or r.decision is not Decision.ALLOW
     )
     return Rules(
-        rules=tuple(dict.fromkeys((*of_operator, *of_front))),
+        rules=(*of_operator, *of_front),
         sources=(*operator.sources, *front.sources),
         default=Decision.ASK if asks else front.default,
     )

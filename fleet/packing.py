@@ -52,7 +52,7 @@ def find_reason_to_stay(judged: JudgedRequest, settings: ClusterSettings) -> str
     if judged.packages is not None:
         return "its packages are kept on this machine"
     if not settings.sends_secrets and (secret := find_secret(_with_environment(judged))):
-        return f"{secret} is a secret, and cluster.secrets is refuse"
+        return f'{secret}, and is not to be sent (cluster.secrets = "send" would)'
     return ""
 
 

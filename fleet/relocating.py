@@ -18,11 +18,8 @@ def relocate(rules: Rules, project: str, here: str) -> Rules:
     A rule about the project, or about a folder around it, is one about the same files here. One
     about other places stays as it is, unless it would speak of the folders that lead `here`.
     """
-    moved = (one for rule in rules.rules for one in _relocate(rule, project, here))
-    untrusted = (one for rule in rules.untrusted for one in _relocate(rule, project, here))
-    return rules._replace(
-        rules=tuple(dict.fromkeys(moved)), untrusted=tuple(dict.fromkeys(untrusted))
-    )
+    moved = tuple(one for rule in rules.rules for one in _relocate(rule, project, here))
+    return rules._replace(rules=moved, untrusted=())
 
 
 def _relocate(rule: Rule, project: str, here: str) -> Iterator[Rule]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -11,7 +10,8 @@ from executor.engine.engine import FileSpool
 from executor.model import Limits, Result, Status, Stream
 from executor.run.capture import HEAD_SHARE, Capture, cut_head, cut_tail
 from fleet.dispatcher import Blobs
-from fleet.errors import BlobError, OutcomeError
+from fleet.errors import OutcomeError
+from fleet.fetching import fetch
 from fleet.handed_files import output_bytes_max
 from fleet.tree import Digest
 
@@ -79,27 +79,6 @@ async def capture(
         total = min(told.bytes_total, taken.bytes_total)
         stream = replace(stream, bytes_total=total, binary=True)
     return Captured(stream, taken.spool)
-
-
-async def fetch(digest: Digest, blobs: Blobs, write: Callable[[bytes], object]) -> None:
-    """Have a blob written in pieces, and no byte more than it has.
-
-    Raises:
-        BlobError: it is absent, or something else.
-        UnreachableError: the engine does not answer.
-    """
-    left = digest.size_bytes
-
-    def take(piece: bytes) -> None:
-        nonlocal left
-        left -= len(piece)
-        if left < 0:
-            raise BlobError(f"{digest} is larger than its digest says")
-        write(piece)
-
-    await blobs.get(digest, take)
-    if left:
-        raise BlobError(f"{digest} is smaller than its digest says")
 
 
 def may_be_cut(result: Result, *, drains: bool) -> bool:

@@ -20,6 +20,7 @@ import trio
 from executor.caller import Caller
 from executor.engine.engine import Completed
 from executor.errors import PackagesError, RequestError
+from executor.instance.removal import remove
 from executor.model import Result, Status
 from executor.profile import ProjectAccess
 from executor.project.store.store import ChangeStore, UnknownChangesError
@@ -140,8 +141,10 @@ class Worker:
 
     async def _do(self, order: Order, fetch: Fetch, out: Path) -> None:
         for left in reversed(range(TRIES_MAX)):
+            lies_here = any(slot.root == order.root for slot in self._idle)
             try:
-                await self._fetch(order.root, fetch)
+                if not lies_here or left < TRIES_MAX - 1:
+                    await self._fetch(order.root, fetch)
                 async with self._lease(order.root) as slot:
                     await trio.to_thread.run_sync(slot.bring_to, order.root, self._cache)
                     completed = await self._run(order, slot)
@@ -200,7 +203,7 @@ class Worker:
                 spool.delete()
             for artifact in completed.result.artifacts:
                 if artifact.path is not None:
-                    Path(artifact.path).unlink(missing_ok=True)
+                    remove(Path(artifact.path).parent)
             if kept:
                 with contextlib.suppress(UnknownChangesError):
                     ChangeStore(changes).drop(kept)

@@ -32,6 +32,7 @@ from ctxmode.errors import ContextModeError, UsageError, translate_errors, unwra
 if TYPE_CHECKING:
     import trio
 
+    from fleet.settings import ClusterSettings
     from fleet.worker import Worker, WorkerTerms
 
 OF_MACHINE: Final = Path("/etc/context-mode")
@@ -83,27 +84,17 @@ def run(args: argparse.Namespace) -> int:
         return exit_codes.OK
     with _worded():
         terms = _make_terms(args, config, folder)
+        engine = _find_engine(args.cluster, config, folder) if args.cluster is not None else None
         garbage.resume()
-        launch.run(partial(_work, args.cluster, config, terms))
+        launch.run(partial(_work, engine, terms))
     return exit_codes.OK
 
 
 def _choose_folder(given: str | None, config: Config) -> Path:
-    """Choose the worker's folder, which programs have to be able to enter."""
-    is_root = os.geteuid() == 0
-    folder = Path(given).absolute() if given is not None else None
-    if folder is None:
-        folder = FOLDER_OF_ROOT if is_root else config.state_dir / "worker"
-    if is_root:
-        for above in (*folder.parents, folder):
-            with contextlib.suppress(OSError):
-                if not above.stat().st_mode & 0o001 and above != folder:
-                    raise UsageError(
-                        f"--folder {folder}: programs run as another user, who may not enter "
-                        f"{above}",
-                        f"Give a folder below one that others may enter, such as {FOLDER_OF_ROOT}.",
-                    )
-    return folder
+    """Choose the worker's folder: root's lies where the user of its programs may enter."""
+    if given is not None:
+        return Path(given).absolute()
+    return FOLDER_OF_ROOT if os.geteuid() == 0 else config.state_dir / "worker"
 
 
 def _make_terms(args: argparse.Namespace, config: Config, folder: Path) -> WorkerTerms:
@@ -141,6 +132,17 @@ def _choose_keys(given: str | None, config: Config) -> Path:
     )
 
 
+def _find_engine(url: str, config: Config, folder: Path) -> ClusterSettings:
+    """Load what is set of the engine, and see that its URL leads to one."""
+    from ctxmode.config.cluster import load_cluster  # noqa: PLC0415 - as above
+    from fleet.engines import find_engine  # noqa: PLC0415
+
+    # What the folder that it was started in says is not this machine's to obey.
+    settings = load_cluster(replace(config, project=folder), url)
+    find_engine(url, settings.credentials)
+    return settings
+
+
 def _do_once(args: argparse.Namespace, config: Config, folder: Path, order: Path) -> None:
     """Have the machine's worker do an order, or do it here if there is none."""
     from fleet.worker_socket import (  # noqa: PLC0415 - another verb does without
@@ -157,6 +159,7 @@ def _do_once(args: argparse.Namespace, config: Config, folder: Path, order: Path
     except UndoneError as error:
         raise ContextModeError(f"the order was not done: {error}") from error
     except NoWorkerError:
+        garbage.resume()
         with _worded():
             launch.run(partial(_do_here, _make_terms(args, config, folder), order))
 
@@ -181,7 +184,7 @@ async def _do_here(terms: WorkerTerms, order: Path) -> None:
                 raise ContextModeError(f"the order was not done: {explain(error)}") from error
 
 
-async def _work(url: str | None, config: Config, terms: WorkerTerms) -> None:
+async def _work(engine: ClusterSettings | None, terms: WorkerTerms) -> None:
     """Serve an engine, or the socket, until a signal ends it."""
     import trio  # noqa: PLC0415 - as in `launch`
 
@@ -191,27 +194,24 @@ async def _work(url: str | None, config: Config, terms: WorkerTerms) -> None:
         async with open_worker(terms) as worker, trio.open_nursery() as nursery:
             leave = trio.Event()
             await nursery.start(_watch, leave)
-            if url:
-                await _serve_engine(url, config, terms, worker, leave)
+            if engine is not None:
+                await _serve_engine(engine, terms.folder, worker, leave)
             else:
                 await _serve_socket(terms.folder, worker, leave)
             nursery.cancel_scope.cancel()
 
 
 async def _serve_engine(
-    url: str, config: Config, terms: WorkerTerms, worker: Worker, leave: trio.Event
+    engine: ClusterSettings, folder: Path, worker: Worker, leave: trio.Event
 ) -> None:
-    from ctxmode.config.cluster import load_cluster  # noqa: PLC0415 - as above
-    from fleet.engines.serving import Serving, serve  # noqa: PLC0415
+    from fleet.engines.serving import Serving, serve  # noqa: PLC0415 - as above
 
-    # What the folder that it was started in says is not this machine's to obey.
-    settings = load_cluster(replace(config, project=terms.folder), url)
     properties = await worker.list_properties()
-    out = terms.folder / "out"
+    out = folder / "out"
     out.mkdir(mode=0o700, exist_ok=True)
     how = Serving(worker.name, worker.at_once, properties, out, leave)
-    _tell(f"worker {worker.name} serves {url}: {_describe(worker)}")
-    await serve(url, settings.credentials, settings.blobs, worker, how)
+    _tell(f"worker {worker.name} serves {engine.url}: {_describe(worker)}")
+    await serve(engine.url, engine.credentials, engine.blobs, worker, how)
 
 
 async def _serve_socket(folder: Path, worker: Worker, leave: trio.Event) -> None:

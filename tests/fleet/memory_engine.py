@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,11 +68,17 @@ class MemoryEngine:
     async def submit(self, placement: Placement) -> Ticket | Lost:
         self._answer()
         self.submitted.append(placement.run_id)
-        gone = await self.missing([placement.root, placement.order])
-        if gone:
+        if not self._is_whole(placement.root):
             return Lost(placement.run_id, Cause.BLOB, "gone")
         self.placed[placement.run_id] = placement
         return Ticket(placement.run_id, "memory", placement.run_id, placement.order)
+
+    def _is_whole(self, root: Digest) -> bool:
+        if root not in self.kept:
+            return False
+        folder = Folder.decode(self.kept[root])
+        has_files = all(file.digest in self.kept for file in folder.files)
+        return has_files and all(self._is_whole(below.digest) for below in folder.folders)
 
     async def wait(self, ticket: Ticket) -> Delivery | Lost:
         self._answer()
@@ -81,8 +88,8 @@ class MemoryEngine:
             return Lost(ticket.run_id, Cause.ENGINE, "no such run")
         if self.doer is None:
             await trio.sleep_forever()
-        out = self.folder / f"{ticket.run_id}-{len(self.submitted)}"
-        out.mkdir(parents=True)
+        self.folder.mkdir(exist_ok=True)
+        out = Path(tempfile.mkdtemp(dir=self.folder))
         await self.doer.do(self._sealed(self.placed[ticket.name]), self._fetch, out)
         files = {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file()}
         given = self.lies(files) if self.lies else files

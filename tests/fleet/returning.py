@@ -16,7 +16,6 @@ from executor.model import Limits, Request, Result, Status
 from executor.profile import BUILD, Profile
 from executor.project.door import Door, with_commit
 from executor.project.rules.names import names_after
-from executor.project.view.listing import Listings
 from executor.project.view.record import Record
 from executor.project.view.search import ProjectSearch
 from executor.run.remote_commits import RemoteCommits
@@ -97,6 +96,7 @@ class Ends:
         self.record = await self.commits.record(self.profile)
         search = ProjectSearch(self.project)
         self.snapshot: Snapshot = take(search, Terms(self.leave_out), KnownDigests())
+        self.blobs.kept.update(self.snapshot.tree.folders)
         cache = BlobCache(self.place / "cache")
         for digest in self.snapshot.digests:
             cache.add(digest, self.snapshot.read(digest))
@@ -148,6 +148,8 @@ class Ends:
         folder = self.place / "landing"
         folder.mkdir(exist_ok=True)
         unseen = frozenset(left.path for left in self.snapshot.left_out)
+        if self.record is None:  # what a dead front had left out is known no more
+            unseen = frozenset()
         return Landing(folder, self.inline_bytes, self.commits, "a run", self.record, unseen)
 
     async def bring_back(self, delivery: Delivery) -> Completed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import tracemalloc
 from dataclasses import replace
 
@@ -286,37 +285,3 @@ def test_a_hostile_form_is_refused_before_it_takes_memory():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2 * len(data) + 1_000_000
-
-
-def test_mutated_forms_are_read_or_refused(is_long: bool):
-    """Bytes flipped, cut, repeated, and values exchanged, by a seed."""
-    pick = random.Random(4)
-    parts = [b'"', b"{", b"}", b"[", b"]", b":", b",", b"null", b"true", b"1e9", b"\\", b"\\ud800"]
-    whole = {"order": ORDER.encode(), "outcome": OUTCOME.encode()}
-    read = 0
-    for _ in range(100_000 if is_long else 3_000):
-        kind = pick.choice(sorted(whole))
-        data = bytearray(whole[kind])
-        for _ in range(pick.randint(1, 3)):
-            at, to = sorted(pick.randrange(len(data) + 1) for _ in range(2))
-            to = min(to, at + 40)
-            change = pick.randrange(4)
-            if change == 0:
-                data[at:to] = b""
-            elif change == 1:
-                data[at:at] = data[at:to]
-            elif change == 2:
-                data[at:to] = pick.choice(parts)
-            elif at < len(data):
-                data[at] = pick.randrange(256)
-        try:
-            if kind == "order":
-                made = Order.decode(bytes(data)).encode()
-                assert Order.decode(made).encode() == made
-            else:
-                made = Outcome.decode(bytes(data), "run-0001").encode()
-                assert Outcome.decode(made, "run-0001").encode() == made
-            read += 1
-        except FormError:
-            continue
-    assert read  # some changes are within a text

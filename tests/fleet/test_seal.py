@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
+import policy
 from fleet.seal import (
     ANY_OWNER,
     ORDER_BYTES_MAX,
@@ -20,6 +24,10 @@ from fleet.seal import (
     open_order,
     seal_order,
 )
+from fleet.worker import WorkerTerms, open_worker
+from policy.model import Decision, RuleSource
+from policy.rules import Rule, Rules
+from tests.fleet.orders import OTHER_KEY, TestFront, result_in, sealed, write_keys
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
 OTHER = Ed25519PrivateKey.from_private_bytes(bytes([1]) * 32)
@@ -142,3 +150,80 @@ def test_no_changed_bit_goes_unnoticed(bit):
 @given(st.binary(max_size=400))
 def test_no_bytes_make_it_fail_otherwise(data):
     assert reason(data, reader=never_read) == "unsealed"
+
+
+HARMS: dict[str, Callable[[TestFront], bytes]] = {
+    "changed": lambda front: front.seal("echo ran").replace(b"echo ran", b"echo RAN"),
+    "unsealed": lambda front: front.order("echo ran").encode(),
+    "unknown_key": lambda front: sealed(front.order("echo ran"), OTHER_KEY),
+    "expired": lambda front: front.seal("echo ran", not_after=time.time() - 1),
+    "owner": lambda front: front.seal("echo ran", owner="mallory"),
+}
+
+
+async def test_at_a_worker_only_what_is_sealed_and_in_time_runs(project: Path, tmp_path: Path):
+    front, out = TestFront(project), tmp_path / "out"
+    out.mkdir()
+    keys = write_keys(tmp_path / "fronts.toml")
+    async with open_worker(WorkerTerms(tmp_path / "worker", keys, at_once=1)) as worker:
+        for expected, harm in HARMS.items():
+            with pytest.raises(SealError) as caught:
+                await worker.do(harm(front), front.fetch, out)
+            assert (caught.value.reason, front.fetched, list(out.iterdir())) == (expected, [], [])
+        await worker.do(front.seal("echo ran"), front.fetch, out)  # the control
+        assert result_in(out)["stdout"]["head"] == "ran\n"
+        keys.write_text(keys.read_text().replace("alice", "bob"))  # holds for the next order
+        with pytest.raises(SealError, match="alice"):
+            await worker.do(front.seal("echo ran"), front.fetch, out)
+
+
+async def test_at_a_worker_its_own_rules_deny_as_well(project: Path, tmp_path: Path):
+    front, rules = TestFront(project), tmp_path / "rules.toml"
+    (project / "keys").mkdir()
+    (project / "keys" / "a").write_text("a key\n")
+    terms = WorkerTerms(tmp_path / "worker", write_keys(tmp_path / "fronts.toml"), rules, at_once=1)
+    asks = Rule("front", "command", "id", "id *", Decision.ASK, RuleSource("front", 1))
+    asked = policy.judge(policy.Subject("shell", "id -u"), Rules((asks,))).to_json()
+    consented = {"rules": Rules((asks,)), "verdict": asked | {"consent": True}}
+    number = 0
+
+    async def status(code: str, **more: object) -> str:
+        nonlocal number
+        number += 1
+        out = tmp_path / f"out-{number}"
+        out.mkdir()
+        await worker.do(front.seal(code, **more), front.fetch, out)
+        return str(result_in(out)["status"])
+
+    async with open_worker(terms) as worker:
+        assert await status("id -u", **consented) == "ok"  # the control
+        assert await status("id -u", rules=Rules((asks,))) == "denied"
+        assert await status("cat keys/a") == "ok"
+        rules.write_text(
+            '[[rule]]\nid = "no-id"\ncommands = ["id *"]\ndecision = "ask"\n'
+            '[[rule]]\nid = "keys"\nread = ["/keys/**"]\ndecision = "deny"\n'
+        )
+        assert await status("id -u", **consented) == "denied"
+        assert await status("cat keys/a") == "denied"
+        unknown = {"language": "python", "request": {"stdin": b"keys/a"}}
+        assert await status("open(input())", **unknown) == "nonzero_exit"
+        rules.write_text("rule =")
+        with pytest.raises(policy.RuleFileError):
+            await status("echo on")
+
+
+async def test_at_a_worker_the_fronts_rules_hold_where_the_project_lies(
+    project: Path, tmp_path: Path
+):
+    front, out = TestFront(project), tmp_path / "out"
+    (project / "keys").mkdir()
+    (project / "keys" / "a").write_text("a key\n")
+    read = Rule("keys", "read", "/keys", "/keys/**", Decision.DENY, RuleSource("front", 1), "/x/y")
+    keys = write_keys(tmp_path / "fronts.toml")
+    async with open_worker(WorkerTerms(tmp_path / "worker", keys, at_once=1)) as worker:
+        for where, expected in (("/x/y", "nonzero_exit"), ("/x/z", "ok")):
+            out.mkdir(exist_ok=True)
+            given = {"request": {"stdin": b"keys/a"}, "rules": Rules((read,)), "project": where}
+            order = front.seal("open(input())", "python", **given)
+            await worker.do(order, front.fetch, out)
+            assert result_in(out)["status"] == expected

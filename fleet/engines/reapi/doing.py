@@ -94,12 +94,21 @@ class Actions:
             raise UndoneError(code_pb2.PERMISSION_DENIED, f"{error.reason}: {error}") from None
         except (BlobError, TreeError, DecodeError) as error:
             raise UndoneError(code_pb2.FAILED_PRECONDITION, str(error)) from None
-        except (UnreachableError, OSError) as error:
+        except UnreachableError as error:
             raise UndoneError(code_pb2.UNAVAILABLE, str(error)) from None
+        except OSError as error:
+            return self._fail(str(error))
         except Exception as error:
             log.exception("a worker failed")
-            raise UndoneError(code_pb2.INTERNAL, f"{type(error).__name__}: {error}") from None
+            return self._fail(f"{type(error).__name__}: {error}")
         raise UndoneError(code_pb2.DEADLINE_EXCEEDED, f"it took over {timeout_s:.0f} s")
+
+    def _fail(self, why: str) -> rex.ActionResult:
+        """What tells the front why, as the program `worker --once` would: it asks another worker,
+        so often as it bears."""
+        result = rex.ActionResult(exit_code=1, stderr_raw=why.encode(errors="replace"))
+        result.execution_metadata.worker = self._worker
+        return result
 
     async def _do(self, action: rex.Action) -> rex.ActionResult:
         times = _Times()

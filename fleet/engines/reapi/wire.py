@@ -164,20 +164,20 @@ def answered() -> Iterator[None]:
 @contextlib.asynccontextmanager
 async def open_wire(address: Address, pems: Pems | None) -> AsyncIterator[Wire]:
     """A channel to a server, with certificates on both sides; without `pems` a plain one."""
-    loop = await _loop()
+    async with _shared_loop() as loop:
 
-    async def connect() -> grpc.aio.Channel:
-        if pems is None:
-            return grpc.aio.insecure_channel(address.target, options=_OPTIONS)
-        proof = grpc.ssl_channel_credentials(pems.ca, pems.key, pems.certificate)
-        return grpc.aio.secure_channel(address.target, proof, options=_OPTIONS)
+        async def connect() -> grpc.aio.Channel:
+            if pems is None:
+                return grpc.aio.insecure_channel(address.target, options=_OPTIONS)
+            proof = grpc.ssl_channel_credentials(pems.ca, pems.key, pems.certificate)
+            return grpc.aio.secure_channel(address.target, proof, options=_OPTIONS)
 
-    channel = await loop.run_aio_coroutine(connect())
-    try:
-        yield Wire(channel, loop)
-    finally:
-        with trio.CancelScope(shield=True, deadline=trio.current_time() + _CLOSE_S):
-            await loop.run_aio_coroutine(channel.close())
+        channel = await loop.run_aio_coroutine(connect())
+        try:
+            yield Wire(channel, loop)
+        finally:
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + _CLOSE_S):
+                await loop.run_aio_coroutine(channel.close())
 
 
 class _SharedLoop:
@@ -185,29 +185,49 @@ class _SharedLoop:
 
     def __init__(self) -> None:
         self.loop: trio_asyncio.TrioEventLoop | None = None
+        self.users = 0
         self.is_open = trio.Event()
+        self.is_closed = trio.Event()
+        self.scope = trio.CancelScope()
 
     async def serve(self) -> None:
-        """Run it until the trio run ends. What breaks it ends it; a next one is opened then."""
+        """Run it until nobody uses it. What breaks it ends it; a next one is opened then."""
         try:
-            async with trio_asyncio.open_loop() as self.loop:
-                self.is_open.set()
-                await trio.sleep_forever()
+            with self.scope:
+                async with trio_asyncio.open_loop() as self.loop:
+                    self.is_open.set()
+                    await trio.sleep_forever()
         except Exception:
             log.exception("the loop of gRPC's client broke")
         finally:
-            _SHARED.set(None)
+            if _SHARED.get() is self:
+                _SHARED.set(None)
+            self.is_open.set()
+            self.is_closed.set()
 
 
 _SHARED: Final[trio.lowlevel.RunVar[_SharedLoop | None]] = trio.lowlevel.RunVar("grpc", None)
 
 
-async def _loop() -> trio_asyncio.TrioEventLoop:
+@contextlib.asynccontextmanager
+async def _shared_loop() -> AsyncIterator[trio_asyncio.TrioEventLoop]:
+    """The loop, opened for its first user and closed behind the last."""
     shared = _SHARED.get()
-    if shared is None:
+    if shared is None or shared.scope.cancel_called:
         shared = _SharedLoop()
         _SHARED.set(shared)
         # A task of the system's: no block that happens to open the first server owns the loop.
         trio.lowlevel.spawn_system_task(shared.serve)
-    await shared.is_open.wait()
-    return shared.loop
+    shared.users += 1
+    try:
+        await shared.is_open.wait()
+        if shared.loop is None:
+            raise UnreachableError("the loop of gRPC's client broke")
+        yield shared.loop
+    finally:
+        shared.users -= 1
+        if not shared.users:
+            # Before the end of the trio run, which has no room for what a loop does at its end.
+            shared.scope.cancel()
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + _CLOSE_S):
+                await shared.is_closed.wait()

@@ -159,8 +159,8 @@ async def test_what_is_no_order_is_refused(engine, server, doer, terms, words):
     ("act", "told"),
     [
         ("seal", (Cause.WORKER, "changed: the order is not as", 0)),
-        ("full", (Cause.ENGINE, "No space left", 5)),  # BuildGrid's own number
-        ("break", (Cause.WORKER, 'KeyError: "a worker\'s own"', 5)),
+        ("full", (Cause.WORKER, "No space left", 1)),
+        ("break", (Cause.WORKER, 'KeyError: "a worker\'s own"', 1)),
     ],
 )
 async def test_why_a_worker_has_no_outcome_is_told(engine, server, doer, act, told):
