@@ -52,13 +52,14 @@ COSTS = {
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How many there are of each; with `shares_looks` runs that wait for a look share one."""
+    """How many there are of each. Runs that wait for a look share one, as `fleet.shared_looks` has
+    it, or each has its own."""
 
     workers: int
     fronts: int = 1
     schedulers: int = 1
     stores: int = 1
-    shares_looks: bool = False
+    shares_looks: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def test_more_of_what_is_full_makes_it_linear():
 
 
 def test_who_comes_behind_ten_thousand_waits_only_where_looks_at_projects_are_not_shared():
-    shared = Layout(8, shares_looks=True)
-    assert waits(shared, AS_MEASURED, has_turns=True) <= 5
-    assert waits(shared, AS_MEASURED, has_turns=False) > 100  # the control
-    assert waits(Layout(8), AS_MEASURED, has_turns=True) > 100
+    assert waits(Layout(8), AS_MEASURED, has_turns=True) <= 5
+    assert waits(Layout(8), AS_MEASURED, has_turns=False) > 100  # the control
+    own = Layout(8, shares_looks=False)
+    assert waits(own, AS_MEASURED, has_turns=True) > 100
