@@ -33,6 +33,7 @@ MEASUREMENTS = {
     "order": Measurement(
         "fleet_order", "a front's processor for each run: order, journal, outcome"
     ),
+    "calls": Measurement("fleet_calls", "a front's processor for a run's calls of a real engine"),
     "queue": Measurement("fleet_queue", "memory that runs take while they wait", "N", "10000"),
 }
 
