@@ -30,7 +30,7 @@ from tests.fleet.engines.remote_server import (
 
 DEADLINE_S = 60
 ATTEMPTS = 5  # BuildGrid's default; of its configuration it reads no other, up to 0.4.4
-pytestmark = pytest.mark.skipif(bool(missing_part()), reason=f"not applicable: {missing_part()}")
+pytestmark = pytest.mark.skipif(bool(missing_part()), reason=missing_part())
 
 
 @pytest.fixture(scope="module")
