@@ -35,7 +35,7 @@ COSTS = {
         0.026, "measured, `fleet --snapshot`: processor's time, 1,000 files, unchanged"
     ),
     "order_s": Figure(0.0004, "measured, `fleet --order`: secrets, order, seal"),
-    "call_s": Figure(0.003, "assumed: the engine's client, all calls of a run"),
+    "call_s": Figure(0.012, "measured, `fleet --calls`: all calls of a run, BuildGrid with TLS"),
     "answer_s": Figure(0.0005, "measured, `fleet --order`: the outcome is read and checked"),
     "write_s": Figure(0.00013, "measured, `fleet_journal`: 7,400 writes a second by 500 at once"),
     "sync_s": Figure(0.005, "assumed: a flush of an ordinary disk; here 0.5 ms, `fleet_journal`"),
@@ -52,13 +52,14 @@ COSTS = {
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How many there are of each; with `shares_looks` runs that wait for a look share one."""
+    """How many there are of each. Runs that wait for a look share one, as `fleet.shared_looks` has
+    it, or each has its own."""
 
     workers: int
     fronts: int = 1
     schedulers: int = 1
     stores: int = 1
-    shares_looks: bool = False
+    shares_looks: bool = True
 
 
 @dataclass(frozen=True, slots=True)

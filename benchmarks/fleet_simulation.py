@@ -1,11 +1,12 @@
 """What of a fleet is full first, and how far it grows with its workers, by simulation.
 
-    python -m benchmarks.fleet_simulation [--workers N,…] [--run-s S,…] [--set NAME=VALUE] [--json]
+    python -m benchmarks.fleet_simulation [--workers N,…] [--run-s S,…] [--own-looks] [--json]
 
 Simulated with simpy, after `benchmarks.fleet_model`: callers ask again as soon as they are
 answered, so that there is always more to do than can be done. Each figure that it takes is told
-with its source. `linear` is the throughput by that of so many fleets of one worker. Where less than
-0.9 is reached, what is full is doubled until it is, or until nothing helps.
+with its source; `--set NAME=VALUE` has another. `linear` is the throughput by that of so many
+workers that nothing holds up. Where less than 0.9 is reached, what is full is doubled until it is,
+or until nothing helps.
 """
 
 from __future__ import annotations
@@ -135,12 +136,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     points = []
     for run_s in args.run_s:
         for workers in args.workers:
-            layout = Layout(int(workers), shares_looks=args.share_looks)
+            layout = Layout(int(workers), shares_looks=not args.own_looks)
             first = measure(layout, run_s, costs)
             points.append(first)
             if (grown := grow(first, costs)) is not first:
                 points.append(grown)
-    eight = Layout(8, shares_looks=args.share_looks)
+    eight = Layout(8, shares_looks=not args.own_looks)
     fair = {
         "in_turn": waits(eight, costs, has_turns=True),
         "as_they_come": waits(eight, costs, has_turns=False),
@@ -162,7 +163,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argument_parser(__name__, __doc__)
     parser.add_argument("--workers", type=_numbers, default=WORKERS, metavar="N,…")
     parser.add_argument("--run-s", type=_numbers, default=RUN_S, metavar="S,…")
-    parser.add_argument("--share-looks", action="store_true", help="see `fleet_model.Layout`")
+    parser.add_argument("--own-looks", action="store_true", help="a look at the project each")
     parser.add_argument("--set", type=_cost, action="append", default=[], metavar="NAME=VALUE")
     return parser.parse_args(argv)
 
