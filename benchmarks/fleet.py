@@ -39,7 +39,9 @@ MEASUREMENTS = {
     "workers": Measurement(
         "fleet_workers", "how far workers add up", "N,N…", "1,2,4,8", is_long=True
     ),
-    "calls": Measurement("fleet_calls", "a front's processor for a run's calls of a real engine"),
+    "calls": Measurement(
+        "fleet_calls", "a front's processor for a run's calls of a real engine", is_long=True
+    ),
     "queue": Measurement("fleet_queue", "memory that runs take while they wait", "N", "10000"),
 }
 
