@@ -89,9 +89,10 @@ async def _serve_once(url: str, terms: dict[str, Any], here: _Here, loop: SideLo
     try:
         await _until_left(worker, here, loop)
     finally:
-        here.end_all()
+        here.hold_answers()
         with trio.CancelScope(shield=True, deadline=trio.current_time() + _CLOSE_S):
             await loop.run(lambda: _close(worker))
+        here.release_answers()
 
 
 async def _started(worker: Worker) -> Worker:
@@ -152,6 +153,7 @@ class _Here:
         self._blobs = blobs
         self._doer = doer
         self._scopes: dict[str, trio.CancelScope] = {}
+        self._closed: trio.Event | None = None
 
     async def do(self, run_id: str, order: tuple[str, int], timeout_s: float) -> dict[str, Any]:
         """Do an order; see `task.execute`."""
@@ -173,6 +175,8 @@ class _Here:
             finally:
                 if self._scopes.get(run_id) is scope:
                     del self._scopes[run_id]
+        if self._closed is not None:
+            await self._closed.wait()
         return told | {"cause": cause.value, "detail": detail}
 
     async def _do(self, order: Digest) -> dict[str, tuple[str, int]]:
@@ -189,6 +193,20 @@ class _Here:
         """End an order, if it is under way."""
         if run_id in self._scopes:
             self._scopes[run_id].cancel()
+
+    def hold_answers(self) -> None:
+        """End all orders, and say nothing of them until this worker is gone.
+
+        So the scheduler gives them to another, and takes no loss for their answer.
+        """
+        self._closed = trio.Event()
+        self.end_all()
+
+    def release_answers(self) -> None:
+        """Let go of the threads that wait to answer; nobody hears them."""
+        if self._closed is not None:
+            self._closed.set()
+        self._closed = None
 
     def end_all(self) -> None:
         """End all orders."""

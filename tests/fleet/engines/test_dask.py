@@ -275,6 +275,19 @@ async def test_a_worker_that_leaves_ends_what_it_has_and_takes_nothing_new(engin
         assert isinstance(await ended(engine, second), Delivery)
 
 
+async def test_what_a_worker_has_when_it_is_stopped_goes_to_another(
+    engine, scheduler, doer, tmp_path
+):
+    other = FakeDoer(tmp_path / "other")
+    other.go.set()
+    ticket = await engine.submit(await placed(engine, "wait"))
+    async with serving(scheduler, doer):
+        await until(lambda: doer.began)
+    async with serving(scheduler, other):
+        assert isinstance(await ended(engine, ticket), Delivery)
+    assert doer.cancelled == other.ended == [ticket.run_id]
+
+
 async def test_what_a_killed_worker_had_is_done_by_another(engine, scheduler, doer):
     ticket = await engine.submit(await placed(engine, "die"))
     with process_serving(scheduler) as process:
