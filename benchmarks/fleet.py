@@ -1,6 +1,6 @@
-"""What a fleet costs its front: `python -m benchmarks.fleet [--snapshot] [--queue] [--json]`.
+"""What a fleet costs its front: `python -m benchmarks.fleet [--snapshot] [--order] [--queue]`.
 
-Each option is one measurement, in a module of its own; without any, all of them are taken.
+Each option is one measurement, in a module of its own; without any, all that are short are taken.
 """
 
 from __future__ import annotations
@@ -18,17 +18,30 @@ from benchmarks.report import Report, argument_parser, show
 class Measurement:
     """One option, and the module whose `measure(folder, report, value)` adds to the report.
 
-    `default` is the option's value where it has one; it is shown as `metavar`.
+    `default` is the option's value where it has one; it is shown as `metavar`. What `is_long` is
+    measured only where it is named.
     """
 
     module: str
     help: str
     metavar: str = ""
     default: str = ""
+    is_long: bool = False
 
 
 MEASUREMENTS = {
     "snapshot": Measurement("fleet_snapshot", "looks at a project of 1,000 files, and their blobs"),
+    "worker": Measurement("fleet_worker", "what a worker adds to a run"),
+    "order": Measurement(
+        "fleet_order", "a front's processor for each run: order, journal, outcome"
+    ),
+    "latency": Measurement("fleet_latency", "what each engine adds to a run", is_long=True),
+    "workers": Measurement(
+        "fleet_workers", "how far workers add up", "N,N…", "1,2,4,8", is_long=True
+    ),
+    "calls": Measurement(
+        "fleet_calls", "a front's processor for a run's calls of a real engine", is_long=True
+    ),
     "queue": Measurement("fleet_queue", "memory that runs take while they wait", "N", "10000"),
 }
 
@@ -46,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parser.parse_args(argv)
     chosen = {name: getattr(args, name) for name in MEASUREMENTS}
     if all(value is None for value in chosen.values()):
-        chosen = {name: one.default for name, one in MEASUREMENTS.items()}
+        chosen = {name: one.default for name, one in MEASUREMENTS.items() if not one.is_long}
     report = Report("fleet")
     for name, value in chosen.items():
         if value is not None:

@@ -68,6 +68,7 @@ async def bring_back(delivery: Delivery, blobs: Blobs, order: Order, landing: La
     Raises:
         OutcomeError: the worker's outcome is none, another run's, or more than the order allows.
         BlobError, UnreachableError: it can't be fetched.
+        RequestError, SandboxUnavailableError: without a record, none can be made of the project.
         OSError: there is no room at the front.
     """
     bringing = _Bringing(delivery.files, blobs, order, landing)
@@ -160,8 +161,8 @@ class _Bringing:
             for left in outcome.result.not_committed
             if left.kind == "refused"
         ]
-        folder = landing.folder / CONTENTS_FOLDER
-        folder.mkdir(mode=0o700)
+        folder = landing.folder / CONTENTS_FOLDER if outcome.changed else landing.folder
+        folder.mkdir(mode=0o700, exist_ok=True)
         try:
             contents = await self._take_contents(outcome, folder)
             read = partial(as_change_set, outcome.changed, refused[:LISTED_MAX], record, contents)
@@ -173,7 +174,11 @@ class _Bringing:
             stage = self.order.profile.stage or not is_known
             committed = await landing.commits.bring_in(result, changes, landing.label, stage=stage)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            if outcome.changed:
+                with trio.CancelScope(shield=True):
+                    await trio.to_thread.run_sync(
+                        partial(shutil.rmtree, ignore_errors=True), folder
+                    )
         return committed if is_known else _with_note(committed)
 
     async def _rebuild_record(self, outcome: Outcome) -> tuple[Record, bool]:
@@ -213,8 +218,12 @@ def _check(outcome: Outcome, files: Mapping[str, Digest], order: Order) -> None:
     result = outcome.result
     check_streams(result, order.limits)
     rest = replace(result, stdout=Stream(), stderr=Stream()).to_json()
-    if len(json.dumps(rest)) > RESULT_BYTES_MAX or not _is_text(rest):
-        raise OutcomeError(f"its result has over {RESULT_BYTES_MAX:,} bytes, or half a character")
+    try:
+        size = len(json.dumps(rest, ensure_ascii=False).encode())
+    except UnicodeEncodeError as error:
+        raise OutcomeError("its result holds half a character") from error
+    if size > RESULT_BYTES_MAX:
+        raise OutcomeError(f"its result has {size:,} bytes, and {RESULT_BYTES_MAX:,} is the most")
     came = {name: one.size_bytes for path, one in files.items() if (name := artifact_name(path))}
     told = {one.path: one.bytes for one in result.artifacts if one.path is not None}
     if told != came:
@@ -227,15 +236,6 @@ def _check(outcome: Outcome, files: Mapping[str, Digest], order: Order) -> None:
     there = files[CHANGED_FILE].size_bytes if CHANGED_FILE in files else 0
     if size != there:
         raise OutcomeError(f"{size:,} bytes of changed files were told, and {there:,} came")
-
-
-def _is_text(value: object) -> bool:
-    """Whether all texts of a JSON value can be shown."""
-    if isinstance(value, str):
-        return not any("\ud800" <= character <= "\udfff" for character in value)
-    if isinstance(value, Mapping):
-        return all(_is_text(key) and _is_text(one) for key, one in value.items())
-    return all(map(_is_text, value)) if isinstance(value, list | tuple) else True
 
 
 def _has_ended(result: Result) -> bool:

@@ -42,6 +42,7 @@ from fleet.packing import (
 from fleet.sending import Sending
 from fleet.sent_run import SentRun
 from fleet.settings import ClusterSettings
+from fleet.shared_looks import SharedLooks
 from fleet.snapshot import Snapshot, take
 from fleet.travel import StaysHereError
 from fleet.tree import Digest
@@ -84,7 +85,7 @@ class Desk:
             self._receive,
             self._reopen,
         )
-        self._looking = trio.CapacityLimiter(1)  # of one project one look at a time is enough
+        self._looks = SharedLooks(self._look)
         self._snapshots: OrderedDict[Digest, Snapshot] = OrderedDict()
         self._confirmed: dict[Digest, float] = {}
         self._outputs: dict[str, OnOutput] = {}
@@ -126,7 +127,7 @@ class Desk:
         with self.figures.measure(Stage.SNAPSHOT):
             if reason := await trio.to_thread.run_sync(find_reason_to_stay, judged, settings):
                 raise StaysHereError(reason)
-            snapshot = await self._look()
+            snapshot = await self._looks.look()
             check_travels(judged, snapshot)
             order = make_order(judged, snapshot.tree.root, project, run_id, settings.wait_s)
             return await trio.to_thread.run_sync(pack, order, self._parts.key, snapshot)
@@ -134,7 +135,7 @@ class Desk:
     async def _look(self) -> Snapshot:
         """Take a snapshot of the project; one that is as before is the one before."""
         snapshot = await trio.to_thread.run_sync(
-            take, self._local.search, self.settings.terms, self._parts.known, limiter=self._looking
+            take, self._local.search, self.settings.terms, self._parts.known
         )
         snapshot = self._snapshots.setdefault(snapshot.tree.root, snapshot)
         self._snapshots.move_to_end(snapshot.tree.root)
@@ -204,7 +205,7 @@ class Desk:
         snapshot = self._snapshots.get(run.order.root)
         if snapshot is None:
             with suppress(StaysHereError, RequestError, OSError):
-                snapshot = await self._look()
+                snapshot = await self._looks.look()
         self._confirmed.pop(run.order.root, None)
         is_same = snapshot is not None and snapshot.tree.root == run.order.root
         files = open_blobs(snapshot) if snapshot is not None and is_same else {}

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from executor.engine.engine import Completed, Spool
-from executor.instance.removal import remove
 from executor.model import Artifact, Result, Status
 from executor.profile import ProjectAccess
 from executor.project.store.change_set_folder import CONTENTS, Kept
@@ -43,7 +42,7 @@ def hand_over(
         OSError: there is no room, or something is gone.
     """
     for name in OUTPUTS:
-        remove(out / name)
+        _clear(out / name)
     room = output_bytes_max(order.limits)
     for name, spool in zip(
         STREAM_FILES, (completed.stdout_spool, completed.stderr_spool), strict=True
@@ -64,6 +63,14 @@ def hand_over(
     elif kept is not None and changes is not None and any(one.has_content for one in changed):
         _copy_contents(changes / "kept" / kept.id / CONTENTS, changed, out / CHANGED_FILE)
     (out / OUTCOME_FILE).write_bytes(form)
+
+
+def _clear(path: Path) -> None:
+    """Take away what lies at a path of our own."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _move_stream(spool: Spool, target: Path, room: int) -> int:

@@ -21,6 +21,7 @@ from typing import Final, TypeVar
 import trio
 
 from base import sqlite_files
+from fleet.errors import ClusterError
 from fleet.grouping import GroupedWriter
 from fleet.journal_schema import STEPS
 from fleet.turns import DAY_S, estimate_retry_s
@@ -41,12 +42,8 @@ _MOVE_AWAY = "Move the file away: a new one is begun. The runs that it held are 
 T = TypeVar("T")
 
 
-class JournalError(Exception):
+class JournalError(ClusterError):
     """The journal cannot be used, and nothing was accepted; `hint` says what to do."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 class QueueFullError(Exception):

@@ -10,6 +10,7 @@ The list is TOML, a table for each front; its owners are those for whom it may s
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import stat
 import tomllib
@@ -21,6 +22,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from base.plain_files import open_plain
+from fleet.errors import ClusterError
 from fleet.seal import ServedKey
 
 FILE_BYTES_MAX: Final = 1 << 20
@@ -29,12 +31,11 @@ _ROW = {"key", "owners"}
 _MAKE_LIST = "list a front as [fronts.NAME] with key and owners"
 
 
-class KeyFileError(Exception):
+class KeyFileError(ClusterError):
     """A file of keys cannot be used; `hint` says what to do about it."""
 
     def __init__(self, path: Path, message: str, hint: str = "") -> None:
-        super().__init__(f"{path}: {message}")
-        self.hint = hint
+        super().__init__(f"{path}: {message}", hint)
 
 
 def make_key(path: Path) -> str:
@@ -56,6 +57,22 @@ def make_key(path: Path) -> str:
     except OSError as error:
         raise KeyFileError(path, error.strerror or str(error)) from error
     return write_public(key)
+
+
+def have_key(path: Path) -> Ed25519PrivateKey:
+    """Return a front's key, made with the folder where there is none yet.
+
+    Raises:
+        KeyFileError: it can't be used, or made.
+    """
+    if not path.exists():
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise KeyFileError(path, error.strerror or str(error)) from error
+        with contextlib.suppress(KeyFileError):  # another front makes it at the same time
+            make_key(path)
+    return load_key(path)
 
 
 def write_public(key: Ed25519PrivateKey) -> str:

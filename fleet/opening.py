@@ -10,17 +10,15 @@ from functools import partial
 from pathlib import Path
 
 import trio
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from executor.service import LocalEngine
 from fleet.connection import Connection
 from fleet.desk import Desk, KeepAdopted, Parts
 from fleet.engines import Opened, find_engine, open_engine
-from fleet.errors import ClusterError
 from fleet.front import Fleet
 from fleet.fronts import join_fronts
-from fleet.journal import Journal, JournalError
-from fleet.keys import KeyFileError, load_key, make_key
+from fleet.journal import Journal
+from fleet.keys import have_key
 from fleet.known_digests import KnownDigests
 from fleet.line import Line
 from fleet.settings import ClusterSettings
@@ -45,44 +43,30 @@ async def open_fleet(
         ClusterError: the URL, the certificates, the key or the journal can't be used.
     """
     if opens is None:
-        find_engine(settings.url, settings.credentials)  # what is wrong with it is told at once
-        opens = partial(open_engine, settings.url, settings.credentials)
-    try:
-        key = await trio.to_thread.run_sync(_have_key, settings.seal)
-        name = hashlib.sha256(str(local.project).encode()).hexdigest()[:16]
-        with join_fronts(folder / "fronts") as front:
-            journal = await trio.to_thread.run_sync(Journal, folder / f"{name}.sqlite3", front)
-            try:
-                line = Line(Turns(settings.at_once, settings.owners, settings.usual))
-                await _charge(line, journal)
-                async with trio.open_nursery() as nursery:
-                    connection = Connection(opens, nursery)
-                    known = KnownDigests(folder / f"{name}.digests.sqlite3")
-                    parts = Parts(
-                        *(local, settings, key, journal, line, connection, known),
-                        *(folder / "fronts", keep),
-                    )
-                    desk = Desk(parts)
-                    nursery.start_soon(tend, desk, parts)
-                    yield Fleet(local, desk, parts)
-                    nursery.cancel_scope.cancel()
-            finally:
-                journal.close()
-    except (JournalError, KeyFileError) as error:
-        raise ClusterError(str(error), error.hint) from error
-
-
-def _have_key(path: Path) -> Ed25519PrivateKey:
-    """A front's key, made where there is none yet.
-
-    Raises:
-        KeyFileError: it can't be used, or made.
-    """
-    if not path.exists():
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            make_key(path)
-    return load_key(path)
+        find_engine(
+            settings.url, settings.credentials, settings.blobs
+        )  # what is wrong with it is told at once
+        opens = partial(open_engine, settings.url, settings.credentials, settings.blobs)
+    key = await trio.to_thread.run_sync(have_key, settings.seal)
+    name = hashlib.sha256(str(local.project).encode()).hexdigest()[:16]
+    with join_fronts(folder / "fronts") as front:
+        journal = await trio.to_thread.run_sync(Journal, folder / f"{name}.sqlite3", front)
+        try:
+            line = Line(Turns(settings.at_once, settings.owners, settings.usual))
+            await _charge(line, journal)
+            async with trio.open_nursery() as nursery:
+                connection = Connection(opens, nursery)
+                known = KnownDigests(folder / f"{name}.digests.sqlite3")
+                parts = Parts(
+                    *(local, settings, key, journal, line, connection, known),
+                    *(folder / "fronts", keep),
+                )
+                desk = Desk(parts)
+                nursery.start_soon(tend, desk, parts)
+                yield Fleet(local, desk, parts)
+                nursery.cancel_scope.cancel()
+        finally:
+            journal.close()
 
 
 async def _charge(line: Line, journal: Journal) -> None:

@@ -18,7 +18,7 @@ from fleet.figures import Figures, Stage
 from fleet.forms import FormError
 from fleet.journal import Journal
 from fleet.line import Line
-from fleet.model import Cause, Lost
+from fleet.model import Cause, Lost, Ticket
 from fleet.sent_run import SentRun
 from fleet.settings import ClusterSettings, Fallback
 from fleet.tree import Digest
@@ -78,18 +78,19 @@ class Sending:
         """
         left_s = run.order.not_after + CANCEL_S_MAX - time.time()
         with trio.move_on_after(max(left_s, 0)):
+            is_over = False
             try:
                 while True:
                     with self._figures.measure(Stage.TURN):
                         await run.turn.wait()
                     end = await self._ask(run)
-                    if not isinstance(end, Lost):
-                        return end
-                    if (told := await self._after_loss(run, end)) is not None:
+                    told = await self._after_loss(run, end) if isinstance(end, Lost) else end
+                    if told is not None:
+                        is_over = True
                         return told
-            except trio.Cancelled:
-                await self._cancel(run)
-                raise
+            finally:
+                if not is_over:  # cancelled, too late, or given up
+                    await self._cancel(run)
         waited = f"no worker had an answer within {self._settings.wait_s:,.0f} s of its acceptance"
         return told_as(run, Status.SANDBOX_UNAVAILABLE, waited)
 
@@ -119,8 +120,31 @@ class Sending:
                 return ticket
             run.ticket, run.place = ticket, self._settings.url
             self._figures.sent[run.order.owner] += 1
-            await self._journal.note_sent(run.id, ticket.encode().decode())
+            return await self._note_and_wait(run.id, ticket, engine)
         return await engine.wait(run.ticket)
+
+    async def _note_and_wait(
+        self, run_id: str, ticket: Ticket, engine: Dispatcher
+    ) -> Delivery | Lost:
+        """Wait for a run's end, and meanwhile note that the engine has it.
+
+        A front that dies before that is noted sends the run again, and joins it.
+        """
+        ended: list[Delivery | Lost | UnreachableError] = []
+
+        async def wait() -> None:
+            try:
+                ended.append(await engine.wait(ticket))
+            except UnreachableError as error:
+                ended.append(error)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait)
+            await self._journal.note_sent(run_id, ticket.encode().decode())
+        (end,) = ended
+        if isinstance(end, UnreachableError):
+            raise end
+        return end
 
     async def _take(self, run: SentRun, engine: Dispatcher, found: Delivery) -> Completed | Lost:
         try:

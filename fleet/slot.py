@@ -69,6 +69,15 @@ class Slot:
             raise
         self.root = root
 
+    @contextlib.contextmanager
+    def mended_after_failure(self) -> Iterator[None]:
+        """Have the slot opened anew where what is done in it fails for no reason of an order's."""
+        try:
+            yield
+        except Exception:
+            self.is_broken = True
+            raise
+
 
 @contextlib.contextmanager
 def claim_place(slots: Path) -> Iterator[Path]:
@@ -108,7 +117,7 @@ async def open_slot(place: Path, terms: SlotTerms) -> AsyncIterator[Slot]:
     """
     project = place / "project"
     await trio.to_thread.run_sync(_empty, place, project, terms.cache)
-    settings = replace(terms.settings, concurrency=1, storage=terms.state_dir)
+    settings = replace(terms.settings, storage=terms.state_dir)
     try:
         async with open_engine(
             project=project,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
+import logging
 import os
 import socket
 import struct
@@ -12,6 +14,7 @@ from typing import Final
 
 import trio
 
+from executor.errors import SandboxUnavailableError
 from fleet.doer import Doer
 from fleet.errors import BlobError, UnreachableError
 from fleet.exec_root import do_in_folder
@@ -27,9 +30,20 @@ from fleet.worker_socket import (
 )
 from policy import RuleFileError
 
-UNDONE: Final = (SealError, KeyFileError, RuleFileError, BlobError, UnreachableError, OSError)
+UNDONE: Final = (
+    SealError,
+    KeyFileError,
+    RuleFileError,
+    BlobError,
+    UnreachableError,
+    SandboxUnavailableError,
+    OSError,
+)
 """Why an order has no outcome."""
 _ASKED_S_MAX = 5.0
+_PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED})
+_PAUSE_S = 0.1  # where descriptors or memory are short
+log = logging.getLogger(__name__)
 _NAME_BYTES_MAX = 255
 
 
@@ -83,7 +97,13 @@ def _unlink(name: str) -> None:
 async def _accept(listener: trio.socket.SocketType, doer: Doer, nursery: trio.Nursery) -> None:
     with contextlib.suppress(trio.ClosedResourceError):
         while True:
-            client, _ = await listener.accept()
+            try:
+                client, _ = await listener.accept()
+            except OSError as error:
+                if error.errno not in _PASSING:
+                    raise
+                await trio.sleep(_PAUSE_S)
+                continue
             nursery.start_soon(_serve, client, doer)
 
 
@@ -123,6 +143,9 @@ async def _do_while_there(client: trio.socket.SocketType, doer: Doer, root: Path
             why = ""
         except UNDONE as error:
             why = explain(error)
+        except Exception as error:  # the next order is another one
+            log.exception("an order was not done")
+            why = f"a defect of the worker: {type(error).__name__}"
         nursery.cancel_scope.cancel()
     return why
 

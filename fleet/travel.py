@@ -6,6 +6,7 @@ All is looked at before any of it is read, so that a project over a cap is told 
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import stat
 from collections import Counter
@@ -106,20 +107,50 @@ class Guard:
         secrets = search.secrets()
         self._paths = {os.path.relpath(path, search.project) for path in secrets}
         self._inodes = set()
+        self._folders: list[str] = []
         for path in secrets:
             try:
                 info = os.stat(path, follow_symlinks=False)
             except OSError:  # gone, or never there
                 continue
             self._inodes.add((info.st_dev, info.st_ino))
+            if stat.S_ISDIR(info.st_mode):
+                self._folders.append(path)
 
     def keeps(self, path: str, info: os.stat_result) -> bool:
         """Whether an entry stays; folders that do are not entered."""
         if path in self._paths or (info.st_dev, info.st_ino) in self._inodes:
             return True
-        if stat.S_ISREG(info.st_mode) and _is_secret_path(path):
+        if stat.S_ISREG(info.st_mode) and (_is_secret_path(path) or self._is_below(info)):
             return True
         return self._search.denies(f"{self._search.project}/{path}")
+
+    def _is_below(self, info: os.stat_result) -> bool:
+        """Whether a file has another name, in a folder that is secret as a whole."""
+        if info.st_nlink == 1 or not self._folders:
+            return False
+        return self._below is None or (info.st_dev, info.st_ino) in self._below
+
+    @functools.cached_property
+    def _below(self) -> frozenset[tuple[int, int]] | None:
+        return _several_names(self._folders)
+
+
+def _several_names(folders: list[str]) -> frozenset[tuple[int, int]] | None:
+    """The files in folders that have several names; None if it would take too long to tell."""
+    found, seen = set(), 0
+    for above, _, names in itertools.chain.from_iterable(map(os.walk, folders)):
+        seen += 1 + len(names)
+        if seen > ENTRIES_MAX:
+            return None
+        for name in names:
+            try:
+                info = os.stat(f"{above}/{name}", follow_symlinks=False)
+            except OSError:  # gone meanwhile
+                continue
+            if info.st_nlink > 1:
+                found.add((info.st_dev, info.st_ino))
+    return frozenset(found)
 
 
 def look_at(top: int, guard: Guard, terms: Terms) -> Look:

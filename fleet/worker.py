@@ -12,7 +12,6 @@ import socket
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 import trio
@@ -37,6 +36,7 @@ from fleet.relocating import relocate
 from fleet.seal import Acceptance, open_order
 from fleet.slot import ENTERED, Slot, SlotTerms, claim_place, open_slot
 from fleet.tree import Digest, TreeError
+from policy.rules import Rules
 
 TRIES_MAX = 3
 """How often a project is fetched where parts of it go from the cache meanwhile."""
@@ -125,7 +125,7 @@ class Worker:
             SealError: nobody whom this worker serves has sealed it so; nothing was run.
             KeyFileError, policy.RuleFileError: the operator's own files can't be used.
             BlobError, UnreachableError: the project can't be had.
-            SandboxUnavailableError: the worker's temporary folder is no longer its own.
+            SandboxUnavailableError: a slot can't be used any more; another is opened in its place.
             OSError: there is no room.
         """
         self.under_way += 1
@@ -141,11 +141,15 @@ class Worker:
 
     async def _do(self, order: Order, fetch: Fetch, out: Path) -> None:
         for left in reversed(range(TRIES_MAX)):
+            lies_here = any(slot.root == order.root for slot in self._idle)
             try:
-                await self._fetch(order.root, fetch)
+                if not lies_here or left < TRIES_MAX - 1:
+                    await self._fetch(order.root, fetch)
                 async with self._lease(order.root) as slot:
-                    await trio.to_thread.run_sync(slot.bring_to, order.root, self._cache)
-                    completed = await self._run(order, slot)
+                    operator = await trio.to_thread.run_sync(self._prepare, order, slot)
+                    with slot.mended_after_failure():
+                        completed = await self._run(order, slot, operator)
+                    slot.is_broken |= completed.result.status is Status.SANDBOX_ERROR
                     await self._hand_over(completed, order, out)
             except MissingError as error:  # the cache was trimmed meanwhile
                 if not left:
@@ -166,10 +170,13 @@ class Worker:
             self._added_bytes += sum(one.size_bytes for one in missing)
         raise BlobError(f"{len(missing)} blobs of the project did not come")
 
-    async def _run(self, order: Order, slot: Slot) -> Completed:
+    def _prepare(self, order: Order, slot: Slot) -> Rules:
+        """Have an order's project in a slot; the operator's rules as they are now."""
+        slot.bring_to(order.root, self._cache)
+        return load_operator_rules(self._terms.rules, slot.project, self._terms.home)
+
+    async def _run(self, order: Order, slot: Slot, operator: Rules) -> Completed:
         """Judge and run an order in a slot that has its project."""
-        find = partial(load_operator_rules, self._terms.rules, slot.project, self._terms.home)
-        operator = await trio.to_thread.run_sync(find)
         rules = join(relocate(order.rules, order.project, str(slot.project)), operator)
         # Its values are in the request: names alone would let the worker's own through.
         profile = replace(order.profile, env=())
@@ -188,8 +195,9 @@ class Worker:
             return _refused(order, f"{error.message}{hint}")
 
     async def _hand_over(self, completed: Completed, order: Order, out: Path) -> None:
-        """Write what is handed back, whole even if cancelled, and keep nothing of it."""
-        await trio.to_thread.run_sync(self._write, completed, order, out)
+        """Write what is handed back, and keep nothing of it, whoever still waits."""
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(self._write, completed, order, out)
 
     def _write(self, completed: Completed, order: Order, out: Path) -> None:
         changes = self._state_dir / "changes"
@@ -272,7 +280,7 @@ async def open_worker(terms: WorkerTerms) -> AsyncIterator[Worker]:
         KeyFileError, policy.RuleFileError: the operator's own files can't be used.
         OSError: the folder can't be written.
     """
-    cache = await trio.to_thread.run_sync(_prepare, terms)
+    cache = await trio.to_thread.run_sync(_open_cache, terms)
     with contextlib.ExitStack() as stack:
         slots = terms.folder / "slots"
         places = [stack.enter_context(claim_place(slots)) for _ in range(terms.at_once)]
@@ -284,7 +292,7 @@ async def open_worker(terms: WorkerTerms) -> AsyncIterator[Worker]:
                 nursery.cancel_scope.cancel()
 
 
-def _prepare(terms: WorkerTerms) -> BlobCache:
+def _open_cache(terms: WorkerTerms) -> BlobCache:
     """Make the worker's folder, and see that what the operator wrote can be used."""
     load_served_keys(terms.keys)
     load_operator_rules(terms.rules, terms.folder, terms.home)

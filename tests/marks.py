@@ -49,13 +49,14 @@ memory/pages/test_disks.py
 memory/pages/test_many_writers.py memory/pages/test_pulling.py memory/pages/test_repository.py
 memory/pages/test_merging.py memory/pages/test_evolution.py memory/pages/test_forgetting.py
 memory/pages/test_killed_push.py memory/pages/test_pushing.py
-executor/ escapes/ e2e/ benchmarks/ policy/test_cases.py policy/test_deadline.py
+executor/ escapes/ e2e/ benchmarks/ examples/ policy/test_cases.py policy/test_deadline.py
 policy/test_import_cost.py policy/test_judging.py policy/test_languages.py::test_a_perl_comment
 fleet/test_back.py fleet/test_returned.py fleet/test_fuzz.py fleet/test_whole_way.py
 fleet/test_front.py fleet/test_same_result.py
 fleet/engines/test_reapi.py fleet/engines/test_serving_reapi.py
 fleet/test_worker.py fleet/test_seal.py::test_at_a_worker
 ctxmode/commands/test_worker.py::test_a_worker
+fleet/engines/test_dask.py
 kb/test_bulk.py kb/test_chunk_table.py
 kb/test_chunking.py kb/test_code.py kb/test_conversion.py kb/test_directory.py
 kb/test_explaining.py kb/test_known_defects.py kb/test_redaction.py::test_neither

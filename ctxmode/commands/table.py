@@ -75,6 +75,7 @@ VERBS: dict[str, Verb] = {
         Verb("top", "show what runs now, against its limits, and stop it", stays_open=True),
         Verb("stop", "stop a program that runs now"),
         Verb("ci", "run a pipeline of steps, each in the sandbox, and report on it"),
+        Verb("cluster", "look after the other machines that runs are sent to"),
         Verb("config", "show settings and where each comes from, or start a file of them"),
         Verb("completion", "print a script that completes verbs and options in a shell"),
         Verb("doctor", "show what works here, and how to get what does not"),

@@ -139,7 +139,7 @@ def _find_engine(url: str, config: Config, folder: Path) -> ClusterSettings:
 
     # What the folder that it was started in says is not this machine's to obey.
     settings = load_cluster(replace(config, project=folder), url)
-    find_engine(url, settings.credentials)
+    find_engine(url, settings.credentials, settings.blobs)
     return settings
 
 

@@ -42,6 +42,13 @@ def find_cluster_url(config: Config) -> str:
     return str(load_settings(config.project, config.config_home).values["cluster.url"])
 
 
+def load_seal(config: Config) -> Path:
+    """Load where the key is that orders are sealed with."""
+    configured = load_settings(config.project, config.config_home)
+    seal = str(configured.values["cluster.seal"])
+    return _path(config, seal) if seal else config.config_home / "ctxmode" / SEAL_FILE
+
+
 def load_cluster(config: Config, url: str) -> ClusterSettings:
     """Load what is set of a fleet whose engine has this URL. A UsageError names the wrong key or
     value; owners in a project's file are refused."""
@@ -62,11 +69,10 @@ def load_cluster(config: Config, url: str) -> ClusterSettings:
         terms = Terms(tuple(filter(None, names)), values["cluster.bytes_max"])
     except ValueError as error:
         raise _wrong(configured, "cluster.bytes_max", str(error)) from error
-    seal = values["cluster.seal"]
     _refuse_owners(config, user)
     return ClusterSettings(
         url=url,
-        seal=_path(config, seal) if seal else config.config_home / "ctxmode" / SEAL_FILE,
+        seal=load_seal(config),
         credentials=Credentials(**paths) if given else None,
         blobs=values["cluster.blobs"],
         send=_choose_send(config, configured),

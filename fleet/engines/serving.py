@@ -51,7 +51,18 @@ async def _serve_reapi(place: Place, doer: Doer, how: Serving) -> None:
     await serve_reapi(place, doer, how)
 
 
-SERVERS: Final[dict[str, ServeEngine]] = {"grpcs": _serve_reapi, "grpc": _serve_reapi}
+async def _serve_dask(place: Place, doer: Doer, how: Serving) -> None:
+    from fleet.engines.dask.serving import serve_dask  # noqa: PLC0415 - takes half a second
+
+    await serve_dask(place, doer, how)
+
+
+SERVERS: Final[dict[str, ServeEngine]] = {
+    "grpcs": _serve_reapi,
+    "grpc": _serve_reapi,
+    "dask+tls": _serve_dask,
+    "dask": _serve_dask,
+}
 """How each engine of `ENGINES` is served."""
 
 
@@ -67,7 +78,7 @@ async def serve(
         ClusterError: the URL, the credentials, this installation or the engine do not do; the hint
             says what would.
     """
-    address, row = find_engine(url, credentials)
+    address, row = find_engine(url, credentials, blobs_url)
     place = Place(address, None if row.is_plain else credentials, blobs_url)
     with installed(address, row):
         await SERVERS[address.scheme](place, doer, how)

@@ -10,9 +10,11 @@ import pytest
 import policy
 from executor.caller import Caller, refusal
 from executor.model import Status
+from fleet import forms
 from fleet.joint_rules import consent_by, join, load_operator_rules
+from fleet.relocating import relocate
 from policy.model import Decision, RuleSource, Subject
-from policy.rules import Rule, Rules
+from policy.rules import DEFAULT_RULES, Rule, Rules
 
 ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
 
@@ -115,6 +117,12 @@ async def test_the_strictest_wins(case):
 )
 async def test_consent_to_anything_else_is_none(sealed):
     assert await ends(FRONT_ASKS, NOTHING, sealed) is Status.DENIED
+
+
+def test_rules_of_redirects_are_joined_though_they_have_no_hash():
+    order = forms.read(Rules, forms.parse(forms.encode(Rules(DEFAULT_RULES))))
+    joined = join(relocate(order, "/front", "/here"), Rules(DEFAULT_RULES))
+    assert [rule.id for rule in joined.rules] == ["default.download"] * 2
 
 
 def test_no_file_is_no_rules(tmp_path: Path):

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
+import trio.testing
 
 from executor.engine.engine import Completed, FileSpool
 from executor.model import Artifact, Limits, NotCommitted, Request, Result, Status, Stream
@@ -262,6 +264,24 @@ async def test_a_blob_that_is_gone_leaves_nothing_behind(ends: Ends, gone: str):
     ends.blobs.add(kept)
     await ends.bring_back(delivery)
     assert (ends.project / "new").exists()
+
+
+async def test_who_stops_waiting_leaves_nothing_behind(
+    ends: Ends, monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+):
+    delivery = deliver(ends, TOLD, FILES)
+    given = ends.blobs.get
+
+    async def stick(digest: Digest, write: Callable[[bytes], object]) -> None:
+        if digest == delivery.files["changed"]:
+            await trio.sleep_forever()
+        await given(digest, write)
+
+    monkeypatch.setattr(ends.blobs, "get", stick)
+    with trio.move_on_after(1) as waited:
+        await ends.bring_back(delivery)
+    assert waited.cancelled_caught
+    assert_nothing_came(ends)
 
 
 ELSEWHERE: dict[str, tuple[Changed, ...]] = {

@@ -12,7 +12,7 @@ from executor.errors import RequestError
 from executor.project.view.search import ProjectSearch
 from executor.project.view.tree import Tree as OpenTree
 from executor.project.view.walking import DEPTH_MAX
-from fleet import file_reading
+from fleet import file_reading, travel
 from fleet.file_reading import SEARCHED_BYTES_MAX
 from fleet.known_digests import KnownDigests
 from fleet.snapshot import ChangedError, Snapshot, take
@@ -131,6 +131,19 @@ def test_what_rules_deny_to_read_stays(project: Path, denied):
     found = paths(take(search, Terms(), KnownDigests()))
     assert "b" in found
     assert digest_of(b"1") not in found.values()
+
+
+def test_a_file_of_several_names_stays_where_denied_folders_are_too_large_to_tell(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+):
+    write(project, {"private/a": b"1", "private/b": b"2", "c": b"3", "d": b"4"})
+    os.link(project / "private/a", project / "e")
+    os.link(project / "c", project / "f")
+    search = ProjectSearch(project)
+    search.deny(HiddenPaths((f"{project}/private",)))
+    assert set(paths(take(search, Terms(), KnownDigests()))) == {"c", "d", "f"}
+    monkeypatch.setattr(travel, "ENTRIES_MAX", 2)
+    assert set(paths(take(search, Terms(entries_max=9), KnownDigests()))) == {"d"}
 
 
 def test_what_settings_leave_out_stays_at_any_depth(project: Path, snap: Take):

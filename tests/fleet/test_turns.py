@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from pathlib import Path
 
 import pytest
+import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fleet.journal import Accepted, Journal, State, open_journal
 from fleet.turns import (
     DAY_S,
     RETRY_S_MAX,
@@ -57,6 +60,45 @@ def test_twenty_runs_behind_ten_thousand_take_at_most_five_times_as_long(
     beside = simulate(Turns(at_once), [many, few], WORKERS, until_s=at_s + 60)
     assert len(beside.ended_s["few"]) == 20
     assert beside.took_s(few) <= 5 * alone
+
+
+async def test_turns_hold_for_what_a_front_finds_in_its_journal(tmp_path):
+    few, many = ["few"] * 20, ["many"] * 10_000
+    alone = await rounds_for_few(tmp_path / "alone", few)
+    assert alone == 3  # of 8 runs
+    assert await rounds_for_few(tmp_path / "beside", many + few) <= 5 * alone
+
+
+async def rounds_for_few(path: Path, asking: list[str]) -> int:
+    """In how many rounds of the workers all runs of `few` end, at a front that starts again."""
+    with open_journal(path, "dead") as journal:
+        async with trio.open_nursery() as nursery:
+            for number, owner in enumerate(asking):
+                run = Accepted(f"run-{number:06}", owner, b"order", 2e9)
+                nursery.start_soon(journal.accept, run, 10_000)
+    with open_journal(path, "next") as journal:
+        turns = Turns(WORKERS)
+        for left in await journal.adopt(lambda _: False):
+            turns.add(left.run, left.owner, 0.0)
+        return await end_few(journal, turns)
+
+
+async def end_few(journal: Journal, turns: Turns) -> int:
+    now_s = 0
+    while await left_of(journal, "few"):
+        sent = take(turns, WORKERS + 1, float(now_s))
+        assert len(sent) <= WORKERS
+        now_s += 1
+        for run in sent:
+            await journal.note_sent(run, "ticket")
+            await journal.finish(run, b"outcome")
+            turns.end(run, float(now_s))
+    return now_s
+
+
+async def left_of(journal: Journal, owner: str) -> int:
+    counts = await journal.count()
+    return sum(n for (name, state), n in counts.items() if name == owner and state != State.DONE)
 
 
 def test_the_designs_figures_hold():

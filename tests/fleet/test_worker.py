@@ -6,14 +6,18 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 
-from executor.model import Limits
+from executor.engine.engine import Completed, LanguageReport
+from executor.errors import SandboxUnavailableError
+from executor.model import Limits, Result, Status
 from executor.profile import ANALYZE, PROFILES, Profile, ProjectAccess
+from executor.service import LocalEngine
 from fleet.errors import BlobError
 from fleet.layout import Caps
 from fleet.tree import digest_of
@@ -102,8 +106,10 @@ async def test_nothing_is_written_where_the_project_lies(do: Do, project: Path, 
     assert list(terms.folder.glob("state/spool/*/*")) == []
 
 
-async def test_what_a_program_prints_leaves_no_spool(do: Do, terms: WorkerTerms):
-    result = await do("head -c 100000 /dev/zero | tr '\\0' x")
+async def test_what_a_program_hands_back_leaves_nothing(do: Do, terms: WorkerTerms):
+    code = "head -c 100000 /dev/zero | tr '\\0' x | tee made"
+    result = await do(code, request={"artifacts": ("made",)})
+    assert [(one["name"], one["bytes"]) for one in result["artifacts"]] == [("made", 100_000)]
     assert result["stdout"]["bytes_total"] == 100_000
     assert list(terms.folder.glob("state/spool/*/*")) == []
 
@@ -162,9 +168,29 @@ async def test_a_slot_in_which_a_project_broke_is_opened_anew(
     assert shown(await do("cat a")) == "one"
     (project / "b").write_text("two")
     with monkeypatch.context() as patched:
-        patched.setattr("fleet.layout.Caps", lambda: Caps(bytes_max=1))
+        patched.setattr("fleet.layout.Caps", partial(Caps, bytes_max=1))
         assert "1 bytes" in (await do("cat a"))["message"]
     assert shown(await do("cat a b")) == "onetwo"
+
+
+@pytest.mark.parametrize("fails", ["by an exception", "by its result"])
+async def test_a_slot_whose_sandbox_failed_is_opened_anew(
+    worker: Worker, do: Do, monkeypatch: pytest.MonkeyPatch, fails: str
+):
+    async def fail(self: LocalEngine, *_: object, **more: object) -> Completed:
+        engines.append(self._parts)
+        if fails == "by an exception":
+            raise SandboxUnavailableError("its folder is gone")
+        return Completed(Result(Status.SANDBOX_ERROR))
+
+    engines: list[object] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalEngine, "run", fail)
+        with contextlib.suppress(SandboxUnavailableError):
+            assert (await do("echo on"))["status"] == "sandbox_error"
+    assert shown(await do("echo on")) == "on\n"
+    (slot,) = worker._idle
+    assert slot.engine._parts not in engines
 
 
 async def test_cancelling_ends_the_run_and_frees_its_slot(
@@ -174,42 +200,51 @@ async def test_cancelling_ends_the_run_and_frees_its_slot(
     out.mkdir()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(worker.do, front.seal("sleep 600"), front.fetch, out)
-        while not list(tmp_path.glob("worker/state/spool/*/*")):
-            if worker.under_way and await trio.to_thread.run_sync(_sleeps):
-                break
-            await trio.sleep(0.01)
+        await _until_it_runs("600")
         nursery.cancel_scope.cancel()
     assert list(out.iterdir()) == []
     assert worker.under_way == 0
     assert shown(await do("echo on")) == "on\n"
 
 
-def _sleeps() -> bool:
+async def _until_it_runs(seconds: str) -> None:
+    """Wait for a program that sleeps so long, which no other test does."""
+
+    def look() -> None:
+        while not _sleeps(seconds):
+            time.sleep(0.01)
+
+    await trio.to_thread.run_sync(look, abandon_on_cancel=True)
+
+
+def _sleeps(seconds: str) -> bool:
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
-            if path.read_bytes() == b"sleep\x00600\x00":
+            if path.read_bytes() == f"sleep\0{seconds}\0".encode():
                 return True
     return False
 
 
 async def test_nothing_goes_on_after_the_last_moment(do: Do):
-    late = await do("sleep 600", not_after=time.time() + 0.8)
+    late = await do("sleep 602", not_after=time.time() + 0.8)
     assert late["status"] == "cancelled"
     assert shown(await do("echo on")) == "on\n"
 
 
-async def test_two_orders_at_a_time_have_two_projects(
+async def test_an_order_does_not_wait_for_another(
     terms: WorkerTerms, front: TestFront, project: Path, tmp_path: Path
 ):
     (project / "a").write_text("one")
-    outs = [tmp_path / name for name in ("first", "second")]
+    outs = [tmp_path / name for name in ("slow", "quick")]
+    for out in outs:
+        out.mkdir()
     async with open_worker(replace(terms, at_once=2)) as worker, trio.open_nursery() as nursery:
-        for out in outs:
-            out.mkdir()
-            nursery.start_soon(worker.do, front.seal("pwd; cat a"), front.fetch, out)
-    seen = {shown(result_in(out)) for out in outs}
-    assert len(seen) == 2
-    assert all(text.endswith("one") for text in seen)
+        nursery.start_soon(worker.do, front.seal("sleep 601"), front.fetch, outs[0])
+        await _until_it_runs("601")
+        await worker.do(front.seal("cat a"), front.fetch, outs[1])
+        assert worker.under_way == 1
+        nursery.cancel_scope.cancel()
+    assert shown(result_in(outs[1])) == "one"
     assert list(terms.folder.glob("slots/[0-9]")) == []
 
 
@@ -220,8 +255,28 @@ async def test_a_second_worker_takes_other_slots_of_the_same_folder(
         assert sorted(path.name for path in terms.folder.glob("slots/[0-9]")) == ["0", "1"]
 
 
-async def test_properties_are_what_placements_ask_for(worker: Worker):
-    properties = await worker.list_properties()
-    assert ("context-mode", "1") in properties
-    assert ("language", "shell") in properties
-    assert ("tier", worker.tier) in properties
+async def test_a_worker_without_a_tier_takes_no_orders(
+    terms: WorkerTerms, monkeypatch: pytest.MonkeyPatch
+):
+    def find_none(*_: object) -> None:
+        raise SandboxUnavailableError("no tier works here", "install one")
+
+    monkeypatch.setattr("executor.opening.open_back_end", find_none)
+    with pytest.raises(SandboxUnavailableError, match="no tier"):
+        async with open_worker(terms):
+            pass
+    assert list(terms.folder.glob("slots/[0-9]")) == []
+
+
+async def test_properties_are_what_placements_ask_for(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+):
+    async def languages(_: LocalEngine) -> Mapping[str, LanguageReport]:
+        return {name: LanguageReport(name, name != "lua") for name in ("shell", "lua")}
+
+    monkeypatch.setattr(LocalEngine, "languages", languages)  # else all are proven, by runs
+    assert set(await worker.list_properties()) == {
+        ("context-mode", "1"),
+        ("tier", worker.tier),
+        ("language", "shell"),
+    }

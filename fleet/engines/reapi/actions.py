@@ -17,16 +17,15 @@ from buildgrid.common.protos.google.longrunning import operations_pb2, operation
 from google.protobuf.message import DecodeError
 
 from fleet.dispatcher import LOST_MAX, Blobs, Delivery, Placement
+from fleet.engines.handed_back import OutcomeError, plain_path
 from fleet.engines.reapi.blobs import RemoteBlobs
 from fleet.engines.reapi.messages import (
-    OutcomeError,
     action_of,
     cause_of,
     command_of,
     files_of,
     from_wire,
     metadata_of,
-    plain_path,
     to_wire,
 )
 from fleet.engines.reapi.wire import Call, CallError, Wire, answered

@@ -8,7 +8,6 @@ those that are not named any more are ended, for somebody has cancelled them.
 from __future__ import annotations
 
 import logging
-import random
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from buildgrid.common.protos.google.devtools.remoteworkers.v1test2 import bots_p
 
 from fleet.doer import Doer
 from fleet.engines.credentials import read_credentials
+from fleet.engines.pauses import Pauses
 from fleet.engines.reapi.blobs import RemoteBlobs
 from fleet.engines.reapi.doing import Actions, UndoneError
 from fleet.engines.reapi.opening import check_server
@@ -30,8 +30,6 @@ RENEW_S: Final = 1.0
 HELD_S: Final = 4.0
 """How long a server is asked to hold back its answer where it could end a run. BuildGrid takes no
 less, and says then that one was cancelled."""
-PAUSE_S_MAX: Final = 10.0
-_PAUSE_S: Final = 0.25
 _LEAVE_S: Final = 2.0
 # How a server says that it knows the session no more: what was under way is another's by then.
 _GONE: Final = {
@@ -47,7 +45,7 @@ log = logging.getLogger(__name__)
 async def serve_reapi(place: Place, doer: Doer, how: Serving) -> None:
     """Serve one server; see `serve`."""
     pems = None if place.credentials is None else read_credentials(place.credentials)
-    pauses = _Pauses(how.leave)
+    pauses = Pauses(how.leave)
     async with open_wire(place.address, pems) as wire:
         while True:
             try:
@@ -64,27 +62,6 @@ async def serve_reapi(place: Place, doer: Doer, how: Serving) -> None:
             await bot.serve()
         finally:
             await bot.give_back()
-
-
-class _Pauses:
-    """Pauses that grow from failure to failure, and end early where the worker is to leave."""
-
-    def __init__(self, leave: trio.Event) -> None:
-        self._leave = leave
-        self._next_s = _PAUSE_S
-
-    async def after(self, error: Exception) -> None:
-        """Wait, and say why."""
-        pause_s = self._next_s * random.uniform(0.5, 1)  # noqa: S311 - so that not all ask at once
-        log.warning("the engine: %s; asked again in %.1f s", error, pause_s)
-        self._next_s = min(self._next_s * 2, PAUSE_S_MAX)
-        with trio.move_on_after(pause_s):
-            await self._leave.wait()
-            await trio.sleep(_PAUSE_S)  # who leaves still has something to report
-
-    def reset(self) -> None:
-        """All is well."""
-        self._next_s = _PAUSE_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +81,7 @@ class Bot:
         self._instance = instance
         self._actions = actions
         self._how = how
-        self._pauses = _Pauses(how.leave)
+        self._pauses = Pauses(how.leave)
         self._session: Any = None
         self._was_taken = False
         self._running: dict[str, _Run] = {}

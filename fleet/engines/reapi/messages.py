@@ -9,6 +9,7 @@ from buildgrid.common.protos.build.bazel.remote.execution.v2 import remote_execu
 from buildgrid.common.protos.google.rpc import code_pb2
 
 from fleet.dispatcher import Placement
+from fleet.engines.handed_back import OutcomeError, plain_name
 from fleet.model import Cause
 from fleet.tree import Digest, TreeError, digest_of
 
@@ -23,10 +24,6 @@ _CAUSES: Final[dict[int, Cause]] = {
     code_pb2.UNAVAILABLE: Cause.ENGINE,
     code_pb2.RESOURCE_EXHAUSTED: Cause.ENGINE,
 }
-
-
-class OutcomeError(ValueError):
-    """What a worker handed back can't be taken: names that lead elsewhere, or too much."""
 
 
 def to_wire(digest: Digest) -> rex.Digest:
@@ -104,28 +101,6 @@ def files_of(path: str, tree: rex.Tree) -> Iterator[tuple[str, Digest]]:
             if found is None:
                 raise OutcomeError("a folder is missing")
             waiting.append((f"{prefix}/{inner.name}", found, depth + 1))
-
-
-def plain_name(name: str) -> str:
-    """A name that leads nowhere else.
-
-    Raises:
-        OutcomeError: it could.
-    """
-    if name in ("", ".", "..") or "/" in name or "\0" in name:
-        raise OutcomeError(f"no name of an entry: {name[:80]!r}")
-    return name
-
-
-def plain_path(path: str) -> str:
-    """A relative path of plain names.
-
-    Raises:
-        OutcomeError: it is none.
-    """
-    for name in path.split("/"):
-        plain_name(name)
-    return path
 
 
 def _checked(digest: rex.Digest) -> Digest:

@@ -123,7 +123,7 @@ class RemoteServer:
 def missing_part() -> str:
     """What lacks here for a server; empty where all is there."""
     if _bgd() is None:
-        return "BuildGrid is not installed: pip install buildgrid psycopg2-binary, in a venv"
+        return "BuildGrid is missing: .ci/grid installs it; CTXMODE_BUILDGRID names its program"
     if _postgres() is None:
         return "PostgreSQL is not installed"
     return ""

@@ -29,7 +29,7 @@ from tests.fleet.engines.remote_server import (
 )
 
 DEADLINE_S = 60
-pytestmark = pytest.mark.skipif(bool(missing_part()), reason=f"not applicable: {missing_part()}")
+pytestmark = pytest.mark.skipif(bool(missing_part()), reason=missing_part())
 
 
 @pytest.fixture(scope="module")

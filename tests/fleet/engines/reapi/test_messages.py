@@ -13,15 +13,14 @@ from buildgrid.common.protos.build.bazel.remote.execution.v2 import (
 )
 
 from fleet.dispatcher import Placement
+from fleet.engines.handed_back import OutcomeError, plain_path
 from fleet.engines.reapi.messages import (
     DEPTH_MAX,
     FILES_MAX,
-    OutcomeError,
     action_of,
     cause_of,
     command_of,
     files_of,
-    plain_path,
     to_wire,
 )
 from fleet.model import Cause

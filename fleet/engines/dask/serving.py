@@ -1,0 +1,214 @@
+"""Serving a Dask cluster as a worker: a Dask worker in this process, whose tasks are orders."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+import trio
+from distributed import Status, Worker, WorkerPlugin
+
+from fleet.doer import Doer
+from fleet.engines.dask import task
+from fleet.engines.dask.resources import resources_of
+from fleet.engines.dask.side_loop import SideLoop, open_side_loop
+from fleet.engines.dask.trust import quieten, security_of, try_out, url_of
+from fleet.engines.file_blobs import FileBlobs
+from fleet.engines.handing_in import hand_in
+from fleet.engines.pauses import Pauses
+from fleet.engines.serving import Place, Serving
+from fleet.errors import BlobError, UnreachableError
+from fleet.model import Cause
+from fleet.seal import SEALED_BYTES_MAX, SealError
+from fleet.tree import Digest, TreeError
+
+CONNECT_S: Final = 20.0
+FETCHED_S: Final = 20.0
+"""How long a worker that leaves waits for fronts to get its answers, which it alone has."""
+_LOOK_S: Final = 0.05
+_CLOSE_S: Final = 5.0
+
+log = logging.getLogger(__name__)
+
+
+async def serve_dask(place: Place, doer: Doer, how: Serving) -> None:
+    """Serve one scheduler; see `serve`."""
+    quieten()
+    security = security_of(place.credentials)
+    blobs = FileBlobs(place.blobs_url)
+    await blobs.check()
+    here = _Here(blobs, doer, how)
+    task.enter(how.name, here)
+    pauses = Pauses(how.leave)
+    try:
+        async with open_side_loop() as loop:
+            while not how.leave.is_set():
+                with tempfile.TemporaryDirectory(prefix="dask-", dir=how.folder) as folder:
+                    try:
+                        await try_out(place.address, security)
+                        terms = {"security": security, "local_directory": folder}
+                        await _serve_once(url_of(place.address), terms, here, loop)
+                        pauses.reset()
+                    except UnreachableError as error:
+                        await pauses.after(error)
+    finally:
+        task.leave(how.name)
+
+
+async def _serve_once(url: str, terms: dict[str, Any], here: _Here, loop: SideLoop) -> None:
+    """Be a worker until the scheduler is gone, or it is time to leave.
+
+    Raises:
+        UnreachableError: the scheduler does not answer.
+    """
+
+    async def start() -> Worker:
+        made = Worker(
+            url,
+            name=here.how.name,
+            nthreads=here.how.at_once,
+            resources=resources_of(here.how.properties, here.how.at_once),
+            memory_limit=0,  # a run's memory is the sandbox's business
+            dashboard=False,
+            dashboard_address="127.0.0.1:0",  # else it answers anybody, there
+            plugins=(_Watch(here),),
+            **terms,
+        )
+        try:
+            return await asyncio.wait_for(_started(made), CONNECT_S)
+        except (OSError, TimeoutError) as error:
+            await _close(made)
+            raise UnreachableError(f"the scheduler does not take this worker: {error}") from None
+
+    worker = await loop.run(start)
+    log.info("serving %s", url)
+    try:
+        await _until_left(worker, here, loop)
+    finally:
+        here.hold_answers()
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + _CLOSE_S):
+            await loop.run(lambda: _close(worker))
+        here.release_answers()
+
+
+async def _started(worker: Worker) -> Worker:
+    started: Worker = await worker
+    return started
+
+
+async def _close(worker: Worker) -> None:
+    with contextlib.suppress(Exception):
+        await worker.close(timeout=_CLOSE_S / 2, executor_wait=False)
+
+
+async def _until_left(worker: Worker, here: _Here, loop: SideLoop) -> None:
+    async def leave(gone: trio.CancelScope) -> None:
+        await here.how.leave.wait()
+        await loop.run(lambda: _pause(worker))
+        while worker.state.executing:  # noqa: ASYNC110 - Dask tells nobody
+            await trio.sleep(_LOOK_S)
+        with trio.move_on_after(FETCHED_S):
+            while worker.data:  # noqa: ASYNC110 - answers that their fronts have not got yet
+                await trio.sleep(_LOOK_S)
+        gone.cancel()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(leave, nursery.cancel_scope)
+        await loop.run(worker.finished)
+        nursery.cancel_scope.cancel()
+
+
+async def _pause(worker: Worker) -> None:
+    worker.status = Status.paused
+
+
+class _Watch(WorkerPlugin):
+    """Ends what the scheduler has taken back: Dask itself lets it run on."""
+
+    def __init__(self, here: _Here) -> None:
+        self._here = here
+
+    def teardown(self, worker: Worker) -> None:
+        """Dask's own name: the worker ends, as one whose scheduler is lost does."""
+        with contextlib.suppress(trio.RunFinishedError):
+            self._here.token.run_sync_soon(self._here.end_all)
+
+    def transition(self, key: object, start: str, finish: str, **_: object) -> None:
+        """Dask's own name: a task of this worker is in another state."""
+        if start == "executing" and finish == "released":
+            with contextlib.suppress(trio.RunFinishedError):
+                self._here.token.run_sync_soon(self._here.end, str(key))
+
+
+class _Here:
+    """Does the orders that a Dask worker of this process is given."""
+
+    def __init__(self, blobs: FileBlobs, doer: Doer, how: Serving) -> None:
+        self.token = trio.lowlevel.current_trio_token()
+        self.how = how
+        self._blobs = blobs
+        self._doer = doer
+        self._scopes: dict[str, trio.CancelScope] = {}
+        self._closed: trio.Event | None = None
+
+    async def do(self, run_id: str, order: tuple[str, int], timeout_s: float) -> dict[str, Any]:
+        """Do an order; see `task.execute`."""
+        told: dict[str, Any] = {"worker": self.how.name}
+        cause, detail = Cause.WORKER, f"it took over {timeout_s:.0f} s"
+        with trio.CancelScope(deadline=trio.current_time() + timeout_s) as scope:
+            self._scopes[run_id] = scope
+            try:
+                return told | {"files": await self._do(Digest(*order))}
+            except SealError as error:
+                detail = f"{error.reason}: {error}"
+            except (BlobError, TreeError) as error:
+                cause, detail = Cause.BLOB, str(error)
+            except UnreachableError as error:
+                cause, detail = Cause.ENGINE, str(error)
+            except Exception as error:
+                log.exception("a worker failed")
+                detail = f"{type(error).__name__}: {error}"
+            finally:
+                if self._scopes.get(run_id) is scope:
+                    del self._scopes[run_id]
+        if self._closed is not None:
+            await self._closed.wait()
+        return told | {"cause": cause.value, "detail": detail}
+
+    async def _do(self, order: Digest) -> dict[str, tuple[str, int]]:
+        if order.size_bytes > SEALED_BYTES_MAX:
+            raise BlobError(f"the order has {order.size_bytes:,} bytes")
+        sealed = bytearray()
+        await self._blobs.get(order, sealed.extend)
+        with tempfile.TemporaryDirectory(prefix="out-", dir=self.how.folder) as name:
+            await self._doer.do(bytes(sealed), self._blobs.fetch, Path(name))
+            files = await hand_in(Path(name), self._blobs)
+        return {path: (one.hash, one.size_bytes) for path, one in files.items()}
+
+    def end(self, run_id: str) -> None:
+        """End an order, if it is under way."""
+        if run_id in self._scopes:
+            self._scopes[run_id].cancel()
+
+    def hold_answers(self) -> None:
+        """End all orders, and say nothing of them until this worker is gone.
+
+        So the scheduler gives them to another, and takes no loss for their answer.
+        """
+        self._closed = trio.Event()
+        self.end_all()
+
+    def release_answers(self) -> None:
+        """Let go of the threads that wait to answer; nobody hears them."""
+        if self._closed is not None:
+            self._closed.set()
+        self._closed = None
+
+    def end_all(self) -> None:
+        """End all orders."""
+        for scope in self._scopes.values():
+            scope.cancel()

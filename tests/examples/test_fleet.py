@@ -1,0 +1,330 @@
+"""The files of `examples/fleet` are what Kubernetes, BuildGrid, Buildbarn and this release read."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from ctxmode.commands import worker
+from ctxmode.config.cluster import load_cluster
+from ctxmode.config.locations import Config
+from ctxmode.mcp.http.fleet_metrics import GAUGES
+from executor.containers.seccomp import ALLOWED
+from fleet.joint_rules import load_operator_rules
+from fleet.keys import load_served_keys
+from fleet.model import PROTOCOL
+
+EXAMPLES = Path(__file__).parents[2] / "examples/fleet"
+SCHEMAS = json.loads(Path(__file__).with_name("kubernetes.json").read_text())
+# As keda.sh/docs/latest/reference/scaledobject-spec and …/scalers/prometheus tell; strict.
+SCALED_OBJECT = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["apiVersion", "kind", "metadata", "spec"],
+    "properties": {
+        "apiVersion": {"const": "keda.sh/v1alpha1"},
+        "kind": {"const": "ScaledObject"},
+        "metadata": {"type": "object", "required": ["name"]},
+        "spec": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["scaleTargetRef", "triggers"],
+            "properties": {
+                "scaleTargetRef": {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "required": ["name"],
+                    "properties": {
+                        name: {"type": "string"} for name in ("apiVersion", "kind", "name")
+                    },
+                },
+                **{
+                    name: {"type": "integer", "minimum": 0}
+                    for name in (
+                        *("pollingInterval", "cooldownPeriod", "initialCooldownPeriod"),
+                        *("idleReplicaCount", "minReplicaCount", "maxReplicaCount"),
+                    )
+                },
+                "triggers": {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "required": ["type", "metadata"],
+                        "properties": {
+                            "type": {"const": "prometheus"},
+                            "metadata": {
+                                "type": "object",
+                                "additionalProperties": {"type": "string"},
+                                "required": ["serverAddress", "query", "threshold"],
+                            },
+                        },
+                    },
+                },
+            },
+        },
+    },
+}
+KINDS = (*SCHEMAS["kinds"], "ScaledObject")
+
+
+def check(manifest: dict[str, Any]) -> None:
+    """Check a manifest against the schema of its kind.
+
+    Raises:
+        jsonschema.ValidationError: it does not hold.
+    """
+    kind = manifest["kind"]
+    if kind == "ScaledObject":
+        schema = SCALED_OBJECT
+    else:
+        schema = {"$ref": SCHEMAS["kinds"][kind], "$defs": SCHEMAS["$defs"]}
+    jsonschema.Draft202012Validator(schema).validate(manifest)
+
+
+def manifests() -> dict[str, dict[str, Any]]:
+    """All manifests by kind."""
+    found = {}
+    for file in sorted((EXAMPLES / "kubernetes").glob("*.yaml")):
+        for manifest in yaml.safe_load_all(file.read_text()):
+            assert manifest["kind"] not in found
+            found[manifest["kind"]] = manifest
+    return found
+
+
+@pytest.fixture
+def pod() -> dict[str, Any]:
+    return manifests()["Deployment"]["spec"]["template"]["spec"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_manifest_is_as_its_schema_says(kind: str):
+    assert manifests().keys() == set(KINDS)
+    check(manifests()[kind])
+
+
+def change(manifest: dict[str, Any], path: str, value: object) -> dict[str, Any]:
+    """A copy in which what lies at a path is another; None removes it."""
+    changed = copy.deepcopy(manifest)
+    *above, last = path.split(".")
+    at: Any = changed
+    for name in above:
+        at = at[int(name) if isinstance(at, list) else name]
+    if value is None:
+        del at[last]
+    else:
+        at[last] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "value"),
+    [
+        ("Deployment", "spec.selector", None),
+        ("Deployment", "spec.replicas", "some"),
+        ("Deployment", "spec.template.spec.hostUser", False),
+        ("Deployment", "spec.template.spec.containers", None),
+        ("Deployment", "spec.template.spec.containers.0.name", None),
+        ("Deployment", "spec.template.spec.containers.0.securityContext.procmount", "Unmasked"),
+        ("Deployment", "spec.template.spec.containers.0.readinessProbe.exec.command", "doctor"),
+        ("Deployment", "spec.template.spec.volumes.0.secrets", {}),
+        ("NetworkPolicy", "spec.egresses", []),
+        ("NetworkPolicy", "spec.egress.0.ports.0.port", True),
+        ("Secret", "stringdata", {}),
+        ("ConfigMap", "data", ["fronts.toml"]),
+        ("ConfigMap", "kind", None),
+        ("ScaledObject", "spec.scaleTargetRef", None),
+        ("ScaledObject", "spec.maxReplicas", 3),
+        ("ScaledObject", "spec.triggers.0.metadata.threshold", 4),
+    ],
+)
+def test_a_broken_manifest_fails(kind: str, path: str, value: object):
+    broken = change(manifests()[kind], path, value)
+    with pytest.raises((jsonschema.ValidationError, KeyError)):
+        check(broken)
+
+
+def test_all_of_it_is_about_the_same_pods(pod: dict[str, Any]):
+    found = manifests()
+    deployment = found["Deployment"]
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    assert deployment["spec"]["selector"]["matchLabels"] == labels
+    assert found["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"] == labels
+    assert found["ScaledObject"]["spec"]["scaleTargetRef"]["name"] == deployment["metadata"]["name"]
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    assert volumes["secret"]["secret"]["secretName"] == found["Secret"]["metadata"]["name"]
+    assert volumes["settings"]["configMap"]["name"] == found["ConfigMap"]["metadata"]["name"]
+    for item in volumes["settings"]["configMap"]["items"]:
+        assert item["key"] in found["ConfigMap"]["data"]
+    for container in (*pod["initContainers"], *pod["containers"]):
+        assert {mount["name"] for mount in container["volumeMounts"]} <= volumes.keys()
+    (keys,) = pod["initContainers"]
+    assert {Path(path).name for path in keys["args"]} == found["Secret"]["stringData"].keys()
+
+
+def test_a_worker_has_no_rights_but_to_make_namespaces(pod: dict[str, Any]):
+    assert (pod["hostUsers"], pod["automountServiceAccountToken"]) == (False, False)
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert pod["securityContext"]["seccompProfile"]["type"] == "Localhost"
+    for container in (*pod["initContainers"], *pod["containers"]):
+        rights = container["securityContext"]
+        assert not rights["allowPrivilegeEscalation"]
+        assert rights["capabilities"] == {"drop": ["ALL"]}
+        assert container["resources"]["limits"]
+    policy = manifests()["NetworkPolicy"]["spec"]
+    assert policy["policyTypes"] == ["Ingress", "Egress"]
+    assert all(rule["to"] and rule["ports"] for rule in policy["egress"])
+
+
+def test_the_worker_is_started_with_options_that_there_are(pod: dict[str, Any], tmp_path: Path):
+    (container,) = pod["containers"]
+    verb, *words = container["args"]
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    worker.add_arguments(parser)
+    args = parser.parse_args(words)
+    assert (verb, args.at_once) == ("worker", 4)
+    env = {one["name"]: one["value"] for one in container["env"]}
+    settings = {one["path"]: one["key"] for one in pod["volumes"][2]["configMap"]["items"]}
+    mounted = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+    for path, key in settings.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(manifests()["ConfigMap"]["data"][key])
+    here = {
+        path: path.replace(mounted["settings"], str(tmp_path)) for path in (args.keys, args.rules)
+    }
+    (front,) = load_served_keys(Path(here[args.keys]))
+    assert front.owners == {"*"}
+    load_operator_rules(Path(here[args.rules]), tmp_path, tmp_path)
+    config_home = Path(env["XDG_CONFIG_HOME"].replace(mounted["settings"], str(tmp_path)))
+    project = tmp_path / "project"
+    config = Config(project=project, home=project, data_dir=project, config_home=config_home)
+    found = load_cluster(config, args.cluster)
+    assert str(found.credentials.key) == f"{mounted['keys']}/worker.key"
+
+
+def test_scaling_asks_for_figures_that_fronts_tell():
+    (trigger,) = manifests()["ScaledObject"]["spec"]["triggers"]
+    named = set(re.findall(r"ctxmode_\w+", trigger["metadata"]["query"]))
+    assert named == {f"ctxmode_fleet_{name}" for name in ("waiting", "running")}
+    assert named <= {f"ctxmode_fleet_{name}" for name in GAUGES}
+
+
+SECCOMP = json.loads((EXAMPLES / "kubernetes/seccomp.json").read_text())
+
+
+def test_the_seccomp_profile_adds_namespaces_to_what_containers_may():
+    assert SECCOMP["defaultAction"] == "SCMP_ACT_ERRNO"
+    usual, besides = (set(one["names"]) for one in SECCOMP["syscalls"])
+    assert {one["action"] for one in SECCOMP["syscalls"]} == {"SCMP_ACT_ALLOW"}
+    assert usual == set(ALLOWED.split()) - besides
+    assert not {"bpf", "init_module", "kexec_load", "ptrace", "keyctl", "setns"} & (usual | besides)
+
+
+# Loads a filter of these calls, then becomes another program, which can't be rid of it.
+UNDER_FILTER = """
+import errno, os, sys
+import pyseccomp
+only = pyseccomp.SyscallFilter(pyseccomp.ERRNO(errno.EPERM))
+for name in sys.argv[1].split():
+    try:
+        only.add_rule(pyseccomp.ALLOW, name)
+    except (OSError, ValueError):
+        pass  # of another processor, or younger than this libseccomp
+only.load()
+os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
+"""
+
+
+def tier_under(calls: set[str], folder: Path) -> str:
+    """The tier of a run that may make these calls alone, or what is said where there is none."""
+    (folder / "project").mkdir()
+    env = {**os.environ, "HOME": str(folder), "XDG_CONFIG_HOME": str(folder / "config")}
+    words = ["-m", "ctxmode", "run", "shell", "-c", "echo", "--json", "--project", "project"]
+    done = subprocess.run(
+        [sys.executable, "-c", UNDER_FILTER, " ".join(sorted(calls)), *words],
+        cwd=folder,
+        env={**env, "PYTHONPATH": str(EXAMPLES.parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    found = re.search(r'"tier": ?"(\w)"', done.stdout)
+    return found[1] if found else done.stderr
+
+
+def test_a_run_under_the_profile_has_tier_a_and_without_what_it_adds_has_not(tmp_path: Path):
+    usual, besides = (set(one["names"]) for one in SECCOMP["syscalls"])
+    for name in ("all", "less"):
+        (tmp_path / name).mkdir()
+    assert tier_under(usual | besides, tmp_path / "all") == "A"
+    less = besides - {"unshare", "mount", "pivot_root"}
+    without = tier_under(usual | less, tmp_path / "less")
+    assert without == "B" or "tier A: unshare mount namespace" in without
+
+
+def platforms(value: object) -> list[dict[str, Any]]:
+    """Every list of platform properties below a value."""
+    if isinstance(value, list):
+        return [one for below in value for one in platforms(below)]
+    if not isinstance(value, dict):
+        return []
+    own = [value["properties"]] if "properties" in value else []
+    return [*own, *(one for below in value.values() for one in platforms(below))]
+
+
+def test_buildbarns_files_name_one_platform_of_this_protocol():
+    files = sorted((EXAMPLES / "buildbarn").glob("*.jsonnet"))
+    read = {file.stem: json.loads(file.read_text()) for file in files}  # JSON is Jsonnet, too
+    found = platforms(list(read.values()))
+    assert found == [[{"name": "context-mode", "value": str(PROTOCOL)}]] * 3
+    (runner,) = read["worker"]["buildDirectories"][0]["runners"]
+    assert (
+        runner["endpoint"]["address"]
+        == f"unix://{read['runner']['grpcServers'][0]['listenPaths'][0]}"
+    )
+    (extractor,) = read["scheduler"]["actionRouter"]["simple"]["invocationKeyExtractors"]
+    assert extractor == {"correlatedInvocationsId": {}}
+
+
+GRID = os.environ.get("CTXMODE_BUILDGRID") or shutil.which("bgd")
+
+
+@pytest.mark.skipif(not GRID, reason="BuildGrid is not installed")
+def test_buildgrids_own_linter_takes_its_configuration(tmp_path: Path):
+    text = (EXAMPLES / "buildgrid/server.yml").read_text()
+    for name, content, holds in (
+        ("good", text, True),
+        ("broken", text.replace("max-job-attempts: 3", "max-job-attempts: none"), False),
+    ):
+        (tmp_path / name).write_text(content)
+        done = subprocess.run(
+            [GRID, "server", "lint", tmp_path / name],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert (done.returncode == 0) is holds, done.stdout + done.stderr
+
+
+def test_the_image_has_what_a_worker_needs():
+    text = (EXAMPLES / "Dockerfile").read_text()
+    assert "ctxmode[cluster]" in text
+    assert "USER 65432" in text
+    project = tomllib.loads((EXAMPLES.parents[1] / "pyproject.toml").read_text())
+    assert "cluster" in project["project"]["optional-dependencies"]

@@ -1,0 +1,394 @@
+"""The engine of Dask, at both ends: a real scheduler with certificates, and workers of ours."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import trio
+import trustme
+
+from fleet.dispatcher import Delivery, Placement
+from fleet.doer import OUTPUTS
+from fleet.engines import open_engine
+from fleet.engines.serving import Serving, serve
+from fleet.errors import BlobError, ClusterError, UnreachableError
+from fleet.model import Cause, Lost, Ticket
+from fleet.tree import digest_of
+from tests.fleet.engines.dask_scheduler import ALLOWED_FAILURES, DaskScheduler, dask_scheduler
+from tests.fleet.engines.fake_doer import PROPERTIES, FakeDoer, order_for
+
+DEADLINE_S = 30
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory) -> Iterator[DaskScheduler]:
+    with dask_scheduler(tmp_path_factory.mktemp("dask")) as started:
+        yield started
+
+
+@pytest.fixture
+async def engine(scheduler):
+    async with open_engine(scheduler.url, scheduler.front, scheduler.blobs) as opened:
+        yield opened
+
+
+@pytest.fixture
+def doer(tmp_path) -> FakeDoer:
+    return FakeDoer(tmp_path / "cache")
+
+
+@contextlib.asynccontextmanager
+async def serving(scheduler: DaskScheduler, doer: FakeDoer, **terms) -> AsyncIterator[Serving]:
+    """Serve beside the block."""
+    how = Serving(**{"name": uuid.uuid4().hex, "at_once": 1, "properties": PROPERTIES} | terms)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve, scheduler.url, scheduler.front, scheduler.blobs, doer, how)
+        yield how
+        nursery.cancel_scope.cancel()
+
+
+@contextlib.contextmanager
+def process_serving(scheduler: DaskScheduler) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker in a process of its own."""
+    front = scheduler.front
+    files = [str(path) for path in (front.ca, front.certificate, front.key)]
+    program = [sys.executable, "-m", "tests.fleet.engines.fake_doer", scheduler.url]
+    command = [*program, scheduler.blobs, uuid.uuid4().hex, "1", *files]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def named(*contents: bytes) -> dict:
+    return {digest_of(data): functools.partial(io.BytesIO, data) for data in contents}
+
+
+async def placed(engine, act: str, *project: bytes, **terms) -> Placement:
+    """An order whose blobs are there."""
+    run_id = uuid.uuid4().hex
+    sealed = order_for(act, run_id, *map(digest_of, project), files=terms.pop("files", None))
+    await engine.blobs.put(named(sealed, *project))
+    made = Placement(
+        run_id=run_id,
+        owner="alice",
+        order=digest_of(sealed),
+        command=("context-mode", "worker", "--once", "order"),
+        root=digest_of(b""),
+        outputs=OUTPUTS,
+        properties=(("context-mode", "1"), ("language", "python"), ("tier", "A")),
+        timeout_s=150,
+    )
+    return replace(made, **terms)
+
+
+async def ended(engine, ticket) -> Delivery | Lost:
+    with trio.fail_after(DEADLINE_S):
+        return await engine.wait(ticket)
+
+
+async def until(holds) -> None:
+    with trio.fail_after(DEADLINE_S):
+        while not holds():  # noqa: ASYNC110 - another task's, or another process's, doing
+            await trio.sleep(0.02)
+
+
+async def read(engine, digest) -> bytes:
+    data = io.BytesIO()
+    await engine.blobs.get(digest, data.write)
+    return data.getvalue()
+
+
+async def test_an_order_is_done_and_all_that_it_gave_comes_back(engine, scheduler, doer):
+    files = {"stdout": "o" * 5_000_000, "stderr": "", "artifacts/a.txt": "a"}
+    project = [b"", b"small", os.urandom(5 << 20)]
+    asked = await placed(engine, "run", *project, files=files)
+    async with serving(scheduler, doer) as how:
+        delivery = await ended(engine, await engine.submit(asked))
+    assert isinstance(delivery, Delivery)
+    assert delivery.worker == how.name
+    found = {path: await read(engine, one) for path, one in delivery.files.items()}
+    assert digest_of(found.pop("outcome.json")) == asked.order
+    assert found == {path: text.encode() for path, text in files.items()}
+    for data in project:
+        with doer.cache.open(digest_of(data)) as file:
+            assert file.read() == data
+
+
+async def test_a_worker_does_as_many_at_once_as_it_says_and_no_more(engine, scheduler, doer):
+    tickets = [await engine.submit(await placed(engine, "wait")) for _ in range(5)]
+    async with serving(scheduler, doer, at_once=3):
+        await until(lambda: doer.under_way == 3)
+        doer.go.set()
+        deliveries = [await ended(engine, ticket) for ticket in tickets]
+    assert all(isinstance(one, Delivery) for one in deliveries)
+    assert doer.most == 3
+    assert sorted(doer.began) == sorted(ticket.run_id for ticket in tickets)
+
+
+async def test_an_order_is_given_to_none_but_a_worker_of_its_kind(engine, scheduler, doer):
+    asked = await placed(engine, "run", properties=(("context-mode", "2"),))
+    ticket = await engine.submit(asked)
+    async with serving(scheduler, doer):
+        control = await engine.submit(await placed(engine, "run"))
+        assert isinstance(await ended(engine, control), Delivery)
+        assert doer.began == [control.run_id]
+    async with serving(scheduler, doer, properties=(("context-mode", "2"),)):
+        assert isinstance(await ended(engine, ticket), Delivery)
+
+
+async def test_asking_again_joins_what_is_under_way(engine, scheduler, doer):
+    asked = await placed(engine, "wait")
+    async with (
+        serving(scheduler, doer, at_once=2),
+        open_engine(scheduler.url, scheduler.front, scheduler.blobs) as other,
+    ):
+        ticket = await engine.submit(asked)
+        await until(lambda: doer.began)
+        again = await other.submit(asked)
+        assert again == ticket
+        control = await other.submit(await placed(other, "run"))
+        assert isinstance(await ended(other, control), Delivery)
+        doer.go.set()
+        assert await ended(engine, ticket) == await ended(other, again)
+    assert doer.began == [asked.run_id, control.run_id]
+
+
+async def test_another_front_waits_by_the_ticket_alone(engine, scheduler, doer):
+    asked = await placed(engine, "wait")
+    async with (
+        serving(scheduler, doer),
+        open_engine(scheduler.url, scheduler.front, scheduler.blobs) as other,
+    ):
+        ticket = await engine.submit(asked)
+        await until(lambda: doer.began)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ended, other, ticket)
+            await trio.sleep(0.2)
+            doer.go.set()
+
+
+async def test_a_run_goes_on_without_its_front_and_the_next_one_joins_it(engine, scheduler, doer):
+    async with serving(scheduler, doer, at_once=2):
+        async with open_engine(scheduler.url, scheduler.front, scheduler.blobs) as first:
+            asked = await placed(first, "wait")
+            ticket = await first.submit(asked)
+            await until(lambda: doer.began)
+        assert await engine.submit(asked) == ticket
+        # What a front says is heard in its order: when this is done, that was heard.
+        control = await engine.submit(await placed(engine, "run"))
+        assert isinstance(await ended(engine, control), Delivery)
+        doer.go.set()
+        assert isinstance(await ended(engine, ticket), Delivery)
+    assert (doer.began, doer.cancelled) == ([asked.run_id, control.run_id], [])
+
+
+async def test_a_ticket_that_the_scheduler_does_not_know_is_lost(engine):
+    lost = await ended(engine, Ticket("run-1234", "dask", "run-1234", digest_of(b"")))
+    assert lost.cause is Cause.ENGINE
+
+
+@pytest.mark.parametrize(
+    ("act", "told"),
+    [
+        ("seal", (Cause.WORKER, "changed: the order is not as")),
+        ("full", (Cause.WORKER, "No space left")),
+        ("break", (Cause.WORKER, 'KeyError: "a worker\'s own"')),
+    ],
+)
+async def test_why_a_worker_has_no_outcome_is_told(engine, scheduler, doer, act, told):
+    async with serving(scheduler, doer) as how:
+        ticket = await engine.submit(await placed(engine, act))
+        lost = await ended(engine, ticket)
+    assert isinstance(lost, Lost)
+    assert (lost.cause, lost.worker) == (told[0], how.name)
+    assert told[1] in lost.detail
+
+
+async def test_a_lost_order_that_is_asked_for_again_is_done_again(engine, scheduler, doer):
+    asked = await placed(engine, "full")
+    async with serving(scheduler, doer):
+        for _ in range(2):
+            assert isinstance(await ended(engine, await engine.submit(asked)), Lost)
+    assert doer.began == [asked.run_id] * 2
+
+
+async def test_an_order_whose_blobs_are_gone_is_lost_by_that(engine, scheduler, doer):
+    asked = await placed(engine, "run")
+    sealed = order_for("run", asked.run_id, digest_of(b"never put"))
+    await engine.blobs.put(named(sealed))
+    async with serving(scheduler, doer):
+        lost = await ended(engine, await engine.submit(replace(asked, order=digest_of(sealed))))
+    assert isinstance(lost, Lost)
+    assert lost.cause is Cause.BLOB
+    assert digest_of(b"never put").hash in lost.detail
+
+
+async def test_an_order_that_takes_longer_than_its_placement_gives_it_is_ended(
+    engine, scheduler, doer
+):
+    asked = await placed(engine, "wait", timeout_s=0.3)
+    async with serving(scheduler, doer):
+        lost = await ended(engine, await engine.submit(asked))
+    assert isinstance(lost, Lost)
+    assert doer.cancelled == [asked.run_id]
+
+
+async def test_cancelling_an_order_ends_it_at_the_worker(engine, scheduler, doer):
+    async with serving(scheduler, doer):
+        ticket = await engine.submit(await placed(engine, "wait"))
+        await until(lambda: doer.began)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(engine.cancel, ticket)
+            lost = await ended(engine, ticket)
+        assert (lost.run_id, lost.cause) == (ticket.run_id, Cause.CANCELLED)
+        await until(lambda: doer.cancelled == [ticket.run_id])
+        other = await ended(engine, await engine.submit(await placed(engine, "run")))
+        assert isinstance(other, Delivery)
+    await engine.cancel(ticket)
+
+
+async def test_a_worker_that_leaves_ends_what_it_has_and_takes_nothing_new(engine, scheduler, doer):
+    how = Serving("leaving", 2, PROPERTIES)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve, scheduler.url, scheduler.front, scheduler.blobs, doer, how)
+        first = await engine.submit(await placed(engine, "wait"))
+        await until(lambda: doer.began)
+        how.leave.set()
+        await trio.sleep(0.3)  # until the scheduler has heard
+        second = await engine.submit(await placed(engine, "run"))
+        doer.go.set()
+        assert isinstance(await ended(engine, first), Delivery)
+    assert doer.began == [first.run_id]
+    async with serving(scheduler, doer):
+        assert isinstance(await ended(engine, second), Delivery)
+
+
+async def test_what_a_worker_has_when_it_is_stopped_goes_to_another(
+    engine, scheduler, doer, tmp_path
+):
+    other = FakeDoer(tmp_path / "other")
+    other.go.set()
+    ticket = await engine.submit(await placed(engine, "wait"))
+    async with serving(scheduler, doer):
+        await until(lambda: doer.began)
+    async with serving(scheduler, other):
+        assert isinstance(await ended(engine, ticket), Delivery)
+    assert doer.cancelled == other.ended == [ticket.run_id]
+
+
+async def test_what_a_killed_worker_had_is_done_by_another(engine, scheduler, doer):
+    ticket = await engine.submit(await placed(engine, "die"))
+    with process_serving(scheduler) as process:
+        assert await trio.to_thread.run_sync(process.stdout.readline) == b"dying\n"
+        process.kill()
+    async with serving(scheduler, doer):
+        await until(lambda: doer.began == [ticket.run_id])
+        await engine.cancel(ticket)
+
+
+async def test_an_order_that_kills_its_workers_is_given_up_after_some(engine, scheduler):
+    ticket = await engine.submit(await placed(engine, "die"))
+    for _ in range(ALLOWED_FAILURES + 1):
+        with process_serving(scheduler) as process:
+            assert await trio.to_thread.run_sync(process.stdout.readline) == b"dying\n"
+    lost = await ended(engine, ticket)
+    assert isinstance(lost, Lost)
+    assert lost.cause is Cause.WORKER
+
+
+async def test_a_scheduler_that_dies_forgets_and_is_asked_again(engine, scheduler, doer):
+    asked = await placed(engine, "wait")
+    async with serving(scheduler, doer):
+        ticket = await engine.submit(asked)
+        await until(lambda: doer.began)
+        scheduler.kill()
+        with pytest.raises(UnreachableError):
+            await ended(engine, ticket)
+        with pytest.raises(UnreachableError):
+            await ended(engine, ticket)
+        await until(lambda: doer.cancelled)
+        doer.go.set()
+        await trio.to_thread.run_sync(scheduler.start)
+        lost = await ended(engine, ticket)
+        assert isinstance(lost, Lost)
+        assert lost.cause is Cause.ENGINE
+        assert isinstance(await ended(engine, await engine.submit(asked)), Delivery)
+
+
+async def test_certificates_of_another_authority_reach_nothing(scheduler, doer, tmp_path):
+    trustme.CA().cert_pem.write_to_path(tmp_path / "ca.pem")
+    stranger = replace(scheduler.front, ca=tmp_path / "ca.pem")
+    with pytest.raises((ClusterError, UnreachableError), match="certificate of 127"):
+        async with open_engine(scheduler.url, stranger, scheduler.blobs):
+            pass
+    how = Serving("stranger", 1, PROPERTIES)
+    with trio.fail_after(DEADLINE_S), pytest.raises(ClusterError, match="certificate of 127"):
+        await serve(scheduler.url, stranger, scheduler.blobs, doer, how)
+
+
+async def test_a_scheduler_that_is_not_there_is_told(scheduler, tmp_path):
+    with pytest.raises(UnreachableError, match="no scheduler"):
+        async with open_engine("dask://127.0.0.1:1", None, tmp_path.as_uri()):
+            pass
+
+
+async def test_a_worker_that_is_none_of_ours_says_so(scheduler, tmp_path):
+    program = """
+import asyncio, sys
+from distributed import Worker
+from distributed.security import Security
+async def main():
+    url, ca, cert, key = sys.argv[1:]
+    security = Security(tls_ca_file=ca, tls_worker_cert=cert, tls_worker_key=key)
+    names = ("run", "context-mode=1", "tier=A", "language=python")
+    worker = await Worker(url, security=security, resources=dict.fromkeys(names, 1))
+    await worker.finished()
+asyncio.run(main())
+"""
+    front = scheduler.front
+    url = scheduler.url.replace("dask+tls", "tls")
+    files = [str(path) for path in (front.ca, front.certificate, front.key)]
+    with subprocess.Popen([sys.executable, "-c", program, url, *files]) as process:
+        try:
+            async with open_engine(scheduler.url, front, scheduler.blobs) as engine:
+                lost = await ended(engine, await engine.submit(await placed(engine, "run")))
+        finally:
+            process.kill()
+    assert isinstance(lost, Lost)
+    assert lost.cause is Cause.WORKER
+    assert "context-mode worker --cluster" in lost.detail
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("nothing://x", "nothing"),
+        ("file:///proc/none", "can't be used"),
+    ],
+)
+async def test_a_place_for_blobs_that_does_not_do_is_told(scheduler, url, words):
+    with pytest.raises(ClusterError, match=words):
+        async with open_engine(scheduler.url, scheduler.front, url):
+            pass
+
+
+async def test_a_blob_that_was_changed_in_its_place_is_not_taken(engine, scheduler):
+    await engine.blobs.put(named(b"one"))
+    digest = digest_of(b"one")
+    place = Path(scheduler.folder / "blobs" / digest.hash[:2] / f"{digest.hash}-3")
+    assert place.read_bytes() == b"one"
+    place.write_bytes(b"two")
+    with pytest.raises(BlobError, match="something else"):
+        await read(engine, digest)
