@@ -95,6 +95,7 @@ repomap/test_fitting.py::test_a_thousand
 repomap/test_bad_input.py::test_a_hundred_thousand
 repomap/test_bad_maps.py::test_a_scan_that_is_killed
 repomap/test_bad_maps.py::test_three_thousand
+fleet/test_deaths.py
 policy/test_differential.py policy/test_mutations.py policy/test_real_scripts.py
 executor/test_identities.py executor/project/test_real_builds.py
 executor/run/refusals/test_refused_acts.py::test_benign
