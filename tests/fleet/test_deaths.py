@@ -1,7 +1,7 @@
 """Workers, fronts and the engine killed at any moment: every run has its outcome, and one alone.
 
-With `--long` so often as is promised: 300 runs while a worker is killed each second, 20 times the
-front, 20 times the engine.
+With `--long` as often as is promised: 300 runs while a worker is killed each second, 20 times the
+front, 20 times the engine. With `-s` the figures are shown.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ async def kill_one_each_second(workers: list[WorkerProcess], killed: list[str]) 
 async def test_a_worker_killed_each_second_costs_no_run(
     workers: list[WorkerProcess], site: Site, project: Path, tmp_path: Path, *, is_long: bool
 ):
-    runs = 300 if is_long else 40
+    runs = 300 if is_long else 24
     state, killed, ended = tmp_path / "state", [], {}
     async with fronting(site, project, state, at_once=8) as front:
 
@@ -167,7 +167,7 @@ async def test_a_worker_killed_each_second_costs_no_run(
 async def test_a_front_that_is_killed_leaves_its_runs_to_the_next(
     workers: list[WorkerProcess], site: Site, project: Path, tmp_path: Path, *, is_long: bool
 ):
-    rounds = 20 if is_long else 3
+    rounds = 20 if is_long else 2
     state, choose = tmp_path / "state", random.Random(SEED)
     for number in range(rounds):
         command = [sys.executable, "-c", FRONT, f"front-{number}", str(project), str(state)]
@@ -206,7 +206,7 @@ async def test_an_engine_that_is_killed_costs_no_run(
     *,
     is_long: bool,
 ):
-    rounds = 20 if is_long else 2
+    rounds = 20 if is_long else 1
     state, may_end = tmp_path / "state", trio.Event()
     ended: dict[int, Result] = {}
     refused: list[str] = []
