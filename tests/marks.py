@@ -52,7 +52,7 @@ memory/pages/test_killed_push.py memory/pages/test_pushing.py
 executor/ escapes/ e2e/ benchmarks/ examples/ policy/test_cases.py policy/test_deadline.py
 policy/test_import_cost.py policy/test_judging.py policy/test_languages.py::test_a_perl_comment
 fleet/test_back.py fleet/test_returned.py fleet/test_fuzz.py fleet/test_whole_way.py
-fleet/test_front.py
+fleet/test_front.py fleet/test_same_result.py
 fleet/engines/test_reapi.py fleet/engines/test_serving_reapi.py
 fleet/test_worker.py fleet/test_seal.py::test_at_a_worker
 ctxmode/commands/test_worker.py::test_a_worker
@@ -96,6 +96,7 @@ repomap/test_fitting.py::test_a_thousand
 repomap/test_bad_input.py::test_a_hundred_thousand
 repomap/test_bad_maps.py::test_a_scan_that_is_killed
 repomap/test_bad_maps.py::test_three_thousand
+fleet/test_deaths.py
 policy/test_differential.py policy/test_mutations.py policy/test_real_scripts.py
 executor/test_identities.py executor/project/test_real_builds.py
 executor/run/refusals/test_refused_acts.py::test_benign

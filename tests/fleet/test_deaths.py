@@ -1,0 +1,292 @@
+"""Workers, fronts and the engine killed at any moment: every run has its outcome, and one alone.
+
+With `--long` so often as is promised: 300 runs while a worker is killed each second, 20 times the
+front, 20 times the engine.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import trio
+
+from executor.engine.engine import Completed
+from executor.errors import RequestError
+from executor.model import Request, Result, Status
+from fleet import forms
+from tests.fleet.engines.remote_server import RemoteServer, missing_part, remote_server
+from tests.fleet.real_parts import Site, WorkerProcess, fronting, have_ready, until, working
+from tests.processes import alive, unique_s
+
+LEASE_S = 5  # the server demands over 3.75
+SEED = 7
+DEADLINE_S = 900
+LOST = "its worker was lost 3 times"
+pytestmark = pytest.mark.skipif(bool(missing_part()), reason=f"not applicable: {missing_part()}")
+
+# A front that sends without end, until it is killed.
+FRONT = """
+import sys
+from pathlib import Path
+import trio
+from executor.model import Request
+from fleet.engines.credentials import Credentials
+from tests.fleet.real_parts import Site, fronting
+folder, url, project, state, name, ca, certificate, key = sys.argv[1:]
+
+async def main():
+    site = Site(Path(folder), url, Credentials(Path(ca), Path(certificate), Path(key)))
+    async with fronting(site, Path(project), Path(state)) as front, trio.open_nursery() as nursery:
+        for number in range(1000):
+            said = f"{name}-{number}"
+            nursery.start_soon(front.fleet.run, Request("shell", f"echo {said}; sleep 0.2"))
+            await trio.sleep(0.1)
+
+trio.run(main)
+"""
+
+
+@dataclass(frozen=True)
+class Books:
+    """What the journal of a front's project has."""
+
+    states: Counter[str]
+    results: tuple[Result, ...]
+    dropped: int
+
+    @property
+    def texts(self) -> list[str]:
+        return [result.stdout.text for result in self.results]
+
+
+def read_books(state: Path) -> Books:
+    """Read it beside a front, or after its death; empty before there is one."""
+    files = [one for one in state.glob("fleet/*.sqlite3") if ".digests" not in one.name]
+    if not files:
+        return Books(Counter(), (), 0)
+    with closing(sqlite3.connect(files[0])) as db:
+        rows = db.execute("SELECT state, outcome FROM run ORDER BY sequence").fetchall()
+        dropped = db.execute("SELECT coalesce(sum(outcomes), 0) FROM dropped").fetchone()[0]
+    results = tuple(forms.read(Result, forms.parse(outcome)) for _, outcome in rows if outcome)
+    return Books(Counter(state for state, _ in rows), results, dropped)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RemoteServer]:
+    with remote_server(LEASE_S) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def site(server: RemoteServer, tmp_path_factory: pytest.TempPathFactory) -> Site:
+    return Site(tmp_path_factory.mktemp("site"), server.url, server.front).prepare()
+
+
+@pytest.fixture(scope="module")
+def every_worker(site: Site) -> Iterator[list[WorkerProcess]]:
+    with working(site, 4) as made:
+        yield made
+
+
+@pytest.fixture
+def workers(every_worker: list[WorkerProcess]) -> list[WorkerProcess]:
+    """Four workers, all ready, whatever the test before did to them."""
+    have_ready(every_worker)
+    return every_worker
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "data.txt").write_text("some data\n")
+    return folder
+
+
+async def kill_one_each_second(workers: list[WorkerProcess], killed: list[str]) -> None:
+    """Kill one that takes orders, start it again, and so on.
+
+    Where starting takes longer than seconds, at most half of them are down at a time: a run takes
+    less than a worker lives, or no run could ever end.
+    """
+    choose = random.Random(SEED)
+    while True:
+        await trio.sleep(1.0)
+        await until(lambda: sum(worker.is_ready for worker in workers) > len(workers) // 2)
+        worker = choose.choice([one for one in workers if one.is_ready])
+        await trio.to_thread.run_sync(worker.kill)
+        killed.append(worker.name)
+        worker.start()
+
+
+async def test_a_worker_killed_each_second_costs_no_run(
+    workers: list[WorkerProcess], site: Site, project: Path, tmp_path: Path, *, is_long: bool
+):
+    runs = 300 if is_long else 40
+    state, killed, ended = tmp_path / "state", [], {}
+    async with fronting(site, project, state, at_once=8) as front:
+
+        async def run(number: int) -> None:
+            request = Request("shell", f"cat data.txt; sleep 0.3; echo {number}")
+            ended[number] = (await front.fleet.run(request)).result
+
+        with trio.fail_after(DEADLINE_S):
+            async with trio.open_nursery() as killing:
+                killing.start_soon(kill_one_each_second, workers, killed)
+                async with trio.open_nursery() as nursery:
+                    for number in range(runs):
+                        nursery.start_soon(run, number)
+                killing.cancel_scope.cancel()
+    books = read_books(state)
+    say(f"{runs} runs, {len(killed)} workers killed: {count(ended.values())}")
+    assert killed
+    assert books.states == {"done": runs}
+    assert books.dropped == 0
+    assert len(ended) == len(books.results) == runs
+    # By chance one may lose three workers, which is told.
+    for number, result in ended.items():
+        is_ok = result.status is Status.OK
+        assert is_ok or LOST in result.message, result
+        assert not is_ok or result.stdout.text == f"some data\n{number}\n"
+    assert count(ended.values())[Status.OK] >= 0.9 * runs
+
+
+async def test_a_front_that_is_killed_leaves_its_runs_to_the_next(
+    workers: list[WorkerProcess], site: Site, project: Path, tmp_path: Path, *, is_long: bool
+):
+    rounds = 20 if is_long else 3
+    state, choose = tmp_path / "state", random.Random(SEED)
+    pems = (site.credentials.ca, site.credentials.certificate, site.credentials.key)
+    for number in range(rounds):
+        given = (site.folder, site.url, project, state, f"front-{number}", *pems)
+        command = [sys.executable, "-c", FRONT, *map(str, given)]
+        before = read_books(state).states.total()
+        with (site.folder / "front.log").open("ab") as said:
+            front = subprocess.Popen(command, stdout=said, stderr=said, env=site.environment)
+        try:
+            await until(lambda: read_books(state).states.total() > before)  # noqa: B023
+            await trio.sleep(choose.uniform(0, 1.5))
+            assert front.poll() is None, (site.folder / "front.log").read_text()[-3000:]
+        finally:
+            front.kill()
+            front.wait()
+    accepted = read_books(state).states.total()
+    left = accepted - read_books(state).states["done"]
+    async with fronting(site, project, state) as last:
+        await until(lambda: read_books(state).states == {"done": accepted}, DEADLINE_S)
+        await until(lambda: len(last.kept) == left)
+    books = read_books(state)
+    say(f"{rounds} fronts killed, {accepted} runs accepted, {left} left: {count(books.results)}")
+    assert left > 0
+    assert books.dropped == 0
+    assert {result.status for result in books.results} == {Status.OK}
+    assert len(set(books.texts)) == accepted >= rounds
+
+
+async def test_an_engine_that_is_killed_costs_no_run(
+    workers: list[WorkerProcess],
+    server: RemoteServer,
+    site: Site,
+    project: Path,
+    tmp_path: Path,
+    *,
+    is_long: bool,
+):
+    rounds = 20 if is_long else 2
+    state, may_end = tmp_path / "state", trio.Event()
+    ended: dict[int, Result] = {}
+    refused: list[str] = []
+    asked = itertools.count()
+    async with fronting(site, project, state, at_once=8) as front:
+
+        async def ask_again_and_again() -> None:
+            while not may_end.is_set():
+                number = next(asked)
+                request = Request("shell", f"sleep 0.3; echo {number}")
+                try:
+                    ended[number] = (await front.fleet.run(request)).result
+                except RequestError as error:  # nothing was accepted
+                    refused.append(error.message)
+                    await trio.sleep(0.2)
+
+        with trio.fail_after(DEADLINE_S):
+            async with trio.open_nursery() as nursery:
+                for _ in range(8):
+                    nursery.start_soon(ask_again_and_again)
+                for _ in range(rounds):
+                    before = len(ended)
+                    await until(lambda: len(ended) > before + 4, DEADLINE_S)  # noqa: B023
+                    await trio.to_thread.run_sync(server.kill)
+                    server.start()
+                    await trio.to_thread.run_sync(server.wait_until_it_answers)
+                may_end.set()
+    books = read_books(state)
+    say(f"{rounds} kills of the server, {len(refused)} refused, {count(ended.values())}")
+    assert all("does not answer" in message for message in refused)
+    assert books.states == {"done": len(ended)}
+    assert books.dropped == 0
+    for number, result in ended.items():
+        assert (result.status, result.stdout.text) == (Status.OK, f"{number}\n"), result
+
+
+async def test_a_poison_is_given_up_after_three_workers(
+    workers: list[WorkerProcess], site: Site, project: Path, tmp_path: Path
+):
+    """Whichever worker has begun it is killed, and stays so."""
+    mark = unique_s()
+    killed: list[str] = []
+    ended: list[Completed] = []
+    began = 0.0
+    async with fronting(site, project, tmp_path / "state") as front:
+
+        async def run() -> None:
+            ended.append(await front.fleet.run(Request("shell", f"sleep {mark}")))
+            nursery.cancel_scope.cancel()
+
+        with trio.fail_after(DEADLINE_S):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(run)
+                while True:
+                    await until(lambda: worker_of(mark, workers) is not None)
+                    began = began or trio.current_time()
+                    worker = worker_of(mark, workers)
+                    await trio.to_thread.run_sync(worker.kill)
+                    killed.append(worker.name)
+                    await until(lambda: not alive(mark))
+    say(f"{killed} lost, told {trio.current_time() - began:.1f} s after the first began it")
+    assert len(killed) == 3
+    assert ended[0].result.status is Status.SANDBOX_ERROR
+    assert LOST in ended[0].result.message
+
+
+def worker_of(mark: str, workers: list[WorkerProcess]) -> WorkerProcess | None:
+    """The worker below which a process runs that has `mark` in its command line."""
+    by_pid = {one.process.pid: one for one in workers if one.process.poll() is None}
+    for found in alive(mark):
+        pid = found
+        with suppress(OSError):  # it ended meanwhile
+            while pid not in by_pid and pid > 1:
+                pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        if pid in by_pid:
+            return by_pid[pid]
+    return None
+
+
+def count(results: object) -> Counter[Status]:
+    return Counter(result.status for result in results)
+
+
+def say(text: str) -> None:
+    """Show it with `-s`."""
+    os.write(1, f"\n{text}\n".encode())
