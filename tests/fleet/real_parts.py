@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -11,8 +12,10 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
 import trio
 
 import policy
@@ -25,6 +28,8 @@ from fleet.front import Fleet
 from fleet.keys import make_key
 from fleet.opening import open_fleet
 from fleet.settings import ClusterSettings, Fallback, Send
+from tests.fleet.engines.dask_scheduler import DaskScheduler, dask_scheduler
+from tests.fleet.engines.remote_server import LEASE_S, RemoteServer, missing_part, remote_server
 
 CHECKOUT = Path(__file__).parents[2]
 HOMES = ("config", "data", "state", "cache")
@@ -41,13 +46,26 @@ class Site:
     """
 
     folder: Path
-    url: str
-    credentials: Credentials | None = None
+    server: RemoteServer | DaskScheduler
     blobs: str = ""
 
     @property
+    def url(self) -> str:
+        return self.server.url
+
+    @property
+    def credentials(self) -> Credentials | None:
+        return self.server.front
+
+    @property
+    def form(self) -> bytes:
+        """As another process unpickles it, which can't kill the server."""
+        told = SimpleNamespace(url=self.url, front=self.credentials)
+        return pickle.dumps(replace(self, server=told))
+
+    @property
     def seal(self) -> Path:
-        return self.folder / "front.key"
+        return self.folder / "seal.key"
 
     @property
     def keys(self) -> Path:
@@ -75,6 +93,27 @@ class Site:
         lines = [f'{name} = "{value}"\n' for name, value in values.items() if str(value)]
         (config / "config.toml").write_text("[cluster]\n" + "".join(lines))
         return self
+
+
+@contextlib.contextmanager
+def reapi(folder: Path, lease_s: int = LEASE_S) -> Iterator[Site]:
+    """BuildGrid; without it, or its database, the test is skipped."""
+    if reason := missing_part():
+        pytest.skip(f"not applicable: {reason}")
+    with remote_server(lease_s) as server:
+        yield Site(folder, server).prepare()
+
+
+@contextlib.contextmanager
+def dask(folder: Path, lease_s: int = 0) -> Iterator[Site]:
+    """Dask, which knows no leases: a worker's death is seen at once."""
+    # Loaded here, so that it takes nothing of the time that a front gives its engine.
+    pytest.importorskip("distributed", reason="not applicable: distributed is not installed")
+    with dask_scheduler(folder) as server:
+        yield Site(folder, server, server.blobs).prepare()
+
+
+ENGINES = {"reapi": reapi, "dask": dask}
 
 
 @dataclass

@@ -25,28 +25,33 @@ from executor.engine.engine import Completed
 from executor.errors import RequestError
 from executor.model import Request, Result, Status
 from fleet import forms
-from tests.fleet.engines.remote_server import RemoteServer, missing_part, remote_server
-from tests.fleet.real_parts import Site, WorkerProcess, fronting, have_ready, until, working
+from tests.fleet.real_parts import (
+    ENGINES,
+    Site,
+    WorkerProcess,
+    fronting,
+    have_ready,
+    until,
+    working,
+)
 from tests.processes import alive, unique_s
 
 LEASE_S = 5  # the server demands over 3.75
 SEED = 7
 DEADLINE_S = 900
 LOST = "its worker was lost 3 times"
-pytestmark = pytest.mark.skipif(bool(missing_part()), reason=f"not applicable: {missing_part()}")
 
 # A front that sends without end, until it is killed.
 FRONT = """
-import sys
+import pickle, sys
 from pathlib import Path
 import trio
 from executor.model import Request
-from fleet.engines.credentials import Credentials
-from tests.fleet.real_parts import Site, fronting
-folder, url, project, state, name, ca, certificate, key = sys.argv[1:]
+from tests.fleet.real_parts import fronting
+name, project, state = sys.argv[1:]
+site = pickle.load(sys.stdin.buffer)
 
 async def main():
-    site = Site(Path(folder), url, Credentials(Path(ca), Path(certificate), Path(key)))
     async with fronting(site, Path(project), Path(state)) as front, trio.open_nursery() as nursery:
         for number in range(1000):
             said = f"{name}-{number}"
@@ -73,24 +78,21 @@ class Books:
 def read_books(state: Path) -> Books:
     """Read it beside a front, or after its death; empty before there is one."""
     files = [one for one in state.glob("fleet/*.sqlite3") if ".digests" not in one.name]
-    if not files:
-        return Books(Counter(), (), 0)
-    with closing(sqlite3.connect(files[0])) as db:
-        rows = db.execute("SELECT state, outcome FROM run ORDER BY sequence").fetchall()
-        dropped = db.execute("SELECT coalesce(sum(outcomes), 0) FROM dropped").fetchone()[0]
+    rows, dropped = [], 0
+    for file in files:
+        with closing(sqlite3.connect(file)) as db, suppress(sqlite3.OperationalError):  # no table
+            rows = db.execute("SELECT state, outcome FROM run ORDER BY sequence").fetchall()
+            dropped = db.execute("SELECT coalesce(sum(outcomes), 0) FROM dropped").fetchone()[0]
     results = tuple(forms.read(Result, forms.parse(outcome)) for _, outcome in rows if outcome)
     return Books(Counter(state for state, _ in rows), results, dropped)
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[RemoteServer]:
-    with remote_server(LEASE_S) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def site(server: RemoteServer, tmp_path_factory: pytest.TempPathFactory) -> Site:
-    return Site(tmp_path_factory.mktemp("site"), server.url, server.front).prepare()
+@pytest.fixture(scope="module", params=ENGINES)
+def site(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
+    with ENGINES[request.param](tmp_path_factory.mktemp(request.param), LEASE_S) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -167,13 +169,15 @@ async def test_a_front_that_is_killed_leaves_its_runs_to_the_next(
 ):
     rounds = 20 if is_long else 3
     state, choose = tmp_path / "state", random.Random(SEED)
-    pems = (site.credentials.ca, site.credentials.certificate, site.credentials.key)
     for number in range(rounds):
-        given = (site.folder, site.url, project, state, f"front-{number}", *pems)
-        command = [sys.executable, "-c", FRONT, *map(str, given)]
+        command = [sys.executable, "-c", FRONT, f"front-{number}", str(project), str(state)]
         before = read_books(state).states.total()
         with (site.folder / "front.log").open("ab") as said:
-            front = subprocess.Popen(command, stdout=said, stderr=said, env=site.environment)
+            front = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=said, stderr=said, env=site.environment
+            )
+        front.stdin.write(site.form)
+        front.stdin.close()
         try:
             await until(lambda: read_books(state).states.total() > before)  # noqa: B023
             await trio.sleep(choose.uniform(0, 1.5))
@@ -196,7 +200,6 @@ async def test_a_front_that_is_killed_leaves_its_runs_to_the_next(
 
 async def test_an_engine_that_is_killed_costs_no_run(
     workers: list[WorkerProcess],
-    server: RemoteServer,
     site: Site,
     project: Path,
     tmp_path: Path,
@@ -227,9 +230,8 @@ async def test_an_engine_that_is_killed_costs_no_run(
                 for _ in range(rounds):
                     before = len(ended)
                     await until(lambda: len(ended) > before + 4, DEADLINE_S)  # noqa: B023
-                    await trio.to_thread.run_sync(server.kill)
-                    server.start()
-                    await trio.to_thread.run_sync(server.wait_until_it_answers)
+                    await trio.to_thread.run_sync(site.server.kill)
+                    await trio.to_thread.run_sync(site.server.restart)
                 may_end.set()
     books = read_books(state)
     say(f"{rounds} kills of the server, {len(refused)} refused, {count(ended.values())}")

@@ -21,8 +21,7 @@ from policy.rules import Rule
 from tests.executor.project.conftest import make_old
 from tests.executor.project.viewing import tree
 from tests.executor.test_languages import FAIL
-from tests.fleet.engines.remote_server import missing_part, remote_server
-from tests.fleet.real_parts import CHECKOUT, Front, Site, fronting, working
+from tests.fleet.real_parts import CHECKOUT, ENGINES, Front, Site, fronting, working
 
 WORKER = "worker-0"
 RULE = Rule("one", "command", "Bash(id *)", "id *", Decision.DENY, RuleSource("a test"))
@@ -69,15 +68,14 @@ CASES = (
 )
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+@pytest.fixture(scope="module", params=ENGINES)
+def site(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
     """An engine with one worker."""
-    if reason := missing_part():
-        pytest.skip(f"not applicable: {reason}")
-    with remote_server() as server:
-        made = Site(tmp_path_factory.mktemp("site"), server.url, server.front).prepare()
-        with working(made):
-            yield made
+    folder = tmp_path_factory.mktemp(request.param)
+    with ENGINES[request.param](folder) as made, working(made):
+        yield made
 
 
 @pytest.fixture

@@ -78,6 +78,10 @@ class DaskScheduler:
             assert time.monotonic() < deadline, said
             time.sleep(0.02)
 
+    def restart(self) -> None:
+        """Start it after it was killed; it answers then."""
+        self.start()
+
     def kill(self) -> None:
         """End it at once."""
         self.process.kill()

@@ -103,6 +103,11 @@ class RemoteServer:
         with (self.folder / "bgd.log").open("ab") as said:
             self.process = subprocess.Popen(command, stdout=said, stderr=said, cwd="/")
 
+    def restart(self) -> None:
+        """Start it after it was killed; it answers then."""
+        self.start()
+        self.wait_until_it_answers()
+
     def wait_until_it_answers(self) -> None:
         _wait_until(lambda: _answers(self.port), self.process, self.folder / "bgd.log")
 
