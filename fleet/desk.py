@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
@@ -25,10 +26,10 @@ from fleet.bringing_back import Landing, bring_back
 from fleet.connection import Connection
 from fleet.dispatcher import Delivery, Dispatcher, Open
 from fleet.figures import Figures, Stage
-from fleet.journal import Accepted, Journal, QueueFullError, Received
+from fleet.journal import Accepted, Journal, JournalError, QueueFullError, Received
 from fleet.known_digests import KnownDigests
 from fleet.line import Line
-from fleet.model import Lost
+from fleet.model import Cause, Lost
 from fleet.output import tell_output
 from fleet.packing import (
     Packed,
@@ -46,6 +47,8 @@ from fleet.shared_looks import SharedLooks
 from fleet.snapshot import Snapshot, take
 from fleet.travel import StaysHereError
 from fleet.tree import Digest
+
+log = logging.getLogger(__name__)
 
 SNAPSHOTS_MAX: Final = 8
 CONFIRMED_S: Final = 60.0
@@ -119,6 +122,11 @@ class Desk:
             )
         except QueueFullError as error:
             raise RequestError(str(error), "raise cluster.owners' queued, or send less") from error
+        except trio.Cancelled:
+            with trio.CancelScope(shield=True):  # it may have been accepted, and nobody knows
+                lost = Lost(run_id, Cause.CANCELLED)
+                await self._journal.finish(run_id, lost.encode())
+            raise
         label = f"{order.request.language}: {judged.checked.script or order.request.code or ''}"
         return SentRun(order, packed.placement, first_line(label), record, packed.unseen)
 
@@ -225,7 +233,11 @@ class Desk:
             if run.record is not None:
                 run.record.close()
             end = forms.encode(completed.result) if completed else lost.encode()
-            received = await self._journal.finish(run.id, end, cpu_s)
+            try:
+                received = await self._journal.finish(run.id, end, cpu_s)
+            except JournalError as error:  # the next front may do it again: an outcome stays one
+                log.warning("the end of run %s is not noted: %s", run.id, error)
+                return
         self.figures.done[owner] += received is Received.FIRST
         self.figures.duplicates[owner] += received is Received.SECOND
 
