@@ -70,7 +70,8 @@ class Sending:
     async def bring_to_end(self, run: SentRun) -> Completed:
         """Wait for a run's turn, have it done, and take what came back.
 
-        It asks again for as long as its order is good. Cancelling ends it at the engine.
+        It asks again for as long as its order is good. Cancelling ends it at the engine, but for
+        what a dead front left: the next one goes on with that.
 
         Raises:
             GiveUpError: the engine is silent, or has no worker for it.
@@ -89,7 +90,7 @@ class Sending:
                         is_over = True
                         return told
             finally:
-                if not is_over:  # cancelled, too late, or given up
+                if not is_over and not run.is_left:  # cancelled, too late, or given up
                     await self._cancel(run)
         waited = f"no worker had an answer within {self._settings.wait_s:,.0f} s of its acceptance"
         return told_as(run, Status.SANDBOX_UNAVAILABLE, waited)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import time
+from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
 import trio
 
+from executor.engine.engine import Completed
+from executor.errors import RequestError, SandboxUnavailableError
 from executor.model import Status
 from fleet.desk import Desk, Parts
 from fleet.errors import ClusterError, UnreachableError
 from fleet.forms import FormError
 from fleet.fronts import is_front_alive
-from fleet.journal import JournalError, Left
+from fleet.journal import Left
 from fleet.model import Cause, Lost, Order, Ticket
 from fleet.packing import repack
 from fleet.sending import GiveUpError, told_as
 from fleet.sent_run import SentRun
 from fleet.turns import DAY_S
+
+log = logging.getLogger(__name__)
 
 TURN_S: Final = 1.0
 """How often the line moves on by itself: an owner's day may have begun."""
@@ -32,11 +39,26 @@ async def tend(desk: Desk, parts: Parts) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_move_on, parts)
         nursery.start_soon(_keep_alive, desk)
-        await parts.journal.prune(time.time() - OUTCOMES_KEPT_S)
+        nursery.start_soon(_prune, parts)
         while True:
-            for left in await parts.journal.adopt(partial(is_front_alive, parts.fronts)):
-                nursery.start_soon(_finish_left, desk, parts, left)
+            with _reported("what other fronts left"):
+                for left in await parts.journal.adopt(partial(is_front_alive, parts.fronts)):
+                    nursery.start_soon(_finish_left, desk, parts, left)
             await trio.sleep(ADOPT_S)
+
+
+@contextlib.contextmanager
+def _reported(what: str) -> Iterator[None]:
+    """Say what fails beside the runs, which go on."""
+    try:
+        yield
+    except Exception as error:
+        log.warning("the fleet's journal: %s: %s", what, error)
+
+
+async def _prune(parts: Parts) -> None:
+    with _reported("old outcomes"):
+        await parts.journal.prune(time.time() - OUTCOMES_KEPT_S)
 
 
 async def _move_on(parts: Parts) -> None:
@@ -59,23 +81,31 @@ async def _finish_left(desk: Desk, parts: Parts, left: Left) -> None:
 
     What it changed is kept for a person: whoever wanted it in the project is gone.
     """
-    try:
-        run = await _read_left(parts, left)
-    except (FormError, JournalError) as error:
-        await parts.journal.finish(left.run, Lost(left.run, Cause.ENGINE, str(error)).encode())
-        return
-    completed, lost = None, Lost(run.id, Cause.ENGINE, "the front ended")
-    try:
-        parts.line.join(run) if run.ticket else parts.line.add(run)
+    with _reported(f"run {left.run}"):
         try:
-            completed = await desk.bring_to_end(run)
-        except (GiveUpError, ClusterError) as error:
-            completed = told_as(run, Status.SANDBOX_UNAVAILABLE, str(error))
-    except trio.Cancelled:
-        parts.line.leave(run)
-        raise  # the next front goes on with it
-    await desk.close(run, completed, lost)
-    await parts.keep(run.order.request, completed)
+            run = await _read_left(parts, left)
+        except FormError as error:
+            lost = Lost(left.run, Cause.ENGINE, str(error))
+            await parts.journal.finish(left.run, lost.encode())
+            return
+        try:
+            parts.line.join(run) if run.ticket else parts.line.add(run)
+            completed = await _end_left(desk, run)
+        except BaseException:
+            parts.line.leave(run)  # the next front goes on with it
+            raise
+        await desk.close(run, completed, Lost(run.id, Cause.ENGINE))
+        await parts.keep(run.order.request, completed)
+
+
+async def _end_left(desk: Desk, run: SentRun) -> Completed:
+    """Follow a run to its end; whatever prevents that is one."""
+    try:
+        return await desk.bring_to_end(run)
+    except (GiveUpError, RequestError) as error:
+        return told_as(run, Status.SANDBOX_UNAVAILABLE, str(error))
+    except (SandboxUnavailableError, OSError) as error:
+        return told_as(run, Status.SANDBOX_ERROR, str(error))
 
 
 async def _read_left(parts: Parts, left: Left) -> SentRun:

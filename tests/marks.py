@@ -68,6 +68,7 @@ runtimes/test_discovery.py::test_a_real_virtual runtimes/test_ending.py
 runtimes/test_file_content.py runtimes/test_install.py::test_the_script_is_posix
 runtimes/test_line_numbers.py runtimes/test_programs.py runtimes/test_scripts.py
 structure/test_documents.py::test_every_json structure/test_flaky.py
+structure/test_fleet_is_asked_for.py::test_no_verb structure/test_fleet_is_asked_for.py::test_a_verb
 ctxmode/operations/test_audit.py::test_several_processes
 ctxmode/operations/test_session_calls.py ctxmode/operations/test_pages.py
 ctxmode/operations/test_one_search.py

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-
-class OutcomeError(ValueError):
-    """What a worker handed back can't be taken: names that lead elsewhere, or too much."""
+from fleet.errors import OutcomeError
 
 
 def plain_name(name: str) -> str:

@@ -23,8 +23,8 @@ from fleet.engines.dask.resources import resources_of
 from fleet.engines.dask.side_loop import SideLoop, open_side_loop
 from fleet.engines.dask.trust import quieten, security_of, try_out, url_of
 from fleet.engines.file_blobs import FileBlobs
-from fleet.engines.handed_back import OutcomeError, plain_path
-from fleet.errors import UnreachableError
+from fleet.engines.handed_back import plain_path
+from fleet.errors import OutcomeError, UnreachableError
 from fleet.model import Cause, Lost, Ticket
 from fleet.tree import Digest, TreeError
 

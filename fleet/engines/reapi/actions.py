@@ -17,7 +17,7 @@ from buildgrid.common.protos.google.longrunning import operations_pb2, operation
 from google.protobuf.message import DecodeError
 
 from fleet.dispatcher import LOST_MAX, Blobs, Delivery, Placement
-from fleet.engines.handed_back import OutcomeError, plain_path
+from fleet.engines.handed_back import plain_path
 from fleet.engines.reapi.blobs import RemoteBlobs
 from fleet.engines.reapi.messages import (
     action_of,
@@ -30,7 +30,7 @@ from fleet.engines.reapi.messages import (
 )
 from fleet.engines.reapi.wire import Call, CallError, Wire, answered
 from fleet.engines.reapi.workers import Workers
-from fleet.errors import BlobError, ClusterError, UnreachableError
+from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError
 from fleet.model import Cause, Lost, Ticket
 from fleet.tree import Digest, TreeError, digest_of
 

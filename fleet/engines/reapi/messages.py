@@ -9,7 +9,8 @@ from buildgrid.common.protos.build.bazel.remote.execution.v2 import remote_execu
 from buildgrid.common.protos.google.rpc import code_pb2
 
 from fleet.dispatcher import Placement
-from fleet.engines.handed_back import OutcomeError, plain_name
+from fleet.engines.handed_back import plain_name
+from fleet.errors import OutcomeError
 from fleet.model import Cause
 from fleet.tree import Digest, TreeError, digest_of
 
