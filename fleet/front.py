@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import trio
+
 from executor.caller import Caller
 from executor.engine.engine import (
     Completed,
@@ -22,7 +24,7 @@ from executor.engine.engine import (
     PoolState,
 )
 from executor.errors import RequestError
-from executor.model import Isolation, Request, Status
+from executor.model import Isolation, Request, Result, Status
 from executor.service import LocalEngine
 from executor.terms import JudgedRequest
 from fleet.errors import BlobError, UnreachableError
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 
 TRIES: Final = 3
 """How often a project is looked at that changes whenever it is read."""
+ASK_AGAIN_S: Final = 1.0
 
 
 class Fleet:
@@ -129,21 +132,36 @@ class Fleet:
         if not is_sent_always and not self._local.is_busy:
             return await here()
         try:
-            run = await self._accept(judged)
-        except (StaysHereError, RequestError, UnreachableError) as error:
-            if self._must_be_sent(error):
-                raise self._explain(error) from error
-            is_silent = isinstance(error, UnreachableError)
-            why = f"{self._desk.settings.url} does not answer: {error}" if is_silent else str(error)
-            self._note(judged, f"done here: {why}")
-            return await here()
-        try:
+            run = await self._accept_in_time(judged)
             return await self._follow(run, on_output, observe)
-        except GiveUpError as error:
-            if self._desk.settings.fallback is not Fallback.LOCAL:
-                return told_as(run, Status.SANDBOX_UNAVAILABLE, str(error))
+        except (StaysHereError, RequestError) as error:
+            if is_sent_always or isinstance(error.__cause__, QueueFullError):
+                raise self._explain(error) from error
             self._note(judged, f"done here: {error}")
             return await here()
+        except GiveUpError as error:
+            if self._desk.settings.fallback is not Fallback.LOCAL:
+                return _fail(judged, str(error))
+            self._note(judged, f"done here: {error}")
+            return await here()
+
+    async def _accept_in_time(self, judged: JudgedRequest) -> SentRun:
+        """Have a run accepted, once the engine answers if that is to be waited for.
+
+        Raises:
+            StaysHereError, RequestError: see `_accept`.
+            GiveUpError: the engine does not answer. Nothing was accepted then.
+        """
+        settings = self._desk.settings
+        waits_s = settings.wait_s if settings.fallback is Fallback.WAIT else 0.0
+        last = trio.current_time() + waits_s
+        while True:
+            try:
+                return await self._accept(judged)
+            except UnreachableError as error:
+                if trio.current_time() >= last:
+                    raise GiveUpError(f"{settings.url} does not answer: {error}") from error
+            await trio.sleep(ASK_AGAIN_S)
 
     async def _accept(self, judged: JudgedRequest) -> SentRun:
         """Have the engine keep what a run needs, and the journal that it was accepted.
@@ -193,19 +211,10 @@ class Fleet:
         finally:
             await self._desk.close(run, completed, lost)
 
-    def _must_be_sent(self, error: Exception) -> bool:
-        settings = self._desk.settings
-        if isinstance(error, UnreachableError):
-            return settings.fallback is not Fallback.LOCAL
-        return settings.send is Send.ALWAYS or isinstance(error.__cause__, QueueFullError)
-
     def _explain(self, error: Exception) -> RequestError:
         if isinstance(error, RequestError):
             return error
         hint = 'leave it to this machine: cluster.send = "overflow", or without --cluster'
-        if isinstance(error, UnreachableError):
-            hint = 'see that it runs, or set cluster.fallback = "local"'
-            return RequestError(f"{self._desk.settings.url} does not answer: {error}", hint)
         return RequestError(f"it can't be sent to another machine: {error}", hint)
 
     def _note(self, judged: JudgedRequest, notice: str) -> None:
@@ -243,3 +252,14 @@ class Fleet:
     async def interrupt(self, session: str, owner: str = "") -> bool:
         """Tell what runs in a session to stop: all sessions are on this machine."""
         return await self._local.interrupt(session, owner)
+
+
+def _fail(judged: JudgedRequest, message: str) -> Completed:
+    """The end of a run that nothing could be asked to do."""
+    result = Result(
+        Status.SANDBOX_UNAVAILABLE,
+        message=message,
+        profile=judged.checked.profile.name,
+        verdict=judged.verdict,
+    )
+    return Completed(result)

@@ -31,6 +31,7 @@ class MemoryEngine:
     placed: dict[str, Placement] = field(default_factory=dict)
     submitted: list[str] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
+    asked_in_vain: int = 0
     lies: Callable[[dict[str, bytes]], Mapping[str, bytes]] | None = None
 
     @property
@@ -44,6 +45,7 @@ class MemoryEngine:
 
     def _answer(self) -> None:
         if self.is_silent:
+            self.asked_in_vain += 1
             raise UnreachableError("nobody is there")
 
     async def missing(self, digests: Iterable[Digest]) -> frozenset[Digest]:

@@ -124,12 +124,33 @@ async def test_secrets_travel_where_a_person_says_so(tmp_path):
         assert front.worker.done[0].request.env == {"DB_PASSWORD": "x"}
 
 
-@pytest.mark.parametrize("fallback", [Fallback.FAIL, Fallback.WAIT])
-async def test_a_silent_engine_refuses_runs_that_may_not_be_done_here(tmp_path, fallback):
-    async with open_front(tmp_path, fallback=fallback) as front:
+async def test_while_the_engine_is_silent_runs_fail_where_that_is_set(tmp_path):
+    async with open_front(tmp_path, fallback=Fallback.FAIL) as front:
         front.engine.is_silent = True
-        with pytest.raises(RequestError, match="does not answer: nobody is there"):
-            await front.fleet.run(ECHO)
+        completed = await front.fleet.run(ECHO)
+    assert completed.result.status is Status.SANDBOX_UNAVAILABLE
+    assert "does not answer: nobody is there" in completed.result.message
+
+
+@pytest.mark.parametrize("wait_s", [3600, 0.01], ids=["in time", "too late"])
+async def test_runs_wait_for_a_silent_engine_where_that_is_set(tmp_path, wait_s):
+    ended = []
+    async with (
+        open_front(tmp_path, fallback=Fallback.WAIT, wait_s=wait_s) as front,
+        trio.open_nursery() as nursery,
+    ):
+        await front.fleet.run(ECHO)  # it is open
+        front.engine.is_silent = True
+
+        async def run() -> None:
+            ended.append(await front.fleet.run(ECHO))
+
+        nursery.start_soon(run)
+        await until(lambda: front.engine.asked_in_vain)
+        front.engine.is_silent = wait_s < 1
+        await until(lambda: ended)
+    expected = (Status.OK, "far") if wait_s > 1 else (Status.SANDBOX_UNAVAILABLE, None)
+    assert (ended[0].result.status, ended[0].result.worker) == expected
 
 
 async def test_while_the_engine_is_silent_runs_are_done_here(tmp_path):
