@@ -244,6 +244,8 @@ class Desk:
     async def keep_alive(self) -> None:
         """Have the engine keep the files of runs that wait: it drops what nobody asks for."""
         roots = {run.order.root for run in self.line.runs.values()}
+        if not roots:
+            return
         engine = await self._parts.connection.engine()
         for root in roots & self._snapshots.keys():
             await engine.blobs.missing(self._snapshots[root].digests)
