@@ -71,7 +71,9 @@ def screen(running: Sequence[control.RunningProgram]) -> Table | str:
     if not running:
         return "nothing runs now"
     table = Table(box=None, pad_edge=False, expand=True)
-    for title in ("", "id", "time, s", "memory", "output", "profile", "tier", "on"):
+    is_elsewhere = any(one.place for one in running)
+    titles = ("", "id", "time, s", "memory", "output", "profile", "tier")
+    for title in (*titles, *(("on",) if is_elsewhere else ())):
         table.add_column(title, no_wrap=True)
     table.add_column("program", overflow="ellipsis", no_wrap=True, ratio=1)
     for number, one in enumerate(running, start=1):
@@ -83,7 +85,7 @@ def screen(running: Sequence[control.RunningProgram]) -> Table | str:
             _describe_use(one.output_bytes, one.output_bytes_max),
             one.profile,
             one.tier,
-            one_line(one.place),
+            *((one_line(one.place or "this machine"),) if is_elsewhere else ()),
             Text(one_line(one.label)),
         )
     return table

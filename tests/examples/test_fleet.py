@@ -274,7 +274,8 @@ def test_a_run_under_the_profile_has_tier_a_and_without_what_it_adds_has_not(tmp
     assert tier_under(usual | besides, tmp_path / "all") == "A"
     less = besides - {"unshare", "mount", "pivot_root"}
     without = tier_under(usual | less, tmp_path / "less")
-    assert without == "B" or "tier A: unshare mount namespace" in without
+    # Or containers, where an engine answers.
+    assert without in ("B", "C") or "tier A: unshare mount namespace" in without
 
 
 def platforms(value: object) -> list[dict[str, Any]]:
