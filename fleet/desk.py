@@ -210,7 +210,7 @@ class Desk:
         return folder
 
     async def _reopen(self, run: SentRun) -> Mapping[Digest, Open]:
-        """The blobs of a run's input, as far as they are here."""
+        """The blobs of a run's input; none where the project is another one by now."""
         sealed = await self._journal.read_order(run.id)
         if sealed is None:
             return {}
@@ -219,10 +219,9 @@ class Desk:
             with suppress(StaysHereError, RequestError, OSError):
                 snapshot = await self._looks.look()
         self._confirmed.pop(run.order.root, None)
-        is_same = snapshot is not None and snapshot.tree.root == run.order.root
-        files = open_blobs(snapshot) if snapshot is not None and is_same else {}
-        packed = repack(run.order, sealed, files)
-        return packed.blobs if is_same else {}
+        if snapshot is None or snapshot.tree.root != run.order.root:
+            return {}
+        return repack(run.order, sealed, open_blobs(snapshot)).blobs
 
     async def close(self, run: SentRun, completed: Completed | None, lost: Lost) -> None:
         """Note a run's end, whatever ends it, and give its place to the next."""

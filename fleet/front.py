@@ -24,7 +24,7 @@ from executor.engine.engine import (
     PoolState,
 )
 from executor.errors import RequestError
-from executor.model import Isolation, Request, Result, Status
+from executor.model import Isolation, Request, Status
 from executor.service import LocalEngine
 from executor.terms import JudgedRequest
 from fleet.errors import BlobError, UnreachableError
@@ -32,7 +32,8 @@ from fleet.forms import FormError
 from fleet.journal import QueueFullError
 from fleet.model import Cause, Lost
 from fleet.packing import name_owner
-from fleet.sending import GiveUpError, told_as
+from fleet.sending import GiveUpError
+from fleet.sent_run import end_without_outcome
 from fleet.settings import Fallback, Send
 from fleet.snapshot import ChangedError
 from fleet.travel import StaysHereError
@@ -141,7 +142,9 @@ class Fleet:
             return await here()
         except GiveUpError as error:
             if self._desk.settings.fallback is not Fallback.LOCAL:
-                return _fail(judged, str(error))
+                name = judged.checked.profile.name
+                end = (Status.SANDBOX_UNAVAILABLE, str(error), name, judged.verdict)
+                return end_without_outcome(*end)
             self._note(judged, f"done here: {error}")
             return await here()
 
@@ -203,7 +206,7 @@ class Fleet:
                 completed = await self._desk.bring_to_end(run, on_output)
             if completed is None:
                 why = "it was stopped before its worker handed anything back"
-                completed = told_as(run, run.stopped or Status.CANCELLED, why)
+                completed = run.end(run.stopped or Status.CANCELLED, why)
             return completed
         except GiveUpError as error:
             lost = Lost(run.id, Cause.ENGINE, str(error))
@@ -252,14 +255,3 @@ class Fleet:
     async def interrupt(self, session: str, owner: str = "") -> bool:
         """Tell what runs in a session to stop: all sessions are on this machine."""
         return await self._local.interrupt(session, owner)
-
-
-def _fail(judged: JudgedRequest, message: str) -> Completed:
-    """The end of a run that nothing could be asked to do."""
-    result = Result(
-        Status.SANDBOX_UNAVAILABLE,
-        message=message,
-        profile=judged.checked.profile.name,
-        verdict=judged.verdict,
-    )
-    return Completed(result)

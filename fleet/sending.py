@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import trio
 
 from executor.engine.engine import Completed
-from executor.model import Result, Status
+from executor.model import Status
 from fleet.connection import Connection
 from fleet.dispatcher import LOST_MAX, Delivery, Dispatcher, Open
 from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError
@@ -43,7 +43,7 @@ class Receive(Protocol):
 
 
 Reopen = Callable[[SentRun], Awaitable[Mapping[Digest, Open]]]
-"""Finds the blobs of a run's input again, as far as they are what they were."""
+"""Finds the blobs of a run's input again; none where they are not what they were."""
 
 
 class Sending:
@@ -93,7 +93,7 @@ class Sending:
                 if not is_over and not run.is_left:  # cancelled, too late, or given up
                     await self._cancel(run)
         waited = f"no worker had an answer within {self._settings.wait_s:,.0f} s of its acceptance"
-        return told_as(run, Status.SANDBOX_UNAVAILABLE, waited)
+        return run.end(Status.SANDBOX_UNAVAILABLE, waited)
 
     async def _ask(self, run: SentRun) -> Completed | Lost:
         """Have the engine do a run, asking until it answers."""
@@ -174,9 +174,9 @@ class Sending:
         """
         run.ticket, run.place = None, "waits for another worker"
         if lost.cause is Cause.CANCELLED:
-            return told_as(run, Status.CANCELLED, lost.detail or "it was ended at the engine")
+            return run.end(Status.CANCELLED, lost.detail or "it was ended at the engine")
         if lost.cause is Cause.EXPIRED:
-            return told_as(run, Status.SANDBOX_UNAVAILABLE, lost.detail)
+            return run.end(Status.SANDBOX_UNAVAILABLE, lost.detail)
         if lost.cause is Cause.NO_WORKER:
             raise GiveUpError(f"the engine has no worker for it: {lost.detail}")
         self._figures.lost[run.order.owner] += 1
@@ -184,9 +184,9 @@ class Sending:
             times = await self._journal.note_lost(run.id, lost.workers)
             if times >= LOST_MAX:
                 why = f"its worker was lost {times} times: {lost.detail}"
-                return told_as(run, Status.SANDBOX_ERROR, why)
+                return run.end(Status.SANDBOX_ERROR, why)
         if lost.cause is Cause.BLOB and (why := await self._upload_again(run)):
-            return told_as(run, Status.SANDBOX_ERROR, why)
+            return run.end(Status.SANDBOX_ERROR, why)
         await trio.sleep(min(BACK_OFF_S[0] * 2**run.losses, BACK_OFF_S[1]))
         run.losses += 1
         self._line.send_again(run)
@@ -195,6 +195,8 @@ class Sending:
     async def _upload_again(self, run: SentRun) -> str:
         """Give the engine what it lost of a run's input; why that can't be, or nothing."""
         blobs = await self._reopen(run)
+        if not blobs:
+            return "the engine lost files of it, and the project is another one by now"
         try:
             engine = await self._connection.engine()
             gone = await engine.blobs.missing(blobs)
@@ -203,8 +205,6 @@ class Sending:
             return f"the engine lost files of it, which are others here by now: {error}"
         except UnreachableError:
             return ""  # the next try asks for them again
-        if run.placement.root not in blobs:
-            return "the engine lost files of it, and the project is another one by now"
         return ""
 
     async def _cancel(self, run: SentRun) -> None:
@@ -215,10 +215,3 @@ class Sending:
         # Where it can't be, the run ends by its own timeout.
         with trio.CancelScope(shield=True, deadline=last), suppress(UnreachableError, ClusterError):
             await (await self._connection.engine()).cancel(run.ticket)
-
-
-def told_as(run: SentRun, status: Status, message: str) -> Completed:
-    """The end of a run that has no outcome of its own."""
-    verdict = run.order.verdict
-    profile = run.order.profile.name
-    return Completed(Result(status=status, message=message, profile=profile, verdict=verdict))

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import trio
 
 from executor.engine.box import Meter
-from executor.model import Isolation, Limits, Status, Stream
+from executor.engine.engine import Completed
+from executor.model import Isolation, Limits, Result, Status, Stream
 from executor.project.view.record import Record
 from fleet.dispatcher import Placement
 from fleet.model import Order, Ticket
+
+
+def end_without_outcome(
+    status: Status, message: str, profile: str, verdict: Mapping[str, Any] | None
+) -> Completed:
+    """Make the end of a run of which no worker handed anything back."""
+    return Completed(Result(status=status, message=message, profile=profile, verdict=verdict))
 
 
 @dataclass(slots=True)
@@ -67,6 +77,10 @@ class SentRun:
     def stream(self, name: str) -> Stream:
         """Nothing: what a run elsewhere prints comes at its end."""
         return Stream()
+
+    def end(self, status: Status, message: str) -> Completed:
+        """Make its end where it has no outcome of its own."""
+        return end_without_outcome(status, message, self.profile, self.order.verdict)
 
     async def stop(self, reason: Status) -> None:
         """Have it ended; the first reason stands."""

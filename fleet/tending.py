@@ -21,7 +21,7 @@ from fleet.fronts import is_front_alive
 from fleet.journal import Left
 from fleet.model import Cause, Lost, Order, Ticket
 from fleet.packing import repack
-from fleet.sending import GiveUpError, told_as
+from fleet.sending import GiveUpError
 from fleet.sent_run import SentRun
 from fleet.turns import DAY_S
 
@@ -103,9 +103,9 @@ async def _end_left(desk: Desk, run: SentRun) -> Completed:
     try:
         return await desk.bring_to_end(run)
     except (GiveUpError, RequestError) as error:
-        return told_as(run, Status.SANDBOX_UNAVAILABLE, str(error))
+        return run.end(Status.SANDBOX_UNAVAILABLE, str(error))
     except (SandboxUnavailableError, OSError) as error:
-        return told_as(run, Status.SANDBOX_ERROR, str(error))
+        return run.end(Status.SANDBOX_ERROR, str(error))
 
 
 async def _read_left(parts: Parts, left: Left) -> SentRun:

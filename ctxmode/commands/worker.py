@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     if args.once is not None:
         _do_once(args, config, folder, Path(args.once).absolute())
         return exit_codes.OK
-    with _worded():
+    with _translated_errors():
         terms = _make_terms(args, config, folder)
         engine = _find_engine(args.cluster, config, folder) if args.cluster is not None else None
         garbage.resume()
@@ -160,7 +160,7 @@ def _do_once(args: argparse.Namespace, config: Config, folder: Path, order: Path
         raise ContextModeError(f"the order was not done: {error}") from error
     except NoWorkerError:
         garbage.resume()
-        with _worded():
+        with _translated_errors():
             launch.run(partial(_do_here, _make_terms(args, config, folder), order))
 
 
@@ -248,7 +248,7 @@ async def _watch(leave: trio.Event, task_status: trio.TaskStatus[None] | None = 
 
 
 @contextlib.contextmanager
-def _worded() -> Iterator[None]:
+def _translated_errors() -> Iterator[None]:
     """Word what a worker can't be opened for, and say what to install where the extra is absent."""
     try:
         yield

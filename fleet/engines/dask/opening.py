@@ -21,6 +21,7 @@ from fleet.engines.address import Address
 from fleet.engines.credentials import Credentials
 from fleet.engines.dask.resources import resources_of
 from fleet.engines.dask.side_loop import SideLoop, open_side_loop
+from fleet.engines.dask.task import FUNCTION
 from fleet.engines.dask.trust import quieten, security_of, try_out, url_of
 from fleet.engines.file_blobs import FileBlobs
 from fleet.engines.handed_back import plain_path
@@ -33,7 +34,6 @@ ANSWER_S: Final = 10.0
 QUIET_S: Final = 10.0
 """After so long without a word it is looked whether the scheduler is there still."""
 _CLOSE_S: Final = 5.0
-_FUNCTION: Final = "fleet.engines.dask.task:execute"
 _CANCELLED: Final = "cancelled by a front"
 
 
@@ -113,7 +113,7 @@ class DaskRuns:
             # Names that every Python knows: a scheduler need not have our modules.
             future = client.submit(
                 operator.call,
-                Task("execute", pkgutil.resolve_name, _FUNCTION),
+                Task("execute", pkgutil.resolve_name, FUNCTION),
                 placement.run_id,
                 order,
                 placement.timeout_s,
