@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 import time
-from functools import partial
 from io import BytesIO
 from pathlib import Path
 
@@ -74,9 +73,6 @@ async def run_one(engine: Dispatcher) -> None:
     """All that a front calls the engine for: its files there, the run, its outcome back."""
     order = os.urandom(ORDER_BYTES)
     tree = build([Entry("order", digest_of(order))])
-    contents = {digest_of(order): order, **tree.folders}
-    missing = await engine.blobs.missing(contents)
-    await engine.blobs.put({one: partial(BytesIO, contents[one]) for one in missing})
     ticket = await engine.submit(
         Placement(
             run_id=f"run-{digest_of(order).hash[:16]}",
@@ -87,6 +83,7 @@ async def run_one(engine: Dispatcher) -> None:
             outputs=("outcome.json",),
             properties=(("context-mode", str(PROTOCOL)),),
             timeout_s=60.0,
+            own={digest_of(order): order, **tree.folders},
         )
     )
     assert isinstance(ticket, Ticket)

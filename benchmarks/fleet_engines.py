@@ -69,6 +69,7 @@ async def do_one(engine: Dispatcher, project: bytes) -> float:
         outputs=OUTPUTS,
         properties=PROPERTIES,
         timeout_s=60,
+        own={digest_of(sealed): sealed},
     )
     started = time.perf_counter()
     delivery = await engine.wait(await engine.submit(placement))  # type: ignore[arg-type]

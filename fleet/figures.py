@@ -17,6 +17,7 @@ class Stage(StrEnum):
     UPLOAD = "upload"
     TURN = "turn"
     ENGINE = "engine"
+    ASSIGN = "assign"  # a part of it: until a worker began, where the engine tells
     BACK = "back"
 
 
@@ -46,5 +47,9 @@ class Figures:
         try:
             yield
         finally:
-            self.seconds[stage] += time.monotonic() - began  # type: ignore[assignment]
-            self.times[stage] += 1
+            self.add(stage, time.monotonic() - began)
+
+    def add(self, stage: Stage, seconds: float) -> None:
+        """Count a time that was measured elsewhere."""
+        self.seconds[stage] += seconds  # type: ignore[assignment]
+        self.times[stage] += 1

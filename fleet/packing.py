@@ -34,8 +34,8 @@ GRACE_S: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """An order as it is sent. `blobs` opens all that its input consists of, by digest; `unseen` are
-    paths of the project that do not travel."""
+    """An order as it is sent. `blobs` opens all that its project consists of, by digest; `unseen`
+    are paths of the project that do not travel."""
 
     order: Order
     sealed: bytes
@@ -137,9 +137,9 @@ def repack(order: Order, sealed: bytes, files: Mapping[Digest, Open]) -> Packed:
         outputs=OUTPUTS,
         properties=_properties(order),
         timeout_s=order.limits.wall_s + GRACE_S,
+        own={digest_of(data): data for data in (sealed, root)},
     )
-    own = {digest_of(data): functools.partial(io.BytesIO, data) for data in (sealed, root)}
-    return Packed(order, sealed, placement, {**files, **own})
+    return Packed(order, sealed, placement, files)
 
 
 def open_blobs(snapshot: Snapshot) -> Mapping[Digest, Open]:

@@ -17,7 +17,7 @@ from executor.project.view.record import EntryState, Record
 from executor.project.view.tree import Tree
 from executor.project.view.walking import FOLDER_FLAGS
 from fleet.changed import Changed
-from fleet.dispatcher import Blobs
+from fleet.dispatcher import Source
 from fleet.errors import BlobError
 from fleet.fetching import fetch
 from fleet.layout import FOLDER_BYTES_MAX
@@ -28,7 +28,7 @@ _KINDS: Final = {FileNode: stat.S_IFREG, FolderNode: stat.S_IFDIR, LinkNode: sta
 
 
 async def find_nodes(
-    root: Digest, blobs: Blobs, changed: Iterable[Changed]
+    root: Digest, blobs: Source, changed: Iterable[Changed]
 ) -> Mapping[str, Node | None]:
     """What a tree has at each changed path; None where it has nothing.
 
@@ -51,7 +51,7 @@ async def find_nodes(
     return found
 
 
-async def _list(folder: Digest, blobs: Blobs) -> dict[str, Node]:
+async def _list(folder: Digest, blobs: Source) -> dict[str, Node]:
     """What a folder of the tree has, by name."""
     if folder.size_bytes > FOLDER_BYTES_MAX:
         raise BlobError(f"the folder {folder} is too large")

@@ -9,7 +9,7 @@ from typing import Final
 from executor.engine.engine import FileSpool
 from executor.model import Limits, Result, Status, Stream
 from executor.run.capture import HEAD_SHARE, Capture, cut_head, cut_tail
-from fleet.dispatcher import Blobs
+from fleet.dispatcher import Source
 from fleet.errors import OutcomeError
 from fleet.fetching import fetch
 from fleet.handed_files import output_bytes_max
@@ -53,7 +53,7 @@ def check_streams(result: Result, limits: Limits) -> None:
 
 
 async def capture(
-    told: Stream, whole: Digest | None, blobs: Blobs, spool: Path, terms: StreamTerms
+    told: Stream, whole: Digest | None, blobs: Source, spool: Path, terms: StreamTerms
 ) -> Captured:
     """What a worker told of a stream as this machine tells it, from the `whole` of it, if it came.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -105,6 +106,8 @@ class Sending:
                     found = await self._submit_and_wait(run, engine)
                 if isinstance(found, Lost):
                     return found
+                if found.assign_s is not None:
+                    self._figures.add(Stage.ASSIGN, found.assign_s)
                 with self._figures.measure(Stage.BACK):
                     return await self._take(run, engine, found)
             except UnreachableError as error:
@@ -161,9 +164,12 @@ class Sending:
         Raises:
             GiveUpError: that is what is set, or it was silent for too long.
         """
-        fallback = self._settings.fallback
-        is_over = fallback is Fallback.LOCAL and silent_s >= PATIENCE_S
-        if not run.is_left and (is_over or fallback is Fallback.FAIL):
+        patience_s = {
+            Fallback.LOCAL: PATIENCE_S if run.was_sent else 0.0,
+            Fallback.WAIT: math.inf if run.was_sent else self._settings.wait_s,
+            Fallback.FAIL: 0.0,
+        }
+        if not run.is_left and silent_s >= patience_s[self._settings.fallback]:
             raise GiveUpError(f"the engine does not answer: {error}")
 
     async def _after_loss(self, run: SentRun, lost: Lost) -> Completed | None:

@@ -1,8 +1,11 @@
-"""Names of what a worker handed back, which lead nowhere else."""
+"""What a worker handed back: names that lead nowhere else, contents that are what they seem."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fleet.errors import OutcomeError
+from fleet.tree import Digest, digest_of
 
 
 def plain_name(name: str) -> str:
@@ -25,3 +28,17 @@ def plain_path(path: str) -> str:
     for name in path.split("/"):
         plain_name(name)
     return path
+
+
+def check_contents(
+    files: Mapping[str, Digest], contents: Mapping[str, bytes]
+) -> dict[Digest, bytes]:
+    """The contents that came along, by the digests of their files.
+
+    Raises:
+        OutcomeError: one is another than its digest says, or no file's.
+    """
+    for path, content in contents.items():
+        if files.get(path) != digest_of(content):
+            raise OutcomeError(f"the content of {path[:200]!r} is another than its digest says")
+    return {files[path]: content for path, content in contents.items()}

@@ -70,6 +70,7 @@ class MemoryEngine:
     async def submit(self, placement: Placement) -> Ticket | Lost:
         self._answer()
         self.submitted.append(placement.run_id)
+        self.kept.update(placement.own)
         if not self._is_whole(placement.root):
             return Lost(placement.run_id, Cause.BLOB, "gone")
         self.placed[placement.run_id] = placement

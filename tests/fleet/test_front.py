@@ -272,7 +272,7 @@ async def test_what_a_dead_front_left_is_brought_to_its_end_and_kept(tmp_path):
         first.worker.may_end = trio.Event()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(first.fleet.run, ECHO)
-            await until(lambda: first.worker.done)
+            await until(lambda: first.worker.done and "sent" in _rows(first.folder)[0])
             rows = _rows(first.folder)
             nursery.cancel_scope.cancel()
     _put_back(first.folder, rows)  # as if it had died at that moment

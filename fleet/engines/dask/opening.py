@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import io
 import operator
 import pkgutil
 from collections.abc import AsyncIterator
@@ -19,20 +21,19 @@ from distributed.security import Security
 from fleet.dispatcher import Blobs, Delivery, Dispatcher, Placement
 from fleet.engines.address import Address
 from fleet.engines.credentials import Credentials
+from fleet.engines.dask.answers import Answers
 from fleet.engines.dask.resources import resources_of
 from fleet.engines.dask.side_loop import SideLoop, open_side_loop
-from fleet.engines.dask.task import FUNCTION
+from fleet.engines.dask.task import CARRIED_BYTES_MAX, FUNCTION, SentOrder
 from fleet.engines.dask.trust import quieten, security_of, try_out, url_of
 from fleet.engines.file_blobs import FileBlobs
-from fleet.engines.handed_back import plain_path
+from fleet.engines.handed_back import check_contents, plain_path
 from fleet.errors import OutcomeError, UnreachableError
 from fleet.model import Cause, Lost, Ticket
 from fleet.tree import Digest, TreeError
 
 ENGINE: Final = "dask"
 ANSWER_S: Final = 10.0
-QUIET_S: Final = 10.0
-"""After so long without a word it is looked whether the scheduler is there still."""
 _CLOSE_S: Final = 5.0
 _CANCELLED: Final = "cancelled by a front"
 
@@ -71,33 +72,33 @@ class DaskRuns:
         self._security = security
         self._blobs = blobs
         self._loop = loop
-        self._client: Client | None = None
         self._lock = trio.Lock()
         self._futures: dict[str, Future[Any]] = {}
+        self._answers: Answers | None = None
 
     @property
     def blobs(self) -> Blobs:
         """The cluster's files."""
         return self._blobs
 
-    async def connect(self) -> Client:
-        """The scheduler's client, opened again where it was lost.
+    async def connect(self) -> Answers:
+        """The scheduler's client and what it is told, opened again where it was lost.
 
         Raises:
             ClusterError: the certificates do not do.
             UnreachableError: the scheduler does not answer.
         """
         async with self._lock:
-            if self._client is not None and self._client.status == "running":
-                return self._client
+            if self._answers is not None and self._answers.client.status == "running":
+                return self._answers
             await self._disconnect()
             await try_out(self._address, self._security)
             try:
-                self._client = await self._loop.run(self._open)
+                self._answers = await self._loop.run(self._open)
             except (OSError, TimeoutError) as error:
                 said = f"no scheduler at {self._address.target}: {error}"
                 raise UnreachableError(said) from None
-            return self._client
+            return self._answers
 
     async def close(self) -> None:
         """Leave the cluster."""
@@ -106,17 +107,23 @@ class DaskRuns:
 
     async def submit(self, placement: Placement) -> Ticket | Lost:
         """Have an order accepted; see `Dispatcher`. The run's id is its key."""
-        client = await self.connect()
-        order = (placement.order.hash, placement.order.size_bytes)
+        answers = await self.connect()
+        client = answers.client
+        sealed, order = placement.own[placement.order], placement.order
+        sent: SentOrder = sealed
+        if order.size_bytes > CARRIED_BYTES_MAX:
+            await self._blobs.put({order: functools.partial(io.BytesIO, sealed)})
+            sent = (order.hash, order.size_bytes)
 
         async def submit() -> Future[Any]:
             # Names that every Python knows: a scheduler need not have our modules.
-            future = client.submit(
+            future: Future[Any] = client.submit(
                 operator.call,
                 Task("execute", pkgutil.resolve_name, FUNCTION),
                 placement.run_id,
-                order,
+                sent,
                 placement.timeout_s,
+                client.id,
                 key=placement.run_id,
                 resources=resources_of(placement.properties),
                 priority=-placement.priority,
@@ -126,6 +133,7 @@ class DaskRuns:
             )
             keep: Any = fire_and_forget
             keep(future)  # it goes on without this front, for the next one to join
+            answers.expect(placement.run_id)
             return future
 
         self._futures[placement.run_id] = await self._loop.run(submit)
@@ -137,7 +145,7 @@ class DaskRuns:
         if future is None:
             return Lost(ticket.run_id, Cause.ENGINE, "the scheduler knows no such run")
         try:
-            answer = await self._loop.run(lambda: _answer(future))
+            answer = await self._wait(future)
         except FutureCancelledError as error:
             self._futures.pop(ticket.name, None)
             if error.reason == _CANCELLED:
@@ -156,6 +164,12 @@ class DaskRuns:
         self._forget(ticket)
         return lost
 
+    async def _wait(self, future: Future[Any]) -> Any:  # noqa: ANN401 - checked where it is taken
+        answers = self._answers
+        if answers is None or answers.client is not future.client:
+            raise UnreachableError("the connection to the scheduler was lost")
+        return await self._loop.run(lambda: answers.wait(future))
+
     async def cancel(self, ticket: Ticket) -> None:
         """Have the cluster end an order; see `Dispatcher`."""
         future = self._futures.pop(ticket.name, None) or await self._join(ticket)
@@ -172,7 +186,7 @@ class DaskRuns:
         Raises:
             UnreachableError: it does not answer.
         """
-        client: Any = await self.connect()
+        client = (await self.connect()).client
 
         async def find() -> Future[Any] | None:
             found = await asyncio.wait_for(
@@ -197,7 +211,7 @@ class DaskRuns:
         """Let the scheduler forget an order, so that it is done anew if it is asked for again."""
         self._futures.pop(ticket.name, None)
 
-    async def _open(self) -> Client:
+    async def _open(self) -> Answers:
         client: Any = Client  # Dask's own are untyped
         opened: Client = await client(
             url_of(self._address),
@@ -207,33 +221,18 @@ class DaskRuns:
             timeout=ANSWER_S,
             name="context-mode",
         )
-        return opened
+        return Answers(opened)
 
     async def _disconnect(self) -> None:
-        client: Any = self._client
-        self._client = None
+        answers, self._answers = self._answers, None
         self._futures.clear()
-        if client is not None:
+        if answers is not None:
 
             async def close() -> None:
                 with contextlib.suppress(Exception):
-                    await asyncio.wait_for(client.close(timeout=_CLOSE_S), _CLOSE_S)
+                    await asyncio.wait_for(answers.client.close(timeout=_CLOSE_S), _CLOSE_S)
 
             await self._loop.run(close)
-
-
-async def _answer(future: Future[Any]) -> Any:  # noqa: ANN401 - checked where it is taken
-    """What a task gave; its client is looked at now and then, for some ends it does not tell."""
-
-    async def awaited() -> Any:  # noqa: ANN401
-        return await future
-
-    while future.client.status == "running":
-        with contextlib.suppress(TimeoutError):
-            return await asyncio.wait_for(awaited(), QUIET_S)
-    if future.status == "cancelled":
-        return await future
-    raise UnreachableError("the connection to the scheduler is lost")
 
 
 def _delivery(ticket: Ticket, answer: Any) -> Delivery | Lost:  # noqa: ANN401 - a worker's word
@@ -244,6 +243,7 @@ def _delivery(ticket: Ticket, answer: Any) -> Delivery | Lost:  # noqa: ANN401 -
             detail = str(answer["detail"])[:2000]
             return Lost(ticket.run_id, Cause(answer["cause"]), detail, worker)
         files = {plain_path(path): Digest(*one) for path, one in answer["files"].items()}
+        contents = check_contents(files, answer["contents"])
     except (OutcomeError, TreeError, TypeError, ValueError, KeyError, AttributeError) as error:
         return Lost(ticket.run_id, Cause.WORKER, f"what it handed back: {error}")
-    return Delivery(files, worker)
+    return Delivery(files, worker, contents=contents)

@@ -155,14 +155,14 @@ class _Here:
         self._scopes: dict[str, trio.CancelScope] = {}
         self._closed: trio.Event | None = None
 
-    async def do(self, run_id: str, order: tuple[str, int], timeout_s: float) -> dict[str, Any]:
+    async def do(self, run_id: str, order: task.SentOrder, timeout_s: float) -> dict[str, Any]:
         """Do an order; see `task.execute`."""
         told: dict[str, Any] = {"worker": self.how.name}
         cause, detail = Cause.WORKER, f"it took over {timeout_s:.0f} s"
         with trio.CancelScope(deadline=trio.current_time() + timeout_s) as scope:
             self._scopes[run_id] = scope
             try:
-                return told | {"files": await self._do(Digest(*order))}
+                return told | await self._do(order)
             except SealError as error:
                 detail = f"{error.reason}: {error}"
             except (BlobError, TreeError) as error:
@@ -179,15 +179,20 @@ class _Here:
             await self._closed.wait()
         return told | {"cause": cause.value, "detail": detail}
 
-    async def _do(self, order: Digest) -> dict[str, tuple[str, int]]:
+    async def _do(self, order: task.SentOrder) -> dict[str, Any]:
+        sealed = order if isinstance(order, bytes) else await self._fetch(Digest(*order))
+        with tempfile.TemporaryDirectory(prefix="out-", dir=self.how.folder) as name:
+            await self._doer.do(sealed, self._blobs.fetch, Path(name))
+            handed = await hand_in(Path(name), self._blobs, keeps_small=False)
+        files = {path: (one.hash, one.size_bytes) for path, one in handed.files.items()}
+        return {"files": files, "contents": handed.contents}
+
+    async def _fetch(self, order: Digest) -> bytes:
         if order.size_bytes > SEALED_BYTES_MAX:
             raise BlobError(f"the order has {order.size_bytes:,} bytes")
         sealed = bytearray()
         await self._blobs.get(order, sealed.extend)
-        with tempfile.TemporaryDirectory(prefix="out-", dir=self.how.folder) as name:
-            await self._doer.do(bytes(sealed), self._blobs.fetch, Path(name))
-            files = await hand_in(Path(name), self._blobs)
-        return {path: (one.hash, one.size_bytes) for path, one in files.items()}
+        return bytes(sealed)
 
     def end(self, run_id: str) -> None:
         """End an order, if it is under way."""

@@ -1,4 +1,8 @@
-"""What a Dask worker is asked to run: one order, by its digest. All that comes back is plain data.
+"""What a Dask worker is asked to run: one order. All that comes back is plain data.
+
+A small order goes in the task, a large one lies among the cluster's files. What came of it is the
+task's answer, with small files in it, and goes to the front that asked at once, too: an event of
+the scheduler takes one way where to gather an answer takes two.
 
 A scheduler that lacks our modules passes it on, for it goes as a name until a worker calls it.
 """
@@ -12,6 +16,10 @@ import trio
 from distributed import get_worker
 
 FUNCTION: Final = f"{__name__}:execute"
+CARRIED_BYTES_MAX: Final = 16 << 10
+"""Of an order in a task."""
+SentOrder = bytes | tuple[str, int]
+"""The sealed bytes of an order; or their hash and size."""
 
 
 class NoWorkerError(Exception):
@@ -23,7 +31,7 @@ class Here(Protocol):
 
     token: trio.lowlevel.TrioToken
 
-    async def do(self, run_id: str, order: tuple[str, int], timeout_s: float) -> dict[str, Any]:
+    async def do(self, run_id: str, order: SentOrder, timeout_s: float) -> dict[str, Any]:
         """Do one order; see `execute`."""
 
 
@@ -43,18 +51,23 @@ def leave(name: str) -> None:
         _HERE.pop(name, None)
 
 
-def execute(run_id: str, order: tuple[str, int], timeout_s: float) -> dict[str, Any]:
-    """Do an order, given by hash and size of its sealed bytes, in a thread of a Dask worker.
+def execute(run_id: str, order: SentOrder, timeout_s: float, topic: str) -> dict[str, Any]:
+    """Do an order in a thread of a Dask worker.
 
-    The answer has `worker`, and `files` as hash and size by path, or `cause` and `detail`.
+    The answer has `worker`, and `files` as hash and size by path with the `contents` of small ones;
+    or `cause` and `detail`. `topic` is where its front hears of it.
 
     Raises:
         NoWorkerError: this Dask worker is none of ours.
     """
-    name = str(get_worker().name)
+    worker = get_worker()
+    name = str(worker.name)
     here = _HERE.get(name)
     if here is None:
         raise NoWorkerError(
             f"the Dask worker {name} does no orders: start it by context-mode worker --cluster URL"
         )
-    return trio.from_thread.run(here.do, run_id, order, timeout_s, trio_token=here.token)
+    answer = trio.from_thread.run(here.do, run_id, order, timeout_s, trio_token=here.token)
+    if "files" in answer:
+        worker.log_event(topic, {"run": run_id, "answer": answer})
+    return answer

@@ -17,7 +17,7 @@ from buildgrid.common.protos.google.longrunning import operations_pb2, operation
 from google.protobuf.message import DecodeError
 
 from fleet.dispatcher import LOST_MAX, Blobs, Delivery, Placement
-from fleet.engines.handed_back import plain_path
+from fleet.engines.handed_back import check_contents, plain_path
 from fleet.engines.reapi.blobs import RemoteBlobs
 from fleet.engines.reapi.messages import (
     action_of,
@@ -73,7 +73,7 @@ class RemoteActions:
         command = command_of(placement)
         action = action_of(placement, digest_of(command))
         key = digest_of(action)
-        own = {digest_of(data): data for data in (command, action)}
+        own = {**placement.own, **{digest_of(data): data for data in (command, action)}}
         await self._blobs.put(
             {one: functools.partial(io.BytesIO, data) for one, data in own.items()}
         )
@@ -191,11 +191,14 @@ class RemoteActions:
             return Lost(ticket.run_id, Cause.WORKER, detail, worker)
         try:
             files = await self._files(answer.result)
+            came = {one.path: one.contents for one in answer.result.output_files if one.contents}
+            contents = check_contents(files, came)
         except (OutcomeError, TreeError, DecodeError) as error:
             return Lost(ticket.run_id, Cause.WORKER, f"what it handed back: {error}", worker)
         except BlobError as error:
             return Lost(ticket.run_id, Cause.BLOB, str(error), worker)
-        return Delivery(files, worker, answer.cached_result)
+        times = answer.result.execution_metadata
+        return Delivery(files, worker, answer.cached_result, contents, _assign_s(times))
 
     async def _files(self, result: rex.ActionResult) -> dict[str, Digest]:
         """The files that were handed back, those of folders too, by path."""
@@ -213,6 +216,15 @@ class RemoteActions:
                 if found.setdefault(path, file) is not file:
                     raise OutcomeError("a path stands twice")
         return found
+
+
+def _assign_s(times: rex.ExecutedActionMetadata) -> float | None:
+    """How long an action was queued, by the clocks of the server and of the worker."""
+    queued, began = times.queued_timestamp, times.worker_start_timestamp
+    if not (queued.seconds and began.seconds):
+        return None
+    waited_ns: int = began.ToNanoseconds() - queued.ToNanoseconds()
+    return max(0, waited_ns) / 1e9
 
 
 class _UnmetError(Exception):

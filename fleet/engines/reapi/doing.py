@@ -18,9 +18,9 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from fleet.blob_cache import BlobCache
 from fleet.doer import ORDER_FILE, Doer
-from fleet.engines.handing_in import hand_in
+from fleet.engines.handing_in import HandedIn, hand_in
 from fleet.engines.reapi.blobs import RemoteBlobs
-from fleet.engines.reapi.messages import from_wire, to_wire
+from fleet.engines.reapi.messages import from_wire, order_in, to_wire
 from fleet.errors import BlobError, UnreachableError
 from fleet.seal import SEALED_BYTES_MAX, SealError
 from fleet.tree import Digest, Entry, Folder, TreeError, build
@@ -113,9 +113,11 @@ class Actions:
     async def _do(self, action: rex.Action) -> rex.ActionResult:
         times = _Times()
         asked = [from_wire(one) for one in (action.command_digest, action.input_root_digest)]
+        named = order_in(action)
+        asked += [named] if named is not None else []
         for digest in asked:
             _check_size(digest, _MESSAGE_BYTES_MAX)
-        said, folder = await self._blobs.get_small(*asked)
+        said, folder, *came = await self._blobs.get_small(*asked)
         command, root = rex.Command.FromString(said), Folder.decode(folder)
         if tuple(command.arguments) != _COMMAND:
             raise UndoneError(
@@ -125,8 +127,7 @@ class Actions:
         if order is None:
             raise UndoneError(code_pb2.INVALID_ARGUMENT, f"no file {ORDER_FILE} in its root")
         _check_size(order, SEALED_BYTES_MAX)
-        sealed = bytearray()
-        await self._blobs.get(order, sealed.extend)
+        sealed = came[0] if order == named else await self._get(order)
         times.fetching = times.fetched = time.time_ns()
 
         async def fetch(digests: frozenset[Digest], cache: BlobCache) -> None:
@@ -134,24 +135,30 @@ class Actions:
             times.fetched = time.time_ns()
 
         with tempfile.TemporaryDirectory(prefix="out-", dir=self._folder) as name:
-            await self._doer.do(bytes(sealed), fetch, Path(name))
+            await self._doer.do(sealed, fetch, Path(name))
             times.ran = time.time_ns()
-            files = await hand_in(Path(name), self._blobs)
-            result = await self._result(files)
+            handed = await hand_in(Path(name), self._blobs, keeps_small=True)
+            result = await self._result(handed)
         times.ended = time.time_ns()
         result.execution_metadata.CopyFrom(times.told(self._worker))
         return result
 
-    async def _result(self, files: dict[str, Digest]) -> rex.ActionResult:
+    async def _get(self, order: Digest) -> bytes:
+        sealed = bytearray()
+        await self._blobs.get(order, sealed.extend)
+        return bytes(sealed)
+
+    async def _result(self, handed: HandedIn) -> rex.ActionResult:
         """What was handed back, in the server's form; the trees of folders are kept by it, too."""
         result = rex.ActionResult()
         folders: dict[str, list[Entry]] = {}
-        for path, digest in files.items():
+        for path, digest in handed.files.items():
             top, _, inner = path.partition("/")
             if inner:
                 folders.setdefault(top, []).append(Entry(inner, digest))
             else:
-                result.output_files.add(path=path, digest=to_wire(digest))
+                content = handed.contents.get(path, b"")
+                result.output_files.add(path=path, digest=to_wire(digest), contents=content)
         for path, entries in folders.items():
             tree = build(entries)
             message = rex.Tree(root=rex.Directory.FromString(tree.folders[tree.root]))

@@ -10,6 +10,7 @@ from buildgrid.common.protos.google.rpc import code_pb2
 
 from fleet.dispatcher import Placement
 from fleet.engines.handed_back import plain_name
+from fleet.engines.handing_in import SMALL_BYTES
 from fleet.errors import OutcomeError
 from fleet.model import Cause
 from fleet.tree import Digest, TreeError, digest_of
@@ -17,6 +18,7 @@ from fleet.tree import Digest, TreeError, digest_of
 METADATA_KEY: Final = "build.bazel.remote.execution.v2.requestmetadata-bin"
 DEPTH_MAX: Final = 32
 FILES_MAX: Final = 200_000
+_SALT_WORDS: Final = 3
 
 _CAUSES: Final[dict[int, Cause]] = {
     code_pb2.CANCELLED: Cause.CANCELLED,
@@ -52,15 +54,34 @@ def command_of(placement: Placement) -> bytes:
 
 
 def action_of(placement: Placement, command: Digest) -> bytes:
-    """The `Action` of a placement. Its digest is the run's key, for the run's id is its salt."""
+    """The `Action` of a placement. Its digest is the run's key, for its salt is no other run's.
+
+    The salt names a small order, too, so that a worker asks for it with the rest: that saves it an
+    answer of the server.
+    """
     action = rex.Action(
         command_digest=to_wire(command),
         input_root_digest=to_wire(placement.root),
         platform=_platform(placement),
-        salt=placement.run_id.encode(),
+        salt=_salt(placement),
     )
     action.timeout.FromMilliseconds(round(placement.timeout_s * 1000))
     return bytes(action.SerializeToString(deterministic=True))
+
+
+def order_in(action: rex.Action) -> Digest | None:
+    """The order that an action's salt names, if it does; its folder says whether that is so."""
+    words = action.salt.decode(errors="replace").split(" ")
+    try:
+        return Digest(words[1], int(words[2])) if len(words) == _SALT_WORDS else None
+    except (TreeError, ValueError):
+        return None
+
+
+def _salt(placement: Placement) -> bytes:
+    order = placement.order
+    names = f" {order.hash} {order.size_bytes}" if order.size_bytes <= SMALL_BYTES else ""
+    return f"{placement.run_id}{names}".encode()
 
 
 def metadata_of(placement: Placement) -> tuple[tuple[str, bytes], ...]:

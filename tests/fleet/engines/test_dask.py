@@ -79,7 +79,7 @@ async def placed(engine, act: str, *project: bytes, **terms) -> Placement:
     """An order whose blobs are there."""
     run_id = uuid.uuid4().hex
     sealed = order_for(act, run_id, *map(digest_of, project), files=terms.pop("files", None))
-    await engine.blobs.put(named(sealed, *project))
+    await engine.blobs.put(named(*project))
     made = Placement(
         run_id=run_id,
         owner="alice",
@@ -89,6 +89,7 @@ async def placed(engine, act: str, *project: bytes, **terms) -> Placement:
         outputs=OUTPUTS,
         properties=(("context-mode", "1"), ("language", "python"), ("tier", "A")),
         timeout_s=150,
+        own={digest_of(sealed): sealed},
     )
     return replace(made, **terms)
 
@@ -118,12 +119,63 @@ async def test_an_order_is_done_and_all_that_it_gave_comes_back(engine, schedule
         delivery = await ended(engine, await engine.submit(asked))
     assert isinstance(delivery, Delivery)
     assert delivery.worker == how.name
-    found = {path: await read(engine, one) for path, one in delivery.files.items()}
+    small = delivery.contents  # what is large is among the cluster's files
+    found = {
+        path: small[one] if one in small else await read(engine, one)
+        for path, one in delivery.files.items()
+    }
     assert digest_of(found.pop("outcome.json")) == asked.order
     assert found == {path: text.encode() for path, text in files.items()}
+    assert await engine.blobs.missing([digest_of(b"a")]) == {digest_of(b"a")}
     for data in project:
         with doer.cache.open(digest_of(data)) as file:
             assert file.read() == data
+
+
+async def test_a_large_order_lies_among_the_files_and_a_small_one_does_not(engine, scheduler, doer):
+    small = await placed(engine, "run")
+    large = await placed(engine, "run", files={"stderr": "e" * 20_000})
+    async with serving(scheduler, doer):
+        for asked in (small, large):
+            assert isinstance(await ended(engine, await engine.submit(asked)), Delivery)
+    assert await engine.blobs.missing([small.order, large.order]) == {small.order}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"files": {"outcome.json": digest_of(b"{}")}, "contents": {"outcome.json": b"[]"}},
+        {"files": {}, "contents": {"outcome.json": b"{}"}},
+        {"files": {"outcome.json": digest_of(b"{}")}, "contents": ["outcome.json"]},
+        {"files": {"outcome.json": digest_of(b"{}")}},
+        "nothing",
+    ],
+    ids=["another", "no file's", "a list", "none", "no answer"],
+)
+async def test_an_answer_that_does_not_hold_loses_the_run(engine, scheduler, doer, told):
+    """Anybody in a cluster can say what a run gave: here it is another front."""
+    if isinstance(told, dict):
+        files = {path: (one.hash, one.size_bytes) for path, one in told["files"].items()}
+        told = {**told, "files": files, "worker": "liar"}
+    ticket = await engine.submit(await placed(engine, "wait"))
+    async with (
+        serving(scheduler, doer),
+        open_engine(scheduler.url, scheduler.front, scheduler.blobs) as other,
+    ):
+        await until(lambda: doer.began)
+        here, there = await engine.connect(), await other.connect()
+        async with trio.open_nursery() as nursery:
+            found = []
+
+            async def wait() -> None:
+                found.append(await ended(engine, ticket))
+
+            nursery.start_soon(wait)
+            there.client.log_event(here.client.id, {"run": ticket.run_id, "answer": told})
+            await until(lambda: found)
+        doer.go.set()
+    assert isinstance(found[0], Lost)
+    assert "what it handed back" in found[0].detail
 
 
 async def test_a_worker_does_as_many_at_once_as_it_says_and_no_more(engine, scheduler, doer):
@@ -227,9 +279,9 @@ async def test_a_lost_order_that_is_asked_for_again_is_done_again(engine, schedu
 async def test_an_order_whose_blobs_are_gone_is_lost_by_that(engine, scheduler, doer):
     asked = await placed(engine, "run")
     sealed = order_for("run", asked.run_id, digest_of(b"never put"))
-    await engine.blobs.put(named(sealed))
+    asked = replace(asked, order=digest_of(sealed), own={digest_of(sealed): sealed})
     async with serving(scheduler, doer):
-        lost = await ended(engine, await engine.submit(replace(asked, order=digest_of(sealed))))
+        lost = await ended(engine, await engine.submit(asked))
     assert isinstance(lost, Lost)
     assert lost.cause is Cause.BLOB
     assert digest_of(b"never put").hash in lost.detail

@@ -68,7 +68,7 @@ async def placed(engine, act: str, *project: bytes, **terms) -> Placement:
     run_id = uuid.uuid4().hex
     sealed = order_for(act, run_id, *map(digest_of, project), files=terms.pop("files", None))
     root = build([Entry("order", digest_of(sealed)), Entry("project")])
-    await engine.blobs.put(named(sealed, *project, *root.folders.values()))
+    await engine.blobs.put(named(*project))
     made = Placement(
         run_id=run_id,
         owner="alice",
@@ -78,6 +78,7 @@ async def placed(engine, act: str, *project: bytes, **terms) -> Placement:
         outputs=OUTPUTS,
         properties=(("context-mode", "1"), ("language", "python"), ("tier", "A")),
         timeout_s=150,
+        own={digest_of(sealed): sealed, **root.folders},
     )
     return replace(made, **terms)
 

@@ -21,6 +21,7 @@ from fleet.engines.reapi.messages import (
     cause_of,
     command_of,
     files_of,
+    order_in,
     to_wire,
 )
 from fleet.model import Cause
@@ -36,6 +37,7 @@ PLACEMENT = Placement(
     outputs=("stdout", "artifacts"),
     properties=(("tier", "A"), ("context-mode", "1")),
     timeout_s=1.5,
+    own={},
 )
 
 
@@ -109,7 +111,8 @@ def test_equal_placements_have_equal_actions_and_each_run_its_own():
     assert action_of(replace(PLACEMENT, owner="bob"), EMPTY) == action_of(PLACEMENT, EMPTY)
     assert action_of(replace(PLACEMENT, run_id="run-2"), EMPTY) != action_of(PLACEMENT, EMPTY)
     action = rex.Action.FromString(action_of(PLACEMENT, EMPTY))
-    assert (action.salt, action.timeout.ToMilliseconds()) == (b"run-1234", 1500)
+    assert action.timeout.ToMilliseconds() == 1500
+    assert order_in(action) == PLACEMENT.order
     command = rex.Command.FromString(command_of(PLACEMENT))
     assert list(command.output_paths) == ["artifacts", "stdout"]
     assert [pair.name for pair in command.platform.properties] == ["context-mode", "tier"]

@@ -1,0 +1,83 @@
+"""What a task gave: heard from its worker by way of the scheduler, else gathered by Dask.
+
+To gather an answer is asked for after its task has ended, and takes half as long as the task's own
+way there and back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any, Final
+
+from distributed import Future, wait
+from distributed.client import FuturesCancelledError
+
+from fleet.errors import UnreachableError
+
+QUIET_S: Final = 10.0
+"""After so long without a word it is looked whether the scheduler is there still."""
+
+
+class Answers:
+    """The answers to one client, used in its loop."""
+
+    def __init__(self, client: Any) -> None:  # noqa: ANN401 - a `Client`, which is untyped
+        """Listen. Dask drops what it keeps of a topic that has a client's name, once that is gone.
+
+        Its own events of this client come there, too.
+        """
+        self.client = client
+        self._heard: dict[str, asyncio.Future[Any]] = {}
+        self.client.subscribe_topic(self.client.id, self._hear)
+
+    def expect(self, run_id: str) -> None:
+        """Keep the answer of a run that is submitted now."""
+        self._heard[run_id] = asyncio.get_running_loop().create_future()
+
+    def _hear(self, event: tuple[float, Any]) -> None:
+        """Take what a worker tells; anybody in the cluster can tell anything."""
+        told = event[1]
+        if not isinstance(told, dict) or not isinstance(run_id := told.get("run"), str):
+            return
+        heard = self._heard.get(run_id)
+        if heard is not None and not heard.done():
+            heard.set_result(told.get("answer"))
+
+    async def wait(self, future: Future[Any]) -> Any:  # noqa: ANN401 - checked where it is taken
+        """The answer of a run's task; the client is looked at now and then, for some ends it does
+        not tell.
+
+        Raises:
+            UnreachableError: the connection to the scheduler is lost.
+            Exception: how the task failed, as Dask says it.
+        """
+        run_id = str(future.key)
+        if run_id not in self._heard:
+            self.expect(run_id)
+        try:
+            while self.client.status == "running":
+                with contextlib.suppress(TimeoutError):
+                    return await asyncio.wait_for(self._first(future), QUIET_S)
+        finally:
+            del self._heard[run_id]
+        if future.status == "cancelled":
+            return await future
+        raise UnreachableError("the connection to the scheduler is lost")
+
+    async def _first(self, future: Future[Any]) -> Any:  # noqa: ANN401
+        heard, ended = self._heard[str(future.key)], asyncio.ensure_future(_end(future))
+        try:
+            await asyncio.wait({heard, ended}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ended.cancel()
+        return heard.result() if heard.done() else await future
+
+
+async def _end(future: Future[Any]) -> None:
+    """Wait for a task's end; how it ended is seen when its answer is asked for."""
+    untyped: Any = wait
+    with future.client.as_current():  # or it looks for another's
+        ended = untyped([future])
+    with contextlib.suppress(FuturesCancelledError):
+        await ended
