@@ -17,7 +17,7 @@ from executor import Request
 from executor.model import Status
 from fleet.front import Fleet
 
-RUNS_OF_EACH = 6
+RUNS_OF_EACH = 12
 RUN_S = 1.0
 SLEEP = Request("shell", f"sleep {RUN_S}; echo slept")
 
