@@ -1,7 +1,7 @@
 """What a task gave: heard from its worker by way of the scheduler, else gathered by Dask.
 
-To gather an answer is asked for after its task has ended, and takes half as long as the task's own
-way there and back.
+A gathered answer is asked for once the task is known to have ended: half as long again as the
+way of the task itself.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import contextlib
 from typing import Any, Final
 
 from distributed import Future, wait
-from distributed.client import FuturesCancelledError
 
 from fleet.errors import UnreachableError
 
@@ -60,7 +59,7 @@ class Answers:
                 with contextlib.suppress(TimeoutError):
                     return await asyncio.wait_for(self._first(future), QUIET_S)
         finally:
-            del self._heard[run_id]
+            self._heard.pop(run_id, None)
         if future.status == "cancelled":
             return await future
         raise UnreachableError("the connection to the scheduler is lost")
@@ -79,5 +78,5 @@ async def _end(future: Future[Any]) -> None:
     untyped: Any = wait
     with future.client.as_current():  # or it looks for another's
         ended = untyped([future])
-    with contextlib.suppress(FuturesCancelledError):
+    with contextlib.suppress(Exception):
         await ended

@@ -83,6 +83,15 @@ async def placed(engine, act: str, *project: bytes, **terms) -> Placement:
     return replace(made, **terms)
 
 
+async def test_the_order_in_the_folder_is_done_whatever_the_salt_names(engine, server, doer):
+    asked = await placed(engine, "run")
+    other = order_for("run", "another")
+    asked = replace(asked, order=digest_of(other), own={**asked.own, digest_of(other): other})
+    async with serving(server, doer):
+        assert isinstance(await ended(engine, await engine.submit(asked)), Delivery)
+    assert doer.began == [asked.run_id]
+
+
 async def ended(engine, ticket) -> Delivery | Lost:
     """What comes of an order; a server that does not answer is asked again."""
     with trio.fail_after(DEADLINE_S):

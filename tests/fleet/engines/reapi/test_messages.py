@@ -14,6 +14,7 @@ from buildgrid.common.protos.build.bazel.remote.execution.v2 import (
 
 from fleet.dispatcher import Placement
 from fleet.engines.handed_back import OutcomeError, plain_path
+from fleet.engines.handing_in import SMALL_BYTES
 from fleet.engines.reapi.messages import (
     DEPTH_MAX,
     FILES_MAX,
@@ -116,6 +117,19 @@ def test_equal_placements_have_equal_actions_and_each_run_its_own():
     command = rex.Command.FromString(command_of(PLACEMENT))
     assert list(command.output_paths) == ["artifacts", "stdout"]
     assert [pair.name for pair in command.platform.properties] == ["context-mode", "tier"]
+
+
+@pytest.mark.parametrize(
+    "salt", [b"", b"run-1234", b"run-1234 xyz 3", b"run-1234 " + b"a" * 64 + b" -3", b"\xff \xff 1"]
+)
+def test_a_salt_that_names_no_order_names_none(salt):
+    assert order_in(rex.Action(salt=salt)) is None
+
+
+def test_a_large_order_is_not_named():
+    large = digest_of(bytes(SMALL_BYTES + 1))
+    action = rex.Action.FromString(action_of(replace(PLACEMENT, order=large), EMPTY))
+    assert (action.salt, order_in(action)) == (b"run-1234", None)
 
 
 @pytest.mark.parametrize(
