@@ -19,7 +19,7 @@ from executor.run.artifacts import safe_name
 from fleet import forms
 from fleet.changed import Changed, check_changes
 from fleet.forms import FormError
-from fleet.tree import Digest
+from fleet.tree import Digest, is_entry_name
 from policy.rules import Rules
 
 PROTOCOL: Final = 1
@@ -245,4 +245,4 @@ def _stays_inside(path: str) -> bool:
 
 def _is_plain(path: str) -> bool:
     """Whether a path that is only shown is relative, and says where it is by names alone."""
-    return "\0" not in path and {"", ".", ".."}.isdisjoint(path.split("/"))
+    return all(is_entry_name(name) for name in path.split("/"))

@@ -198,8 +198,13 @@ def build(entries: Iterable[Entry]) -> Tree:
     return Tree(digest, messages)
 
 
+def is_entry_name(name: str) -> bool:
+    """Whether a name leads to an entry of its folder, and nowhere else."""
+    return name not in ("", ".", "..") and "/" not in name and "\0" not in name
+
+
 def _check_name(name: str) -> None:
-    if name in ("", ".", "..") or "/" in name or "\0" in name:
+    if not is_entry_name(name):
         raise TreeError(f"no name of an entry: {name[:80]!r}")
     if not _is_utf8(name):
         raise TreeError(f"a name is no UTF-8: {name[:80]!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fleet.errors import OutcomeError
-from fleet.tree import Digest, digest_of
+from fleet.tree import Digest, digest_of, is_entry_name
 
 
 def plain_name(name: str) -> str:
@@ -14,7 +14,7 @@ def plain_name(name: str) -> str:
     Raises:
         OutcomeError: it could.
     """
-    if name in ("", ".", "..") or "/" in name or "\0" in name:
+    if not is_entry_name(name):
         raise OutcomeError(f"no name of an entry: {name[:80]!r}")
     return name
 
