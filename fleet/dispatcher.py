@@ -110,6 +110,13 @@ class Dispatcher(Protocol):
             UnreachableError: the engine does not answer; the order may be under way.
         """
 
+    async def find_delay(self, ticket: Ticket) -> str:
+        """Why no worker has begun an order, in words; empty if one has, or it can't be known.
+
+        Raises:
+            UnreachableError: the engine does not answer.
+        """
+
     async def cancel(self, ticket: Ticket) -> None:
         """Have the engine end an order. One that has ended, or is not known, is none's business.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -24,8 +25,12 @@ from fleet.sent_run import SentRun
 from fleet.settings import ClusterSettings, Fallback
 from fleet.tree import Digest
 
+log = logging.getLogger(__name__)
+
 PATIENCE_S: Final = 10.0
 """How long an engine may be silent until a run that it had is done here instead."""
+DELAY_S: Final = 60.0
+"""After so long without an outcome, and then as often, it is asked whether a worker has begun."""
 BACK_OFF_S: Final = (0.2, 10.0)
 CANCEL_S_MAX: Final = 5.0
 """How long ending a run at the engine may take, where nobody waits for it any more."""
@@ -65,6 +70,7 @@ class Sending:
         self._journal = journal
         self._line = line
         self._figures = figures
+        self._told_at = -math.inf
         self._receive = receive
         self._reopen = reopen
 
@@ -124,31 +130,49 @@ class Sending:
                 return ticket
             run.ticket, run.place = ticket, self._settings.url
             self._figures.sent[run.order.owner] += 1
-            return await self._note_and_wait(run.id, ticket, engine)
-        return await engine.wait(run.ticket)
+            return await self._wait(run, ticket, engine, is_noted=False)
+        return await self._wait(run, run.ticket, engine, is_noted=True)
 
-    async def _note_and_wait(
-        self, run_id: str, ticket: Ticket, engine: Dispatcher
+    async def _wait(
+        self, run: SentRun, ticket: Ticket, engine: Dispatcher, *, is_noted: bool
     ) -> Delivery | Lost:
-        """Wait for a run's end, and meanwhile note that the engine has it.
+        """Wait for a run's end. Meanwhile note that the engine has it, and tell what delays it.
 
         A front that dies before that is noted sends the run again, and joins it.
         """
         ended: list[Delivery | Lost | UnreachableError] = []
+        telling = trio.CancelScope()
 
         async def wait() -> None:
             try:
                 ended.append(await engine.wait(ticket))
             except UnreachableError as error:
                 ended.append(error)
+            telling.cancel()
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(wait)
-            await self._journal.note_sent(run_id, ticket.encode().decode())
+            if not is_noted:
+                await self._journal.note_sent(run.id, ticket.encode().decode())
+            with telling:
+                await self._tell_delays(run, ticket, engine)
         (end,) = ended
         if isinstance(end, UnreachableError):
             raise end
         return end
+
+    async def _tell_delays(self, run: SentRun, ticket: Ticket, engine: Dispatcher) -> None:
+        """Say why no worker begins a run, until one does. Of many, one is said for all."""
+        while True:
+            await trio.sleep(DELAY_S)
+            with suppress(UnreachableError):  # whoever waits meets that, too
+                why = await engine.find_delay(ticket)
+                run.place = f"{self._settings.url}: {why}" if why else self._settings.url
+                if not why:
+                    return
+                if self._told_at <= trio.current_time() - DELAY_S / 2:
+                    self._told_at = trio.current_time()
+                    log.warning("a run waits for a worker since %.0f s: %s", run.elapsed_s, why)
 
     async def _take(self, run: SentRun, engine: Dispatcher, found: Delivery) -> Completed | Lost:
         try:

@@ -32,6 +32,7 @@ class MemoryEngine:
     submitted: list[str] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     asked_in_vain: int = 0
+    delay: str = ""
     lies: Callable[[dict[str, bytes]], Mapping[str, bytes]] | None = None
 
     @property
@@ -99,6 +100,10 @@ class MemoryEngine:
         named = {path: digest_of(data) for path, data in given.items()}
         self.kept.update({named[path]: data for path, data in given.items()})
         return Delivery(named, "w1")
+
+    async def find_delay(self, ticket: Ticket) -> str:
+        self._answer()
+        return self.delay
 
     async def cancel(self, ticket: Ticket) -> None:
         self.cancelled.append(ticket.run_id)

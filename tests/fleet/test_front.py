@@ -161,6 +161,23 @@ async def test_while_the_engine_is_silent_runs_are_done_here(tmp_path):
     assert "nobody is there" in front.fleet.notices[0]
 
 
+async def test_it_is_said_why_no_worker_begins_a_run_once_for_all(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("fleet.sending.DELAY_S", 0.5)
+    async with open_front(tmp_path) as front, trio.open_nursery() as nursery:
+        front.worker.may_end = trio.Event()
+        front.engine.delay = "there is none"
+        for _ in range(5):
+            nursery.start_soon(front.fleet.run, ECHO)
+        await until(lambda: len(front.fleet.sent) == 5)
+        await until(lambda: all("there is none" in run.place for run in front.fleet.sent))
+        said = [one.getMessage() for one in caplog.records if "waits for a worker" in one.message]
+        front.engine.delay = ""
+        await until(lambda: not any("there is none" in run.place for run in front.fleet.sent))
+        front.worker.may_end.set()
+    assert len(said) == 1
+    assert said[0].endswith("s: there is none")
+
+
 LOSSES = {
     "a worker": [Cause.WORKER],
     "two workers": [Cause.WORKER] * 2,

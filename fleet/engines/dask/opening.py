@@ -35,6 +35,10 @@ from fleet.tree import Digest, TreeError
 ENGINE: Final = "dask"
 ANSWER_S: Final = 10.0
 _CLOSE_S: Final = 5.0
+_DELAYS: Final = {
+    "no-worker": "there is no worker of its kind",
+    "queued": "all workers of its kind are busy",
+}
 _CANCELLED: Final = "cancelled by a front"
 
 
@@ -170,6 +174,10 @@ class DaskRuns:
             raise UnreachableError("the connection to the scheduler was lost")
         return await self._loop.run(lambda: answers.wait(future))
 
+    async def find_delay(self, ticket: Ticket) -> str:
+        """Why no worker has begun an order, by its task's state; see `Dispatcher`."""
+        return _DELAYS.get(await self._find_state(ticket) or "", "")
+
     async def cancel(self, ticket: Ticket) -> None:
         """Have the cluster end an order; see `Dispatcher`."""
         future = self._futures.pop(ticket.name, None) or await self._join(ticket)
@@ -186,26 +194,37 @@ class DaskRuns:
         Raises:
             UnreachableError: it does not answer.
         """
+        if await self._find_state(ticket) in (None, "released", "forgotten"):
+            return None
         client = (await self.connect()).client
 
-        async def find() -> Future[Any] | None:
-            found = await asyncio.wait_for(
-                client.scheduler.get_task_status(keys=[ticket.name]), ANSWER_S
-            )
-            if found.get(ticket.name) in (None, "released", "forgotten"):
-                return None
+        async def want() -> Future[Any]:
             wanted = {"op": "client-desires-keys", "keys": [ticket.name], "client": client.id}
             future: Future[Any] = Future(ticket.name, client)
             client._send_to_scheduler(wanted)
             return future
 
+        self._futures[ticket.name] = future = await self._loop.run(want)
+        return future
+
+    async def _find_state(self, ticket: Ticket) -> str | None:
+        """Dask's word for where a task stands; None for one that it does not know.
+
+        Raises:
+            UnreachableError: the scheduler does not answer.
+        """
+        client = (await self.connect()).client
+
+        async def ask() -> Any:  # noqa: ANN401
+            return await asyncio.wait_for(
+                client.scheduler.get_task_status(keys=[ticket.name]), ANSWER_S
+            )
+
         try:
-            future = await self._loop.run(find)
+            found: dict[str, str | None] = await self._loop.run(ask)
         except (OSError, TimeoutError) as error:
             raise UnreachableError(f"the scheduler does not answer: {error}") from None
-        if future is not None:
-            self._futures[ticket.name] = future
-        return future
+        return found.get(ticket.name)
 
     def _forget(self, ticket: Ticket) -> None:
         """Let the scheduler forget an order, so that it is done anew if it is asked for again."""

@@ -29,7 +29,7 @@ from fleet.engines.reapi.messages import (
     to_wire,
 )
 from fleet.engines.reapi.wire import Call, CallError, Wire, answered
-from fleet.engines.reapi.workers import Workers
+from fleet.engines.reapi.workers import Workers, is_queued
 from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError
 from fleet.model import Cause, Lost, Ticket
 from fleet.tree import Digest, TreeError, digest_of
@@ -125,6 +125,17 @@ class RemoteActions:
         if isinstance(end, Lost) and workers.lost:  # the last one, too
             return replace(end, cause=Cause.WORKER, workers=workers.lost + 1)
         return end
+
+    async def find_delay(self, ticket: Ticket) -> str:
+        """Why no worker has begun an action: a server tells its stage alone; see `Dispatcher`."""
+        request = operations_pb2.GetOperationRequest(name=ticket.name)
+        try:
+            said = await self._wire.ask(self._operations.GetOperation, request)
+        except CallError as error:
+            if error.code in (*_NOT_KNOWN, grpc.StatusCode.UNIMPLEMENTED):
+                return ""
+            raise error.as_ours() from None
+        return "all workers of its kind are busy, or there is none" if is_queued(said) else ""
 
     async def cancel(self, ticket: Ticket) -> None:
         """Have the server end an action; see `Dispatcher`. Others may wait for it still."""

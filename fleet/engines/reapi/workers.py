@@ -8,6 +8,12 @@ from buildgrid.common.protos.google.longrunning import operations_pb2
 _STAGE = rex.ExecutionStage
 
 
+def is_queued(said: operations_pb2.Operation) -> bool:
+    """Whether an action waits for a worker, by the server's word."""
+    told = rex.ExecuteOperationMetadata()
+    return bool(said.metadata.Unpack(told)) and told.stage == _STAGE.QUEUED
+
+
 class Workers:
     """Counts the workers that an action lost: it was executed, and is queued again.
 

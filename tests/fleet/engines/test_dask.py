@@ -201,6 +201,18 @@ async def test_an_order_is_given_to_none_but_a_worker_of_its_kind(engine, schedu
         assert isinstance(await ended(engine, ticket), Delivery)
 
 
+async def test_why_no_worker_begins_an_order_is_told(engine, scheduler, doer):
+    ticket = await engine.submit(await placed(engine, "wait"))
+    with trio.fail_after(DEADLINE_S):
+        while "no worker of its kind" not in await engine.find_delay(ticket):  # noqa: ASYNC110 - another process
+            await trio.sleep(0.02)  # until the scheduler has it
+    async with serving(scheduler, doer):
+        await until(lambda: doer.began)
+        assert await engine.find_delay(ticket) == ""
+        doer.go.set()
+        assert isinstance(await ended(engine, ticket), Delivery)
+
+
 async def test_asking_again_joins_what_is_under_way(engine, scheduler, doer):
     asked = await placed(engine, "wait")
     async with (

@@ -207,6 +207,23 @@ async def test_a_ticket_that_the_server_does_not_know_is_lost(engine):
     assert lost.cause is Cause.ENGINE
 
 
+async def test_why_no_worker_begins_an_order_is_told(engine, server):
+    ticket, may_end = await engine.submit(await placement(engine)), threading.Event()
+    assert "or there is none" in await engine.find_delay(ticket)
+
+    def waits(command, action) -> Done:
+        may_end.wait(DEADLINE_S)
+        return does(command, action)
+
+    with working(server, "slow", waits, tier="A", context_mode="1"):
+        with trio.fail_after(DEADLINE_S):
+            while await engine.find_delay(ticket):  # noqa: ASYNC110 - another process
+                await trio.sleep(0.05)
+        may_end.set()
+        assert isinstance(await ended(engine, ticket), Delivery)
+    assert await engine.find_delay(replace(ticket, name="main/never-was")) == ""
+
+
 async def test_a_worker_whose_program_fails_loses_the_order(engine, server):
     def fails(command, action) -> Done:
         return Done(exit_code=3, stderr=b"no such program")
