@@ -25,7 +25,9 @@ from fleet import forms
 from fleet.bringing_back import Landing, bring_back
 from fleet.connection import Connection
 from fleet.dispatcher import Delivery, Dispatcher, Open
+from fleet.errors import BlobError
 from fleet.figures import Figures, Stage
+from fleet.forms import FormError
 from fleet.journal import Accepted, Journal, JournalError, QueueFullError, Received
 from fleet.known_digests import KnownDigests
 from fleet.line import Line
@@ -44,12 +46,14 @@ from fleet.sending import Sending
 from fleet.sent_run import SentRun
 from fleet.settings import ClusterSettings
 from fleet.shared_looks import SharedLooks
-from fleet.snapshot import Snapshot, take
+from fleet.snapshot import ChangedError, Snapshot, take
 from fleet.travel import StaysHereError
 from fleet.tree import Digest
 
 log = logging.getLogger(__name__)
 
+TRIES: Final = 3
+"""How often a project is looked at that changes whenever it is read."""
 SNAPSHOTS_MAX: Final = 8
 CONFIRMED_S: Final = 60.0
 """How long a tree that the engine had is taken for granted: a lost one is told by the engine."""
@@ -94,15 +98,31 @@ class Desk:
         self._outputs: dict[str, OnOutput] = {}
         self._landings: set[Path] = set()
 
-    async def accept(self, judged: JudgedRequest, run_id: str) -> SentRun:
+    async def accept(self, judged: JudgedRequest) -> SentRun:
         """Put a run's files where its worker finds them, and it into the journal.
 
         Raises:
             StaysHereError: it can't travel.
-            RequestError: the project is too large, or too many runs of its owner wait.
-            ChangedError, BlobError: a file changed meanwhile.
-            UnreachableError: the engine does not answer.
+            RequestError: the project is too large, or changes whenever it is read; or too many runs
+                of its owner wait.
+            UnreachableError: the engine does not answer. Nothing was accepted then.
         """
+        run_id = secrets.token_hex(16)
+        for attempt in range(TRIES):
+            try:
+                return await self._try_to_accept(judged, run_id)
+            except (ChangedError, BlobError) as error:
+                if attempt == TRIES - 1:
+                    raise RequestError(
+                        f"the project changes whenever it is read: {error}",
+                        "try again when nothing writes there, or name its folder in "
+                        "cluster.leave_out",
+                    ) from error
+            except FormError as error:
+                raise StaysHereError(str(error)) from error
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _try_to_accept(self, judged: JudgedRequest, run_id: str) -> SentRun:
         profile = judged.checked.profile
         record = await self._local.commits.record(profile)
         try:

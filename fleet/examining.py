@@ -86,7 +86,7 @@ async def _try_run(local: LocalEngine, desk: Desk, health: FleetHealth) -> Fleet
 
 async def _send(desk: Desk, judged: JudgedRequest) -> Completed | None:
     """Have a run done elsewhere, whatever is set; nothing where no worker had it in time."""
-    run = await desk.accept(judged, os.urandom(16).hex())
+    run = await desk.accept(judged)
     completed = None
     try:
         desk.line.add(run)

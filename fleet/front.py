@@ -6,7 +6,6 @@ what this machine has room for, is placed here.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -27,15 +26,13 @@ from executor.errors import RequestError
 from executor.model import Isolation, Request, Status
 from executor.service import LocalEngine
 from executor.terms import JudgedRequest
-from fleet.errors import BlobError, UnreachableError
-from fleet.forms import FormError
+from fleet.errors import UnreachableError
 from fleet.journal import QueueFullError
 from fleet.model import Cause, Lost
 from fleet.packing import name_owner
 from fleet.sending import GiveUpError
 from fleet.sent_run import end_without_outcome
 from fleet.settings import Fallback, Send
-from fleet.snapshot import ChangedError
 from fleet.travel import StaysHereError
 
 if TYPE_CHECKING:
@@ -44,8 +41,6 @@ if TYPE_CHECKING:
     from fleet.figures import Figures
     from fleet.sent_run import SentRun
 
-TRIES: Final = 3
-"""How often a project is looked at that changes whenever it is read."""
 ASK_AGAIN_S: Final = 1.0
 
 
@@ -152,7 +147,7 @@ class Fleet:
         """Have a run accepted, once the engine answers if that is to be waited for.
 
         Raises:
-            StaysHereError, RequestError: see `_accept`.
+            StaysHereError, RequestError: see `Desk.accept`.
             GiveUpError: the engine does not answer. Nothing was accepted then.
         """
         settings = self._desk.settings
@@ -160,33 +155,11 @@ class Fleet:
         last = trio.current_time() + waits_s
         while True:
             try:
-                return await self._accept(judged)
+                return await self._desk.accept(judged)
             except UnreachableError as error:
                 if trio.current_time() >= last:
                     raise GiveUpError(f"{settings.url} does not answer: {error}") from error
             await trio.sleep(ASK_AGAIN_S)
-
-    async def _accept(self, judged: JudgedRequest) -> SentRun:
-        """Have the engine keep what a run needs, and the journal that it was accepted.
-
-        Raises:
-            StaysHereError: it can't travel.
-            RequestError: the project can't, or its owner's queue is full.
-            UnreachableError: the engine does not answer. Nothing was accepted then.
-        """
-        run_id = secrets.token_hex(16)
-        for attempt in range(TRIES):
-            try:
-                return await self._desk.accept(judged, run_id)
-            except (ChangedError, BlobError) as error:
-                if attempt == TRIES - 1:
-                    raise RequestError(
-                        f"the project changes whenever it is read: {error}",
-                        "try again when nothing writes to it",
-                    ) from error
-            except FormError as error:
-                raise StaysHereError(str(error)) from error
-        raise AssertionError("the last attempt returns or raises")
 
     async def _follow(
         self, run: SentRun, on_output: OnOutput | None, observe: Observe | None

@@ -314,6 +314,24 @@ def _put_back(folder, rows: list[tuple]) -> None:
         db.executemany(f"INSERT INTO run VALUES({marks})", rows)
 
 
+@pytest.mark.parametrize("times", [2, 3])
+async def test_a_project_that_changes_while_it_is_read_is_read_again(tmp_path, times):
+    async with open_front(tmp_path) as front:
+        front.engine.changes = times
+        health = await front.fleet.examine()
+        assert front.engine.changes == 0
+        front.engine.changes = times
+        if times < 3:
+            assert "the trial run ended ok" in health.reason  # this worker says another word
+            (front.fleet.project / "new.txt").write_text("new")
+            assert (await front.fleet.run(ECHO)).result.worker == "far"
+        else:
+            assert "the project changes whenever it is read" in health.reason
+            assert "cluster.leave_out" in health.remedy
+            with pytest.raises(RequestError, match="the project changes whenever it is read"):
+                await front.fleet.run(ECHO)
+
+
 async def test_trying_a_fleet_says_what_works(tmp_path):
     async with open_front(tmp_path) as front:
         told = await front.fleet.examine()

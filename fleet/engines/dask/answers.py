@@ -14,6 +14,7 @@ from distributed import Future, wait
 
 from fleet.errors import UnreachableError
 
+CLOSE_S: Final = 5.0
 QUIET_S: Final = 10.0
 """After so long without a word it is looked whether the scheduler is there still."""
 
@@ -42,6 +43,13 @@ class Answers:
         heard = self._heard.get(run_id)
         if heard is not None and not heard.done():
             heard.set_result(told.get("answer"))
+
+    async def close(self) -> None:
+        """Leave the scheduler, which may be gone."""
+        with contextlib.suppress(Exception):
+            self.client.unsubscribe_topic(self.client.id)  # or it tells us that we have left
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(self.client.close(timeout=CLOSE_S), CLOSE_S)
 
     async def wait(self, future: Future[Any]) -> Any:  # noqa: ANN401 - checked where it is taken
         """The answer of a run's task; the client is looked at now and then, for some ends it does

@@ -34,7 +34,6 @@ from fleet.tree import Digest, TreeError
 
 ENGINE: Final = "dask"
 ANSWER_S: Final = 10.0
-_CLOSE_S: Final = 5.0
 _DELAYS: Final = {
     "no-worker": "there is no worker of its kind",
     "queued": "all workers of its kind are busy",
@@ -246,12 +245,7 @@ class DaskRuns:
         answers, self._answers = self._answers, None
         self._futures.clear()
         if answers is not None:
-
-            async def close() -> None:
-                with contextlib.suppress(Exception):
-                    await asyncio.wait_for(answers.client.close(timeout=_CLOSE_S), _CLOSE_S)
-
-            await self._loop.run(close)
+            await self._loop.run(answers.close)
 
 
 def _delivery(ticket: Ticket, answer: Any) -> Delivery | Lost:  # noqa: ANN401 - a worker's word
