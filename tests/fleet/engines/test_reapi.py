@@ -7,6 +7,7 @@ import io
 import os
 import socket
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import replace
@@ -240,6 +241,7 @@ async def test_an_order_that_every_worker_loses_is_given_up(engine, server):
 
     def loses(command, action) -> None:
         given.append(salt_of(action).decode())
+        time.sleep(0.5)  # to be lost takes seconds, in which a front hears of the one before
 
     ticket = await engine.submit(asked)
     with working(server, "poisoned", loses, tier="A", context_mode="1"):
