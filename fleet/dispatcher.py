@@ -76,7 +76,7 @@ class Placement:
 class Delivery:
     """What a worker handed back: digests of files by path from the root.
 
-    `contents` are those that came along, by digest: they were held against it. `worker` is its
+    `contents` are those that came along, by digest, and checked against it. `worker` is its
     name, and `assign_s` how long the order waited for it, if the engine tells. `was_kept` means
     that an earlier run's was taken.
     """

@@ -1,4 +1,4 @@
-"""What a task gave: heard from its worker by way of the scheduler, else gathered by Dask.
+"""Answers of tasks: sent by their workers as events of the scheduler, else gathered by Dask.
 
 A gathered answer is asked for once the task is known to have ended: half as long again as the
 way of the task itself.
@@ -28,57 +28,57 @@ class Answers:
         Its own events of this client come there, too.
         """
         self.client = client
-        self._heard: dict[str, asyncio.Future[Any]] = {}
+        self._expected: dict[str, asyncio.Future[Any]] = {}
         self.client.subscribe_topic(self.client.id, self._hear)
 
     def expect(self, run_id: str) -> None:
         """Keep the answer of a run that is submitted now."""
-        self._heard[run_id] = asyncio.get_running_loop().create_future()
+        self._expected[run_id] = asyncio.get_running_loop().create_future()
 
     def _hear(self, event: tuple[float, Any]) -> None:
-        """Take what a worker tells; anybody in the cluster can tell anything."""
-        told = event[1]
-        if not isinstance(told, dict) or not isinstance(run_id := told.get("run"), str):
+        """Take a worker's answer from an event, which anybody in the cluster can send."""
+        message = event[1]
+        if not isinstance(message, dict) or not isinstance(run_id := message.get("run"), str):
             return
-        heard = self._heard.get(run_id)
-        if heard is not None and not heard.done():
-            heard.set_result(told.get("answer"))
+        expected = self._expected.get(run_id)
+        if expected is not None and not expected.done():
+            expected.set_result(message.get("answer"))
 
     async def close(self) -> None:
         """Leave the scheduler, which may be gone."""
         with contextlib.suppress(Exception):
-            self.client.unsubscribe_topic(self.client.id)  # or it tells us that we have left
+            self.client.unsubscribe_topic(self.client.id)  # or its event of this end fails
         with contextlib.suppress(Exception):
             await asyncio.wait_for(self.client.close(timeout=CLOSE_S), CLOSE_S)
 
     async def wait(self, future: Future[Any]) -> Any:  # noqa: ANN401 - checked where it is taken
-        """The answer of a run's task; the client is looked at now and then, for some ends it does
-        not tell.
+        """Wait for the answer of a run's task. Dask reports some ends of connections to nobody, so
+        that the client's state is looked at now and then.
 
         Raises:
             UnreachableError: the connection to the scheduler is lost.
             Exception: how the task failed, as Dask says it.
         """
         run_id = str(future.key)
-        if run_id not in self._heard:
+        if run_id not in self._expected:
             self.expect(run_id)
         try:
             while self.client.status == "running":
                 with contextlib.suppress(TimeoutError):
                     return await asyncio.wait_for(self._first(future), QUIET_S)
         finally:
-            self._heard.pop(run_id, None)
+            self._expected.pop(run_id, None)
         if future.status == "cancelled":
             return await future
         raise UnreachableError("the connection to the scheduler is lost")
 
     async def _first(self, future: Future[Any]) -> Any:  # noqa: ANN401
-        heard, ended = self._heard[str(future.key)], asyncio.ensure_future(_end(future))
+        answer, ended = self._expected[str(future.key)], asyncio.ensure_future(_end(future))
         try:
-            await asyncio.wait({heard, ended}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({answer, ended}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             ended.cancel()
-        return heard.result() if heard.done() else await future
+        return answer.result() if answer.done() else await future
 
 
 async def _end(future: Future[Any]) -> None:

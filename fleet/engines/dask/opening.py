@@ -85,7 +85,7 @@ class DaskRuns:
         return self._blobs
 
     async def connect(self) -> Answers:
-        """The scheduler's client and what it is told, opened again where it was lost.
+        """The scheduler's client with its answers, opened again where it was lost.
 
         Raises:
             ClusterError: the certificates do not do.
@@ -175,7 +175,8 @@ class DaskRuns:
 
     async def find_delay(self, ticket: Ticket) -> str:
         """Why no worker has begun an order, by its task's state; see `Dispatcher`."""
-        return _DELAYS.get(await self._find_state(ticket) or "", "")
+        client = (await self.connect()).client
+        return _DELAYS.get(await self._find_state(client, ticket) or "", "")
 
     async def cancel(self, ticket: Ticket) -> None:
         """Have the cluster end an order; see `Dispatcher`."""
@@ -193,9 +194,9 @@ class DaskRuns:
         Raises:
             UnreachableError: it does not answer.
         """
-        if await self._find_state(ticket) in (None, "released", "forgotten"):
-            return None
         client = (await self.connect()).client
+        if await self._find_state(client, ticket) in (None, "released", "forgotten"):
+            return None
 
         async def want() -> Future[Any]:
             wanted = {"op": "client-desires-keys", "keys": [ticket.name], "client": client.id}
@@ -206,13 +207,12 @@ class DaskRuns:
         self._futures[ticket.name] = future = await self._loop.run(want)
         return future
 
-    async def _find_state(self, ticket: Ticket) -> str | None:
+    async def _find_state(self, client: Any, ticket: Ticket) -> str | None:  # noqa: ANN401
         """Dask's word for where a task stands; None for one that it does not know.
 
         Raises:
             UnreachableError: the scheduler does not answer.
         """
-        client = (await self.connect()).client
 
         async def ask() -> Any:  # noqa: ANN401
             return await asyncio.wait_for(

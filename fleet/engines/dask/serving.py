@@ -157,12 +157,12 @@ class _Here:
 
     async def do(self, run_id: str, order: task.SentOrder, timeout_s: float) -> dict[str, Any]:
         """Do an order; see `task.execute`."""
-        told: dict[str, Any] = {"worker": self.how.name}
+        answer: dict[str, Any] = {"worker": self.how.name}
         cause, detail = Cause.WORKER, f"it took over {timeout_s:.0f} s"
         with trio.CancelScope(deadline=trio.current_time() + timeout_s) as scope:
             self._scopes[run_id] = scope
             try:
-                return told | await self._do(order)
+                return answer | await self._do(order)
             except SealError as error:
                 detail = f"{error.reason}: {error}"
             except (BlobError, TreeError) as error:
@@ -177,7 +177,7 @@ class _Here:
                     del self._scopes[run_id]
         if self._closed is not None:
             await self._closed.wait()
-        return told | {"cause": cause.value, "detail": detail}
+        return answer | {"cause": cause.value, "detail": detail}
 
     async def _do(self, order: task.SentOrder) -> dict[str, Any]:
         sealed = order if isinstance(order, bytes) else await self._fetch(Digest(*order))

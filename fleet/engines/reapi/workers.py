@@ -10,8 +10,8 @@ _STAGE = rex.ExecutionStage
 
 def is_queued(said: operations_pb2.Operation) -> bool:
     """Whether an action waits for a worker, by the server's word."""
-    told = rex.ExecuteOperationMetadata()
-    return bool(said.metadata.Unpack(told)) and told.stage == _STAGE.QUEUED
+    metadata = rex.ExecuteOperationMetadata()
+    return bool(said.metadata.Unpack(metadata)) and metadata.stage == _STAGE.QUEUED
 
 
 class Workers:

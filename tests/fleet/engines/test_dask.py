@@ -142,7 +142,7 @@ async def test_a_large_order_lies_among_the_files_and_a_small_one_does_not(engin
 
 
 @pytest.mark.parametrize(
-    "told",
+    "answer",
     [
         {"files": {"outcome.json": digest_of(b"{}")}, "contents": {"outcome.json": b"[]"}},
         {"files": {}, "contents": {"outcome.json": b"{}"}},
@@ -152,11 +152,11 @@ async def test_a_large_order_lies_among_the_files_and_a_small_one_does_not(engin
     ],
     ids=["another", "no file's", "a list", "none", "no answer"],
 )
-async def test_an_answer_that_does_not_hold_loses_the_run(engine, scheduler, doer, told):
+async def test_an_answer_that_does_not_hold_loses_the_run(engine, scheduler, doer, answer):
     """Anybody in a cluster can say what a run gave: here it is another front."""
-    if isinstance(told, dict):
-        files = {path: (one.hash, one.size_bytes) for path, one in told["files"].items()}
-        told = {**told, "files": files, "worker": "liar"}
+    if isinstance(answer, dict):
+        files = {path: (one.hash, one.size_bytes) for path, one in answer["files"].items()}
+        answer = {**answer, "files": files, "worker": "liar"}
     ticket = await engine.submit(await placed(engine, "wait"))
     async with (
         serving(scheduler, doer),
@@ -171,7 +171,7 @@ async def test_an_answer_that_does_not_hold_loses_the_run(engine, scheduler, doe
                 found.append(await ended(engine, ticket))
 
             nursery.start_soon(wait)
-            there.client.log_event(here.client.id, {"run": ticket.run_id, "answer": told})
+            there.client.log_event(here.client.id, {"run": ticket.run_id, "answer": answer})
             await until(lambda: found)
         await engine.cancel(ticket)  # or the next worker of the scheduler does it
         await until(lambda: doer.cancelled)
