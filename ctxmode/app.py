@@ -53,6 +53,10 @@ SESSIONS_FIRST_S = 2.0  # not beside the first calls
 DRAIN_S_MAX = 0.5
 """How long closing may go on indexing what is queued; the next process takes up the rest."""
 
+LAST_CALLS_S_MAX = 1.5
+"""How long the calls that wait may take to be written when a server ends: hosts kill one that goes
+on for two seconds after its stdin was closed."""
+
 
 class App:
     """One open project, made by `open_app` only. It raises ContextModeError for what a caller can
@@ -257,14 +261,15 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
                 ) as app:
                     if not sole_language:
                         nursery.start_soon(_track_sessions, config, keep, app.calls)
-                    yield app
-                nursery.cancel_scope.cancel()
+                    try:
+                        yield app
+                    finally:
+                        nursery.cancel_scope.cancel()
+                        await _end_calls(config, app.calls)
         with trio.move_on_after(DRAIN_S_MAX):
             await keep.index_queued()
             if keep.is_open:
                 await _step_to_quota_of_all(config)
-            if app.calls.waiting:
-                await _track_step(config, keep, app.calls)
     finally:
         keep.close()
 
@@ -372,6 +377,21 @@ async def _track_step(config: Config, keep: Keep, calls: SessionCalls) -> tuple[
             track_step, config, keep.store, calls, limiter=keep.writing, abandon_on_cancel=True
         )
     return ()
+
+
+async def _end_calls(config: Config, calls: SessionCalls) -> None:
+    """Write the calls that wait, also where all is cancelled: a client closed stdin, or a signal
+    came."""
+    if calls.is_empty:
+        return
+    from ctxmode.operations.session_tracking import end_calls  # noqa: PLC0415 - as above
+    from memory.errors import MemoryRoomError  # noqa: PLC0415
+
+    with (
+        suppress(OSError, ContextModeError, MemoryRoomError),
+        trio.move_on_after(LAST_CALLS_S_MAX, shield=True),
+    ):
+        await trio.to_thread.run_sync(end_calls, config, calls, abandon_on_cancel=True)
 
 
 async def _index_behind(keep: Keep) -> None:

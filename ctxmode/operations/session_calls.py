@@ -1,6 +1,6 @@
 """Sessions of hosts whose transcripts cannot be read: what they asked of this server, as events.
 
-Calls wait in memory, and are written behind the answers.
+Calls wait in memory, and are written behind the answers, the last ones when the server ends.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 WAITING_MAX = 1000
 """Of more calls than these the oldest are not recorded."""
+
+ENDED = "the server ended"
+"""Why a session ended whose host says nothing of its end."""
 
 LOOKING_BACK = "ctx_session"
 """The tool that looks at sessions: a call of it is no part of what happened in one."""
@@ -51,6 +54,7 @@ class SessionCalls:
     waiting: list[SessionCall] = field(default_factory=list)
     _name: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
     _count: int = 0
+    _written: set[tuple[str, str]] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(  # noqa: PLR0913, PLR0917 - what is told of a call
@@ -66,7 +70,7 @@ class SessionCalls:
         answer of one that failed."""
         if tool == LOOKING_BACK or find_host(client) is not None:
             return
-        session_id = f"{self._name}-{owner}" if owner else self._name
+        session_id = self._name_session(owner)
         agent, at = name_agent(client), time.time()
         with self._lock:
             self._count += 1
@@ -74,6 +78,15 @@ class SessionCalls:
                 SessionCall(self._count, agent, session_id, tool, params, error, at, holder)
             )
             del self.waiting[:-WAITING_MAX]
+
+    def find_session(self, agent: str, owner: str) -> str:
+        """Return the id of the session in which the calls of a client are recorded; empty where
+        none was written yet."""
+        session_id = self._name_session(owner)
+        return f"{agent}:{session_id}" if (agent, session_id) in self._written else ""
+
+    def _name_session(self, owner: str) -> str:
+        return f"{self._name}-{owner}" if owner else self._name
 
     def write(self, sessions: SessionStore) -> None:
         """Write what waits; MemoryRoomError if it cannot be, and it waits on."""
@@ -83,9 +96,25 @@ class SessionCalls:
             of_one = [one for one in calls if (one.agent, one.session_id) == (agent, session_id)]
             records = _list_records(session_id, self.folder, of_one)
             sessions.record(agent, records, owner=name_owner(of_one[0].holder))
+            self._written.add((agent, session_id))
         written = {one.number for one in calls}
         with self._lock:  # of those that came meanwhile none goes
             self.waiting[:] = [one for one in self.waiting if one.number not in written]
+
+    def end(self, sessions: SessionStore) -> None:
+        """Write what waits, and note that the sessions of these calls ended with their server;
+        MemoryRoomError if it cannot be."""
+        from memory.sessions.records import SessionRecord  # noqa: PLC0415
+
+        self.write(sessions)
+        for agent, session_id in sorted(self._written):
+            ended = SessionRecord(session_id, ended_at=time.time(), end_reason=ENDED)
+            sessions.record(agent, [ended], is_new=False)
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell that no call was recorded, nor waits to be."""
+        return not (self.waiting or self._written)
 
 
 def name_owner(holder: str) -> str:

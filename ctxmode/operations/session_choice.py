@@ -91,10 +91,11 @@ def _changed_at(found: Found) -> float:
 
 
 def choose_sessions(
-    store: SessionStore, wanted: str, agent: str, owners: Sequence[str] = ()
+    store: SessionStore, wanted: str, agent: str, owners: Sequence[str] = (), *, own: str = ""
 ) -> list[Session]:
-    """Choose the session with an id or the beginning of one; without an id the latest of an agent,
-    or all of its active ones where these are several: none is guessed.
+    """Choose the session with an id or the beginning of one; without an id the one in which the
+    client's own calls are recorded. Where there is none it is the latest of an agent, or all of its
+    active ones if these are several: none is guessed.
 
     Raises:
         UnknownSessionError: no session has that id, or several begin with it.
@@ -104,6 +105,8 @@ def choose_sessions(
         if wanted:
             return [reading.find_session(db, wanted, owners=owners)]
         listed = reading.list_sessions(db, agent=agent, limit=None, owners=owners)
+        if of_client := [one for one in listed if own and one.id == own]:
+            return of_client
         found = [one for one in listed if one.relation != "subagent"]
         others = [] if found else reading.list_sessions(db, limit=5, owners=owners)
     continued = {one.parent_id for one in found if one.relation == "continued"}

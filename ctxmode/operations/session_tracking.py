@@ -30,6 +30,9 @@ from memory.sessions.store import SessionStore
 STEP_S = 0.5
 """How long one look may take; the next goes on."""
 
+LAST_WAIT_S = 1.0
+"""How long other writers are waited for when a server ends."""
+
 
 def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> tuple[str, ...]:
     """Write the calls that wait, read what is new in transcripts, index the turns that changed, let
@@ -68,6 +71,27 @@ def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> tuple[st
         index_turns(sessions, store, deadline=deadline)
         let_go(config, sessions, store)
         return roots
+
+
+def end_calls(config: Config, calls: SessionCalls) -> None:
+    """Write the calls that wait, and note that their sessions ended with the server.
+
+    Raises:
+        ContextModeError: a configuration file cannot be read.
+        MemoryRoomError: the store cannot be written.
+    """
+    recording = load_recording(str(config.project), str(config.config_home), os.environ)
+    if not recording.events:
+        return
+    with open_session_store(
+        config.sessions_file,
+        str(config.project),
+        str(config.home),
+        keep_messages=recording.messages,
+        wait_s=LAST_WAIT_S,
+    ) as sessions:
+        if not sessions.database.is_read_only:
+            calls.end(sessions)
 
 
 @dataclass(frozen=True, slots=True)

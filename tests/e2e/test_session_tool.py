@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 
 import pytest
 from mcp.client.client import Client
@@ -14,6 +16,7 @@ from tests.ctxmode.mcp.session_desk import Transcript
 from tests.e2e import serving
 from tests.e2e.conversing import connected, text
 from tests.e2e.serving import OTHER, served
+from tests.e2e.test_mcp_fuzz import HELLO, line, until_answered
 
 ID = "5e1f0000-0000-4000-8000-000000000001"
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -74,6 +77,36 @@ async def test_r7_a_client_without_a_transcript_finds_its_own_calls(place):
     assert again.structured_content["sessions"] == first.structured_content["sessions"]
     async with connected(place) as client:  # after the host was started anew
         assert "echo the needle" in text(await client.call_tool("ctx_session", {}))
+
+
+@pytest.mark.parametrize("ended_by", ["stdin", signal.SIGTERM])
+def test_a_call_is_kept_though_its_server_ends_right_after_the_answer(place, ended_by):
+    server = subprocess.Popen(
+        [*place.command, "serve"], cwd=place.project, env=place.environment,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    search = {"queries": "needle"}
+    server.stdin.write(line(1, "initialize", **HELLO))
+    server.stdin.write(line(2, "tools/call", name="ctx_search", arguments=search))
+    server.stdin.flush()
+    until_answered(server.stdout, 2)
+    if ended_by != "stdin":
+        server.send_signal(ended_by)
+    server.communicate(timeout=60)
+    (session,) = json.loads(place.run("sessions", "list", "--json").stdout)["sessions"]
+    assert (session["agent"], session["tool_calls"]) == ("test", 1)
+    assert (session["status"], session["end_reason"]) == ("completed", "the server ended")
+
+
+async def test_each_of_two_servers_gives_the_session_of_its_own_client(place):
+    async with connected(place) as ada, connected(place) as bob:
+        for client, word in ((ada, "needle"), (bob, "thimble")):
+            await client.call_tool("ctx_execute", {"language": "shell", "code": f"echo {word}"})
+            await client.call_tool("ctx_session", {})
+        for client, own, other in ((ada, "needle", "thimble"), (bob, "thimble", "needle")):
+            told = text(await client.call_tool("ctx_session", {}))
+            assert f"echo {own}" in told
+            assert f"echo {other}" not in told
 
 
 async def test_r11_messages_are_resources_in_order(place, transcript):

@@ -70,11 +70,12 @@ async def _call(call: CallContext, given: SessionArguments) -> Reply:
     with trio.move_on_after(2 * CATCH_UP_S):
         await call.app.write(lambda library: catch_up(library.config, call.app.calls, agent))
     owners = list_owners(call.client.holder)
-    return await call.app.read(partial(_answer, given=given, agent=agent, owners=owners))
+    own = call.app.calls.find_session(agent, call.client.owner)
+    return await call.app.read(partial(_answer, given=given, agent=agent, owners=owners, own=own))
 
 
 def _answer(
-    library: Library, given: SessionArguments, agent: str, owners: tuple[str, ...]
+    library: Library, given: SessionArguments, agent: str, owners: tuple[str, ...], own: str
 ) -> Reply:
     wanted = (given.id or "").strip()
     is_queue = given.about == "queue" and not wanted
@@ -86,7 +87,7 @@ def _answer(
         if is_queue:
             waiting = _clean(store, answers.list_waiting(store, owners))
             return _reply(session_texts.queue_text(waiting), waiting[: session_texts.SHOWN_MAX])
-        chosen = _clean(store, choose_sessions(store, wanted, agent, owners))
+        chosen = _clean(store, choose_sessions(store, wanted, agent, owners, own=own))
         if len(chosen) > 1:
             return _reply(session_texts.choice_text(chosen, given.about), chosen)
         (session,) = chosen
