@@ -8,7 +8,7 @@ from dataclasses import fields
 from kb.filters import Filters
 from kb.model import ExplainedHit, QueryExpression, RankExplanation
 from kb.ranking import Ranking
-from kb.search import hits_and_pool, rank, read_query
+from kb.search import hits_and_pool, put_weak_last, rank, read_query
 from kb.store import Store
 
 
@@ -31,7 +31,7 @@ def explain(
     by_nearness = _ranks({chunk.chunk_id: chunk.together for chunk in pool if chunk.together})
     scores = {chunk.chunk_id: chunk for chunk in pool}
     explained = []
-    for hit in hits:
+    for hit in put_weak_last(hits):
         score = scores[hit.chunk_id]
         explained.append(
             ExplainedHit(

@@ -66,7 +66,6 @@ def merge(results: Sequence[QueryResult], *, limit: int, budget_bytes: int | Non
         corrections,
         omitted=len(ranked) - len(shown),
         incomplete_sources=sum(one.incomplete_sources for one in results),
-        weaker=sum(one.weaker for one in results),
     )
     return Merged(result, tuple(placed.store for placed in ranked[: len(shown)]))
 

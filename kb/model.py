@@ -142,7 +142,7 @@ class Correction:
 class Hit:
     """One chunk that answers a query.
 
-    `score` falls with rank and compares within one result only. `incomplete` says that its source
+    `score` falls with rank, of weak hits by themselves, and compares within one result only. `incomplete` says that its source
     is not wholly indexed yet, `superseded` that a later version of the source exists, `weak` that
     few of the query's words are in it. `alike` counts chunks behind it that say the same. `author`
     said it, where that is known; `at` is when, else when it was kept, in seconds since the epoch.
@@ -172,8 +172,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The answer to one query; `omitted` hits did not fit the byte budget, `weaker` ones were left
-    out because others fit well."""
+    """The answer to one query; `omitted` hits did not fit the byte budget. Weak hits come last."""
 
     query: str
     state: SearchState
@@ -181,7 +180,6 @@ class QueryResult:
     corrections: tuple[Correction, ...] = ()
     omitted: int = 0
     incomplete_sources: int = 0
-    weaker: int = 0
 
 
 @dataclass(frozen=True, slots=True)

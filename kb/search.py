@@ -22,7 +22,7 @@ from kb.model import Correction, Hit, QueryResult, SearchState
 from kb.query import Corrections, Query, keep_what_was_meant, parse
 from kb.ranking import POOL, Ranked, Ranking, rank_all, rank_selected
 from kb.selection import Everything, Selection, select
-from kb.snippets import within_budget
+from kb.snippets import strong_first
 
 MOST_COPIES = 20
 """Texts that say the same are shown once. So many of each are looked through to fill an answer."""
@@ -70,9 +70,8 @@ def search(
         return QueryResult(text, SearchState.NOTHING_INDEXED)
     if not ask.query.terms:
         return QueryResult(text, SearchState.NO_MATCH)
-    found = _hits(db, ask)
-    hits = [hit for hit in found if not hit.weak] or found
-    shown = within_budget([focus(hit, ask.words) for hit in hits], ask.words, budget_bytes)
+    hits = put_weak_last(_hits(db, ask))
+    shown = strong_first([focus(hit, ask.words) for hit in hits], ask.words, budget_bytes)
     return QueryResult(
         text,
         SearchState.MATCH if hits else SearchState.NO_MATCH,
@@ -80,8 +79,12 @@ def search(
         ask.corrections,
         omitted=len(hits) - len(shown),
         incomplete_sources=_incomplete_sources(db, ask.where),
-        weaker=len(found) - len(hits),
     )
+
+
+def put_weak_last(hits: list[Hit]) -> list[Hit]:
+    """Sort weak hits after the others, each group in the order it had."""
+    return sorted(hits, key=lambda hit: hit.weak)
 
 
 def read_query(db: sqlite3.Connection, text: str, filters: Filters, limit: int) -> Ask:

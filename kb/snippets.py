@@ -34,6 +34,16 @@ def within_budget(hits: list[Hit], terms: Sequence[str], budget: int | None) -> 
     return shown
 
 
+def strong_first(hits: list[Hit], terms: Sequence[str], budget: int | None) -> list[Hit]:
+    """The same of hits whose weak ones stand last: these get only what the others leave."""
+    count = sum(not hit.weak for hit in hits)
+    shown = within_budget(hits[:count], terms, budget)
+    if len(shown) < count:
+        return shown
+    left = None if budget is None else budget - sum(len(hit.text.encode()) for hit in shown)
+    return shown + within_budget(hits[count:], terms, left)
+
+
 def snippet(hit: Hit, terms: Sequence[str], budget: int) -> Hit:
     """`hit` reduced to the run of whole lines around its best match that fits `budget` bytes; one
     line too long for it is cut within."""

@@ -60,8 +60,6 @@ def query_text(
         lines.insert(1, WEAK)
     if nothing := NOTHING_FOUND.get(result.state):
         lines.append(nothing)
-    if result.weaker:
-        lines.append(f"[{result.weaker} weaker matches left out]")
     if result.omitted:
         lines.append(f"[{result.omitted} more did not fit: ask for a source, or fewer queries]")
     if result.incomplete_sources:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -109,3 +110,30 @@ def test_a_hit_with_few_of_the_words_is_weak(tmp_path) -> None:
         strong = store.search("walrus speaks")[0].hits[0]
         weak = store.search("walrus quadrature integrals hyperbolic")[0].hits[0]
     assert (strong.weak, weak.weak) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("limit", "budget_bytes", "expected"),
+    [
+        (10, None, [False, True, True]),  # all of them, the weak ones last
+        (2, None, [False, True]),
+        (10, 1200, [False]),  # the strong one fills the answer: it is not cut for weak ones
+    ],
+)
+def test_weak_hits_come_last_in_the_room_that_is_left(
+    tmp_path: Path, limit: int, budget_bytes: int | None, expected: list[bool]
+) -> None:
+    filler = "of another\n" * 100
+    strong = f"walrus speaks hyperbolic quadrature {filler}"
+    with Store.open(tmp_path / "kb.db") as store:
+        store.add(SourceSpec("weak 1", kind="text"), f"walrus {filler}".encode())
+        store.add(SourceSpec("strong", kind="text"), strong.encode())
+        store.add(SourceSpec("weak 2", kind="text"), f"speaks {filler}".encode())
+        for n in range(60):
+            store.add(SourceSpec(f"other {n}", kind="text"), f"topic{n} of another\n".encode())
+        query = "walrus speaks hyperbolic quadrature"
+        (result,) = store.search(query, limit=limit, budget_bytes=budget_bytes)
+    assert [hit.weak for hit in result.hits] == expected
+    assert result.hits[0].source == "strong"
+    assert len(result.hits) + result.omitted == min(limit, 3)
+    assert budget_bytes or result.hits[0].text == strong
