@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 from repomap.model import Symbol
@@ -70,7 +71,7 @@ def rate_pieces(
     the text and half that of the name, each over the best."""
     if not pieces or not terms:
         return []
-    with sqlite3.connect(":memory:") as db:
+    with closing(sqlite3.connect(":memory:")) as db:
         db.execute(
             "CREATE VIRTUAL TABLE piece USING fts5(body, name,"
             " tokenize='porter unicode61 remove_diacritics 2')"
@@ -87,7 +88,6 @@ def rate_pieces(
             best = max((score for _, score in found), default=0.0)
             for rowid, score in found:
                 rated[rowid - 1] += share * score / best if best > 0 else 0.0
-    db.close()
     result = [
         (round(scores[one.path] * value, 9), one)
         for one, value in zip(pieces, rated, strict=True)

@@ -3,7 +3,6 @@
 Debian's Chromium is driven by playwright; axe-core looks for what a reader could not use.
 """
 
-import asyncio
 import os
 import shutil
 import subprocess
@@ -82,10 +81,6 @@ def served(tmp_path_factory):
 def chromium():
     path = find_chromium()
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is missing")
-    if "trio_asyncio" in sys.modules:
-        # Where a test of the fleet has loaded it, asyncio's loops are trio's, unless a thread says
-        # otherwise; playwright's goes on behind it, and no test could run trio beside it.
-        asyncio.set_event_loop_policy(asyncio.DefaultEventLoopPolicy())
     with sync_api.sync_playwright() as playwright:
         options = ["--no-sandbox"] if os.geteuid() == 0 else []
         browser = playwright.chromium.launch(executable_path=path, args=options)

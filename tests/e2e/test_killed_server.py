@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import threading
 import time
+from contextlib import closing
 
 import pytest
 
@@ -103,7 +104,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_left(place, seed):
     databases = list((place.data / "projects").glob("*.sqlite3"))
     assert databases
     for database in databases:
-        with sqlite3.connect(database) as connection:
+        with closing(sqlite3.connect(database)) as connection, connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         connection.close()
     query = [f"{label}word" for label in talk.acknowledged]

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -140,7 +141,7 @@ def test_damage_inside_the_file_is_reported_and_indexes_are_rebuilt(tmp_path: Pa
     with Store.open(path) as store:
         for n in range(5):
             store.add(SourceSpec(f"a{n}"), b"apples and pears\n" * 100)
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("DELETE FROM chunk_fts_data WHERE id > 10")
     db.close()
     with Store.open(path) as store:
@@ -158,13 +159,13 @@ def test_a_file_of_another_release_is_refused_not_touched(
     path = tmp_path / "kb.db"
     with Store.open(path) as store:
         store.add(SourceSpec("a"), b"apples")
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute(f"PRAGMA user_version = {version}")
     db.close()
     with pytest.raises(kb.StoreUnavailableError, match=advice):
         Store.open(path)
     assert not list(tmp_path.glob("*.corrupt-*"))
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         assert db.execute("SELECT label FROM source").fetchall() == [("a",)]
     db.close()
 

@@ -7,6 +7,7 @@ import os
 import random
 import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -259,7 +260,7 @@ def test_another_process_goes_on_where_one_was_ended(tmp_path: Path) -> None:
 
 def test_a_file_that_was_not_made_to_shrink_does_so_too_and_then_bit_by_bit(tmp_path: Path) -> None:
     path = tmp_path / "kb.sqlite3"
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("CREATE TABLE before (x)")
         db.execute("DROP TABLE before")
         assert db.execute("PRAGMA auto_vacuum").fetchone() == (0,)

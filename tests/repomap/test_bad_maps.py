@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -128,7 +129,7 @@ def flip_bytes(path: Path, rng: random.Random) -> None:
 
 
 def run_sql(path: Path, *statements: str) -> None:
-    with sqlite3.connect(path, isolation_level=None) as db:
+    with closing(sqlite3.connect(path, isolation_level=None)) as db, db:
         for statement in statements:
             db.execute(statement)
     db.close()

@@ -23,11 +23,11 @@ from fleet.engines.address import Address
 from fleet.engines.credentials import Credentials
 from fleet.engines.dask.answers import Answers
 from fleet.engines.dask.resources import resources_of
-from fleet.engines.dask.side_loop import SideLoop, open_side_loop
 from fleet.engines.dask.task import CARRIED_BYTES_MAX, FUNCTION, SentOrder
 from fleet.engines.dask.trust import quieten, security_of, try_out, url_of
 from fleet.engines.file_blobs import FileBlobs
 from fleet.engines.handed_back import check_contents, plain_path
+from fleet.engines.side_loop import SideLoop, open_side_loop
 from fleet.errors import OutcomeError, UnreachableError
 from fleet.model import Cause, Lost, Ticket
 from fleet.tree import Digest, TreeError
@@ -55,7 +55,7 @@ async def open_dask(
     security = security_of(credentials)
     blobs = FileBlobs(blobs_url)
     await blobs.check()
-    async with open_side_loop() as loop:
+    async with open_side_loop("dask") as loop:
         runs = DaskRuns(address, security, blobs, loop)
         try:
             await runs.connect()

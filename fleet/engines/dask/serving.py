@@ -15,12 +15,12 @@ from distributed import Status, Worker, WorkerPlugin
 from fleet.doer import Doer
 from fleet.engines.dask import task
 from fleet.engines.dask.resources import resources_of
-from fleet.engines.dask.side_loop import SideLoop, open_side_loop
 from fleet.engines.dask.trust import quieten, security_of, try_out, url_of
 from fleet.engines.file_blobs import FileBlobs
 from fleet.engines.handing_in import hand_in
 from fleet.engines.pauses import Pauses
 from fleet.engines.serving import Place, Serving
+from fleet.engines.side_loop import SideLoop, open_side_loop
 from fleet.errors import BlobError, UnreachableError
 from fleet.model import Cause
 from fleet.seal import SEALED_BYTES_MAX, SealError
@@ -45,7 +45,7 @@ async def serve_dask(place: Place, doer: Doer, how: Serving) -> None:
     task.enter(how.name, here)
     pauses = Pauses(how.leave)
     try:
-        async with open_side_loop() as loop:
+        async with open_side_loop("dask") as loop:
             while not how.leave.is_set():
                 with tempfile.TemporaryDirectory(prefix="dask-", dir=how.folder) as folder:
                     try:

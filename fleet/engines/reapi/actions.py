@@ -61,7 +61,7 @@ class RemoteActions:
 
     async def __aexit__(self, *error: object) -> None:
         for call, _ in self._begun.values():
-            call.cancel()
+            self._wire.cancel(call)
 
     @property
     def blobs(self) -> Blobs:
@@ -91,7 +91,7 @@ class RemoteActions:
         except _UnmetError as unmet:
             return await self._why_unmet(unmet, placement, [*own, placement.root])
         except BaseException:
-            call.cancel()
+            self._wire.cancel(call)
             raise
         self._begun[said.name] = (call, said)
         return Ticket(placement.run_id, ENGINE, said.name, placement.order)
@@ -112,7 +112,7 @@ class RemoteActions:
                 with trio.move_on_after(QUIET_S):
                     said = await self._next(call)
                 if said is None:
-                    call.cancel()
+                    self._wire.cancel(call)
                     call = None
         except CallError as error:
             if error.code in _NOT_KNOWN:
@@ -120,7 +120,7 @@ class RemoteActions:
             raise error.as_ours() from None
         finally:
             if call is not None:
-                call.cancel()
+                self._wire.cancel(call)
         end = await self._delivery(ticket, said)
         if isinstance(end, Lost) and workers.lost:  # the last one, too
             return replace(end, cause=Cause.WORKER, workers=workers.lost + 1)
@@ -141,7 +141,7 @@ class RemoteActions:
         """Have the server end an action; see `Dispatcher`. Others may wait for it still."""
         call, _ = self._begun.pop(ticket.name, (None, None))
         if call is not None:
-            call.cancel()
+            self._wire.cancel(call)
         request = operations_pb2.CancelOperationRequest(name=ticket.name)
         try:
             await self._wire.ask(self._operations.CancelOperation, request)

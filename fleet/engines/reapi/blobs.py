@@ -99,7 +99,7 @@ class RemoteBlobs:
                 check.update(piece.data)
                 write(piece.data)
         finally:
-            call.cancel()
+            self._wire.cancel(call)
         if size != digest.size_bytes or check.hexdigest() != digest.hash:
             raise BlobError(f"the server sends something else than {digest}")
 
@@ -219,7 +219,7 @@ class RemoteBlobs:
             with answered(), _telling(digest):
                 answer = await self._wire.finish(call)
         finally:
-            call.cancel()
+            self._wire.cancel(call)
             file.close()
         if answer.committed_size not in (digest.size_bytes, -1):
             raise UnreachableError(f"the server took {answer.committed_size} bytes of {digest}")

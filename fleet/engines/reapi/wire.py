@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import grpc
 import grpc.aio
 import trio
-import trio_asyncio
 
 from fleet.engines.address import Address
 from fleet.engines.credentials import Pems
+from fleet.engines.side_loop import SideLoop, open_side_loop
 from fleet.errors import ClusterError, UnreachableError
 
 ANSWER_S: Final = 20.0
@@ -34,7 +33,6 @@ _OPTIONS: Final = (
     ("grpc.enable_http_proxy", 0),  # no variable of the environment sends this elsewhere
 )
 
-log = logging.getLogger(__name__)
 T = TypeVar("T")
 Call = Any
 """A call under way; grpc's stubs are untyped."""
@@ -57,7 +55,7 @@ class CallError(Exception):
 class Wire:
     """A channel to one server."""
 
-    def __init__(self, channel: grpc.aio.Channel, loop: trio_asyncio.TrioEventLoop) -> None:
+    def __init__(self, channel: grpc.aio.Channel, loop: SideLoop) -> None:
         self.channel = channel
         self._loop = loop
 
@@ -127,6 +125,10 @@ class Wire:
 
         return await self.run(end)
 
+    def cancel(self, call: Call) -> None:
+        """Give up a stream, and do not wait for it."""
+        self._loop.call_soon(call.cancel)
+
     async def run(self, function: Callable[[], Awaitable[T]]) -> T:
         """Await what is asyncio's.
 
@@ -138,7 +140,7 @@ class Wire:
             return await function()
 
         try:
-            result: T = await self._loop.run_aio_coroutine(awaited())
+            result: T = await self._loop.run(awaited)
         except grpc.aio.AioRpcError as error:
             raise CallError(error.code(), error.details() or "") from None
         return result
@@ -172,62 +174,41 @@ async def open_wire(address: Address, pems: Pems | None) -> AsyncIterator[Wire]:
             proof = grpc.ssl_channel_credentials(pems.ca, pems.key, pems.certificate)
             return grpc.aio.secure_channel(address.target, proof, options=_OPTIONS)
 
-        channel = await loop.run_aio_coroutine(connect())
+        channel = await loop.run(connect)
         try:
             yield Wire(channel, loop)
         finally:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + _CLOSE_S):
-                await loop.run_aio_coroutine(channel.close())
+                await loop.run(channel.close)
 
 
-class _SharedLoop:
+class _SharedLoop(NamedTuple):
     """The loop of asyncio of one trio run. Two would be at odds: gRPC has one socket for all."""
 
-    def __init__(self) -> None:
-        self.loop: trio_asyncio.TrioEventLoop | None = None
-        self.users = 0
-        self.is_open = trio.Event()
-        self.is_closed = trio.Event()
-        self.scope = trio.CancelScope()
-
-    async def serve(self) -> None:
-        """Run it until nobody uses it. What breaks it ends it; a next one is opened then."""
-        try:
-            with self.scope:
-                async with trio_asyncio.open_loop() as self.loop:
-                    self.is_open.set()
-                    await trio.sleep_forever()
-        except Exception:
-            log.exception("the loop of gRPC's client broke")
-        finally:
-            if _SHARED.get() is self:
-                _SHARED.set(None)
-            self.is_open.set()
-            self.is_closed.set()
+    loop: SideLoop
+    users: set[object]
+    until_unused: contextlib.AsyncExitStack
 
 
 _SHARED: Final[trio.lowlevel.RunVar[_SharedLoop | None]] = trio.lowlevel.RunVar("grpc", None)
 
 
 @contextlib.asynccontextmanager
-async def _shared_loop() -> AsyncIterator[trio_asyncio.TrioEventLoop]:
+async def _shared_loop() -> AsyncIterator[SideLoop]:
     """The loop, opened for its first user and closed behind the last."""
     shared = _SHARED.get()
-    if shared is None or shared.scope.cancel_called:
-        shared = _SharedLoop()
+    if shared is None:
+        ending = contextlib.AsyncExitStack()
+        shared = _SharedLoop(
+            await ending.enter_async_context(open_side_loop("grpc")), set(), ending
+        )
         _SHARED.set(shared)
-        # A task of the system's: no block that happens to open the first server owns the loop.
-        trio.lowlevel.spawn_system_task(shared.serve)
-    shared.users += 1
+    user = object()
+    shared.users.add(user)
     try:
-        await shared.is_open.wait()
-        if shared.loop is None:
-            raise UnreachableError("the loop of gRPC's client broke")
         yield shared.loop
     finally:
-        shared.users -= 1
+        shared.users.remove(user)
         if not shared.users:
-            # Before the end of the trio run, which has no room for what a loop does at its end.
-            shared.scope.cancel()
-            with trio.CancelScope(shield=True, deadline=trio.current_time() + _CLOSE_S):
-                await shared.is_closed.wait()
+            _SHARED.set(None)
+            await shared.until_unused.aclose()

@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -29,7 +30,7 @@ def facts(ask, *words):
 
 def expire_all(place):
     (file,) = (place.parent / "data" / "projects").glob("project-*.memory.sqlite3")
-    with sqlite3.connect(file) as db:
+    with closing(sqlite3.connect(file)) as db, db:
         db.execute("UPDATE change SET expires_at = 1 WHERE expires_at IS NOT NULL")
         db.execute("UPDATE live SET expires_at = 1 WHERE expires_at IS NOT NULL")
     db.close()

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -110,7 +111,7 @@ def test_x12_a_restore_of_nothing_is_refused_and_leaves_the_file(ask, file, word
 
 def test_a_broken_or_empty_snapshot_is_refused(ask, file, tmp_path):
     copy = file.with_name("snapshots") / f"{file.stem}-2026-05-29.sqlite3"
-    with sqlite3.connect(copy) as db:
+    with closing(sqlite3.connect(copy)) as db, db:
         db.execute("DELETE FROM live")
         db.execute("DELETE FROM change")
     db.close()
@@ -123,7 +124,7 @@ def test_a_broken_or_empty_snapshot_is_refused(ask, file, tmp_path):
 
 def test_a_check_finds_what_differs_from_the_ledger_and_mends_it(ask, file):
     assert f"{file} is sound." in ask("check")
-    with sqlite3.connect(file) as db:
+    with closing(sqlite3.connect(file)) as db, db:
         db.execute("DELETE FROM live WHERE path LIKE '%/a'")
     db.close()
     told = ask("check", code=1)

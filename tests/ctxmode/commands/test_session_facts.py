@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -149,7 +150,7 @@ def test_what_another_session_wrote_stays(ask, user):
 
 def let_go(user, days=400):
     """Have the project's sessions be so old that the next look lets them go."""
-    with sqlite3.connect(user.config("here").sessions_file) as db:
+    with closing(sqlite3.connect(user.config("here").sessions_file)) as db, db:
         db.execute("UPDATE session SET last_at = last_at - ?1, created_at = created_at - ?1",
                    (days * 86_400,))  # fmt: skip
     db.close()
@@ -190,7 +191,7 @@ def test_a_subagents_facts_go_with_its_session(ask, user):
     other = "bbbb0000-0000-4000-8000-000000000002"
     user.track("here", other, prompt("Again."), answer("Done."))
     ask.summarize({"summary": "Two.", "learnings": ["The same"]}, other)
-    with sqlite3.connect(user.config("here").sessions_file) as db:
+    with closing(sqlite3.connect(user.config("here").sessions_file)) as db, db:
         db.execute(
             "UPDATE session SET parent_id = ?, relation = 'subagent' WHERE id LIKE '%' || ?",
             (OWN, other),

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import stat
 import zipfile
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -156,7 +156,7 @@ def test_r13_a_transcript_from_another_machine_is_read_and_its_host_is_not_track
     told = ask("import", "copy.jsonl", "--json")
     assert (told["form"], told["messages"]) == ("claude_code", 2)
     assert told["stores"][0]["store"] == "project"
-    with sqlite3.connect(told["stores"][0]["path"]) as db:
+    with closing(sqlite3.connect(told["stores"][0]["path"])) as db, db:
         assert db.execute("SELECT agent FROM source").fetchall() == [("file:claude_code",)]
 
 

@@ -1,6 +1,7 @@
 """What doctor says of facts."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -42,7 +43,7 @@ def test_facts_are_counted_and_sound(kept):
 
 
 def test_what_differs_from_the_ledger_is_told_with_what_mends_it(kept):
-    with sqlite3.connect(kept.facts_file) as db:
+    with closing(sqlite3.connect(kept.facts_file)) as db, db:
         db.execute("DELETE FROM live")
     db.close()
     health = check_facts(kept)

@@ -1,7 +1,4 @@
-"""A loop of asyncio in a thread of its own, and what trio asks of it.
-
-Dask runs in threads what takes long, and trio-asyncio lets it have none but trio's.
-"""
+"""A loop of asyncio in a thread of its own, and what trio asks of it."""
 
 from __future__ import annotations
 
@@ -44,12 +41,17 @@ class SideLoop:
             future.cancel()
         return future.result()
 
+    def call_soon(self, function: Callable[[], object]) -> None:
+        """Have the loop's thread call what no other may; nothing where the loop has ended."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(function)
+
 
 @contextlib.asynccontextmanager
-async def open_side_loop() -> AsyncIterator[SideLoop]:
+async def open_side_loop(name: str) -> AsyncIterator[SideLoop]:
     """Run a loop beside the block; what is left in it is cancelled then."""
-    loop = asyncio.SelectorEventLoop()  # by name, for trio-asyncio gives out loops of its own
-    thread = threading.Thread(target=_serve, args=(loop,), name="dask", daemon=True)
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=_serve, args=(loop,), name=name, daemon=True)
     thread.start()
     try:
         yield SideLoop(loop)
