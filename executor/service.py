@@ -333,8 +333,14 @@ class LocalEngine:
             cwd=checked.cwd,
             project=str(self.project),
             home=str(self._terms.home),
-            env=dict(checked.request.env),
+            env=_known_environment(checked),
             surface="sandbox",
+            complete=runtimes.completion(
+                checked.language,
+                is_script=checked.script is not None,
+                in_session=checked.request.session is not None,
+                interactive=checked.request.interactive,
+            ),
         )
         files = filter(None, (checked.script, checked.bind_file))
         judged = (policy.evaluate_read(one, rules, real_path=policy.real_path) for one in files)
@@ -378,6 +384,14 @@ class LocalEngine:
             isolation=self.isolation,
             profile=request.profile,
         )
+
+
+def _known_environment(checked: Checked) -> dict[str, str]:
+    """Return what is known of a program's variables, the path of its bound file among them."""
+    given = dict(checked.request.env)
+    bound = {} if checked.bind_file is None else {"FILE_CONTENT_PATH": checked.bind_file}
+    # An interpreter that lives on sets the name itself, at each call.
+    return bound | given if checked.request.session is None else given | bound
 
 
 def _session_name(session: str, owner: str) -> str:

@@ -47,6 +47,9 @@ from .load import (
 )
 from .matching import RealPath as RealPath
 from .model import (
+    Complete as Complete,
+)
+from .model import (
     Decision as Decision,
 )
 from .model import (

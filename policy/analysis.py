@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, get_args
 
 from policy import marks
 from policy.deadline import pause_limit
-from policy.effects import Command, Effect, EffectPlace, FileAccess, OpaqueExec, Unparsed, encode
+from policy.effects import (
+    Command,
+    Effect,
+    EffectPlace,
+    FileAccess,
+    OpaqueExec,
+    Unparsed,
+    encode,
+)
 from policy.model import Coverage, Subject
 from policy.shell.frame import Frame
 from policy.shell.grammar import parse
@@ -33,8 +41,8 @@ class Analysis(NamedTuple):
 
 
 def analyse(subject: Subject, read_text: Callable[[str], str | None] | None = None) -> Analysis:
-    """Find every effect; never raises for anything the program holds. `read_text` gives the text of
-    a script file on the disk, or None."""
+    """Find every effect of what runs; never raises for anything the program holds. `read_text`
+    gives the text of a script file on the disk, or None."""
     size = len(encode(subject.code))
     if size > CODE_BYTES_MAX:
         why = f"a program of {size} bytes; programs up to {CODE_BYTES_MAX} are read"
@@ -42,8 +50,25 @@ def analyse(subject: Subject, read_text: Callable[[str], str | None] | None = No
         return Analysis((Unparsed(why, place),), "unparsed", 0)
     if not size:
         return Analysis((), "full", 0)
-    code = marks.scrub(subject.code)
-    budget = WorkBudget(min(WORK_PER_BYTE * size, WORK_MAX))
+    if subject.complete is None:
+        return _analyse_text(subject, subject.code, read_text)
+    texts = subject.complete(subject.code)
+    found = [_analyse_text(subject, text, read_text) for text in texts]
+    placed = (
+        effect
+        for text, one in zip(texts, found, strict=True)
+        for effect in _place_in_code(one.effects, text, subject.code)
+    )
+    coverage = max((one.coverage for one in found), key=get_args(Coverage).index)
+    return Analysis(tuple(dict.fromkeys(placed)), coverage, sum(one.work for one in found))
+
+
+def _analyse_text(
+    subject: Subject, text: str, read_text: Callable[[str], str | None] | None
+) -> Analysis:
+    """Find the effects of a text that runs for the subject's code; their places are in the text."""
+    code = marks.scrub(text)
+    budget = WorkBudget(min(WORK_PER_BYTE * len(encode(code)), WORK_MAX))
     walker = Walker(budget, _screen, code)
     walker.scripts = Scripts(read_text, WORK_PER_BYTE) if read_text is not None else None
     state = ShellState(subject.env, subject.home, subject.cwd)
@@ -56,13 +81,36 @@ def analyse(subject: Subject, read_text: Callable[[str], str | None] | None = No
             walker.frame = walker.frame._replace(is_syntactic=False)
             _screen(walker, subject.language, code, state, walker.frame)
     except (ShellSyntaxError, BudgetExceededError) as error:
-        walker.report_unparsed(str(error), walker.frame._replace(text=code[:200]))
+        walker.report_unparsed(str(error), walker.frame._replace(text=subject.code[:200]))
     except RecursionError:
         why = "it is nested too deep to follow"
-        walker.report_unparsed(why, walker.frame._replace(text=code[:200]))
+        walker.report_unparsed(why, walker.frame._replace(text=subject.code[:200]))
     effects = tuple(walker.effects)
     del walker.expander  # it refers back: so all that the walk made is freed here, not collected
     return Analysis(effects, _coverage(walker), min(budget.spent, budget.limit))
+
+
+def _place_in_code(effects: Sequence[Effect], text: str, code: str) -> Iterator[Effect]:
+    """Give effects of a completed text the places that they have in the code it was made of."""
+    data, own = encode(marks.scrub(text)), encode(marks.scrub(code))
+    shift = 0  # as it was for the effect before: a completion moves few and large pieces
+    for effect in effects:
+        start, end = effect.place.span
+        piece = data[start:end]
+        if start + shift < 0 or own[start + shift : end + shift] != piece:
+            shift = _find_repeated(own, piece, data.count(piece, 0, start)) - start
+        span = (start + shift, end + shift) if start + shift >= 0 else (0, len(own))
+        yield effect._replace(place=effect.place._replace(span=span))
+
+
+def _find_repeated(data: bytes, piece: bytes, before: int) -> int:
+    """Find the place of a piece that stands so often before it; -1 if there is none."""
+    at = data.find(piece) if piece else -1
+    for _ in range(before):
+        if at < 0:
+            break
+        at = data.find(piece, at + len(piece))
+    return at
 
 
 def _screen(walker: Walker, language: str, code: str, state: ShellState, frame: Frame) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from policy.judging import in_time, judge
 from policy.load import load_file
-from policy.model import RuleFileError, Subject, Surface, Verdict
+from policy.model import Complete, RuleFileError, Subject, Surface, Verdict
 from policy.undecided import Report
 
 _ESCAPES = {"\\": "\\", "n": "\n", "t": "\t", "r": "\r"}
@@ -101,27 +102,37 @@ def read_cases(path: Path) -> tuple[PolicyCase, ...]:
 
 
 def run_cases(
-    cases_path: Path, rules_path: Path, project: Path | None = None, report: Report = repr
+    cases_path: Path,
+    rules_path: Path,
+    project: Path | None = None,
+    report: Report = repr,
+    complete: Callable[[str], Complete | None] | None = None,
 ) -> CaseReport:
     """Judge every row under the rules of one file.
 
     Shell rows are what an agent would type in its shell; rows in another language are programs for
     the sandbox. Without a project the folders are made up, so that the answers do not depend on the
-    machine; with one, its scripts are read.
+    machine; with one, its scripts are read. `complete` gives a `Subject.complete` for a language.
     """
     home = Path("/home/user")
     folder = project or home / "project"
     rules = load_file(rules_path, project=folder, home=home)
     cases = read_cases(cases_path)
-    subjects = [subject_of(case, home, folder) for case in cases]
+    subjects = [subject_of(case, home, folder, complete) for case in cases]
     judged = partial(judge, rules=rules, on_disk=project is not None)
     verdicts = in_time(subjects, rules, judged, report)
     return CaseReport(tuple(map(CaseResult, cases, verdicts)))
 
 
-def subject_of(case: PolicyCase, home: Path, project: Path) -> Subject:
+def subject_of(
+    case: PolicyCase,
+    home: Path,
+    project: Path,
+    complete: Callable[[str], Complete | None] | None = None,
+) -> Subject:
     """The program of a row, typed or run in the project's folder."""
     surface: Surface = "agent_shell" if case.language in ("bash", "sh", "shell") else "sandbox"
     env = {"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin"}
     folder = str(project)
-    return Subject(case.language, case.code, folder, folder, str(home), env, surface)
+    completed = complete(case.language) if complete is not None else None
+    return Subject(case.language, case.code, folder, folder, str(home), env, surface, completed)

@@ -1,13 +1,14 @@
 """What a policy is asked about, and what it answers: a decision and every match behind it."""
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 Surface = Literal["agent_shell", "sandbox"]
 Coverage = Literal["full", "partial", "unparsed"]
 MatchKind = Literal["compat", "normalised", "path", "domain", "tool", "opaque-exec", "unparsed"]
+Complete = Callable[[str], Sequence[str]]
 
 
 class Decision(enum.IntEnum):
@@ -40,7 +41,8 @@ class Subject(NamedTuple):
 
     `surface` says where: on the agent's own shell (whose output lands in the
     context, so redirect rules apply) or inside the sandbox. `env` holds what
-    is known of the environment; a name missing from it is unknown, not empty.
+    is known of the environment; a name missing from it is unknown, not empty. `complete`
+    gives the texts of which a run makes one out of the code; without it the code runs as it is.
     """
 
     language: str
@@ -50,6 +52,7 @@ class Subject(NamedTuple):
     home: str = "/"
     env: Mapping[str, str] = MappingProxyType({})
     surface: Surface = "sandbox"
+    complete: Complete | None = None
 
 
 class RuleSource(NamedTuple):

@@ -16,7 +16,7 @@ from runtimes.model import (
     Step,
 )
 from runtimes.prewarming import as_helper, helper
-from runtimes.program import prepare
+from runtimes.program import completion, prepare
 from runtimes.registry import LANGUAGES, UnknownLanguage, language, language_for_file
 from runtimes.version import parse_version, version_argv
 
@@ -35,6 +35,7 @@ __all__ = [
     "as_helper",
     "candidates",
     "choose",
+    "completion",
     "conversing",
     "debian_packages",
     "discover",

@@ -12,13 +12,23 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
-from runtimes.model import Candidate, PrewarmPlan, Program, ProgramText, Step
+from runtimes.model import (
+    Candidate,
+    Driver,
+    Language,
+    PrewarmPlan,
+    Program,
+    ProgramText,
+    Step,
+    as_is,
+)
 from runtimes.prewarming import plan_prewarming
+from runtimes.registry import language
 
 _BASE_ENV: Final = {"LANG": "C.UTF-8", "NO_COLOR": "1"}
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+(?:\.folder|\.root)?)\}")
@@ -97,6 +107,36 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
         prewarm=plan("run"),
         compiler_prewarm=plan("compile"),
     )
+
+
+def completion(
+    row: Language, *, is_script: bool, in_session: bool = False, interactive: bool = False
+) -> Callable[[str], tuple[str, ...]] | None:
+    """Return what gives the texts of which a run makes one out of a program; None: it stays as it
+    is. Which toolchain runs it need not be known. It can be pickled, for a process that judges."""
+    driver = _session_driver(row, interactive=interactive) if in_session else None
+    wraps = [] if is_script else [toolchain.wrap or row.wrap for toolchain in row.toolchains]
+    if all(wrap is as_is for wrap in wraps) and (driver is None or driver.rewrite is str):
+        return None
+    return partial(
+        _complete, row.name, is_script=is_script, in_session=in_session, interactive=interactive
+    )
+
+
+def _complete(
+    name: str, code: str, *, is_script: bool, in_session: bool, interactive: bool
+) -> tuple[str, ...]:
+    row = language(name)
+    driver = _session_driver(row, interactive=interactive) if in_session else None
+    texts = [driver.rewrite(code)] if driver else []
+    for toolchain in row.toolchains:
+        if driver is None or toolchain.name not in driver.toolchains:
+            texts.append(code if is_script else (toolchain.wrap or row.wrap)(code).text)
+    return tuple(dict.fromkeys(texts))
+
+
+def _session_driver(row: Language, *, interactive: bool) -> Driver | None:
+    return row.conversation if interactive else row.driver
 
 
 def _plan_prewarming(  # noqa: PLR0913 - keyword-only how the source is given

@@ -31,7 +31,7 @@ from ctxmode.render import policy_tables
 from ctxmode.render.terminal_output import for_stdout
 from policy.judging import in_time
 from policy.model import Surface
-from runtimes import UnknownLanguage, language, language_for_file
+from runtimes import UnknownLanguage, completion, language, language_for_file
 
 SURFACES: dict[str, Surface] = {"agent": "agent_shell", "sandbox": "sandbox"}
 
@@ -110,7 +110,8 @@ def _test(args: argparse.Namespace, config: Config) -> int:
     project = None if args.project is None else config.project
     try:
         cases = Path("/dev/stdin" if args.file == "-" else args.file)
-        report = policy.run_cases(cases, Path(args.rules), project, crash_report.report)
+        rules = Path(args.rules)
+        report = policy.run_cases(cases, rules, project, crash_report.report, _complete_snippet)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"{args.file} cannot be read: {why(error)}", "Give a table of cases."
@@ -160,7 +161,15 @@ def _subject(args: argparse.Namespace, config: Config) -> policy.Subject:
         home=str(config.home),
         env=dict(os.environ),
         surface=SURFACES[args.surface] if args.surface else USUAL_SURFACES.get(name, "sandbox"),
+        complete=completion(language(name), is_script=path is not None),
     )
+
+
+def _complete_snippet(name: str) -> policy.Complete | None:
+    try:
+        return completion(language(name), is_script=False)
+    except UnknownLanguage:
+        return None
 
 
 def _program(args: argparse.Namespace) -> tuple[str, Path | None]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 DEPTH_MAX = 24
+BOUND_PATH = "FILE_CONTENT_PATH"
 UNKNOWN: Value = marks.WORD
 Found = TypeVar("Found", Value, str)
 
@@ -149,7 +150,9 @@ class Folder:
         """What a name holds where a node uses it."""
         candidates = self.names.candidates(name, node)
         if not candidates:
-            return self._constants(node)
+            variable = name.lstrip("$").upper()  # a name that is bound by the run itself
+            bound = [self.known.environment(variable)] if variable == BOUND_PATH else []
+            return bound or self._constants(node)
         current: list[Value] = []
         for binding in candidates:
             found = self._resolve_binding(binding, node)

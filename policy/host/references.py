@@ -64,18 +64,19 @@ def _find_named(folder: Folder, bindings: list[Binding], node: Node, name: str) 
             if binding.value.start_byte <= node.start_byte < binding.value.end_byte:
                 continue
             base = folder.references(binding.value)
-            yield from _members(base, binding.member)
+            yield from _members(folder, base, binding.member)
             if not base and "callable_strings" in folder.tree.language.traits:
                 yield from folder.texts(binding.value)
         elif binding.kind == "parameter":
-            yield from _members(_find_passed(folder, binding), binding.member)
+            yield from _members(folder, _find_passed(folder, binding), binding.member)
             if binding.function:
                 for passed in nodes_passed(folder, binding, name):
                     yield from folder.references(passed)
 
 
-def _members(refs: Iterable[str], member: str) -> Iterable[str]:
-    return (f"{ref}.{member}" for ref in refs) if member else refs
+def _members(folder: Folder, refs: Iterable[str], member: str) -> Iterable[str]:
+    member_of = folder.tree.language.member
+    return (member_of(ref, member) for ref in refs) if member else refs
 
 
 def _list_known_texts(folder: Folder, node: Node | None) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from runtimes.model import (
     Driver,
     FileBinding,
@@ -29,6 +31,9 @@ if (get_cfg_var('packages.autoload')) {
 """
 
 
+_OPENING_TAG = re.compile(r"\A\s*<\?php\b", re.ASCII)
+
+
 def wrap(code: str) -> ProgramText:
     """Code that starts with neither a tag, a template's markup nor `#!` gets the opening tag.
 
@@ -38,6 +43,11 @@ def wrap(code: str) -> ProgramText:
     if start.startswith(("<", "#!")):
         return ProgramText(code)
     return ProgramText("<?php " + code, wrapped=True)
+
+
+def open_tag(code: str) -> str:
+    """What a person types is never a template: it is code, with or without its opening tag."""
+    return "<?php " + _OPENING_TAG.sub("", code, count=1)
 
 
 _PHP = Toolchain(
@@ -67,7 +77,7 @@ PHP = Language(
     hello='$word = "php";\necho "hello from $word\\n";\n',
     hello_output="hello from php\n",
     binding=FileBinding({"file_content.php": _BIND}),
-    conversation=Driver("driver.php", ("php",)),
+    conversation=Driver("driver.php", ("php",), open_tag),
     packages=Packages(
         debian=("php-cli",),
         fedora=("php-cli",),

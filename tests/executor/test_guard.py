@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 import policy
+import runtimes
 from executor import Caller, Request, RequestError, Status, open_engine
 from executor.instance.child_processes import JUDGE
 from executor.run import judging as judge
+from policy.host.language import load_language
+from policy.host.names import Names
+from policy.host.tree import read_tree
 
 
 @pytest.fixture
@@ -72,6 +77,127 @@ async def test_a_file_that_may_not_be_read_is_not_reached_in_any_way(
     deny(project, "Read(./notes.txt)")
     denied = await guarded(request_of())
     assert (denied.status, denied.stdout.text) == (Status.DENIED, "")
+
+
+# By language: what starts `rm -rf build` with what a bare snippet may use, and what does not.
+SNIPPETS = {
+    "shell": [("rm -rf build", "ls build")],
+    "python": [("__import__('os').system('rm -rf build')", "print('rm -rf build')")],
+    "javascript": [
+        (
+            "import cp from 'child_process'; cp.execSync('rm -rf build')",
+            "console.log('rm -rf build')",
+        ),
+        ("require('child_process').execSync('rm -rf build')", "require('fs').statSync('build')"),
+    ],
+    "typescript": [("require('child_process').execSync('rm -rf build')", "let a: number = 1")],
+    "ruby": [("system('rm -rf build')", "puts 'rm -rf build'")],
+    "go": [
+        ('exec.Command("rm", "-rf", "build").Run()', 'fmt.Println("rm -rf build")'),
+        ('func main() { exec.Command("rm", "-rf", "build").Run() }', "func main() {}"),
+        ('var c = "rm"\nexec.Command(c, "-rf", "build").Run()', 'exec.Command("ls").Run()'),
+    ],
+    "rust": [
+        ('std::process::Command::new("rm").args(["-rf", "build"]).status();', 'println!("rm");'),
+    ],
+    "php": [
+        ("system('rm -rf build');", "echo 'rm -rf build';"),
+        ("system('rm -rf build'); // <?", "echo 1; // <?"),
+    ],
+    "perl": [("my $c = 'rm -rf build'; system($c);", "print 'rm -rf build';")],
+    "r": [("system('rm -rf build')", "print('rm -rf build')")],
+    "elixir": [('System.cmd("rm", ["-rf", "build"])', 'IO.puts("rm -rf build")')],
+    "csharp": [
+        ('System.Diagnostics.Process.Start("rm", "-rf build");', 'Console.WriteLine("rm");'),
+        ('f(); void f() { System.Diagnostics.Process.Start("rm", "-rf build"); }', "int a = 1;"),
+    ],
+    "java": [
+        ('new ProcessBuilder(List.of("rm", "-rf", "build")).start();', "var a = List.of(1);"),
+        ('void main() throws Exception { new ProcessBuilder("rm", "-rf", "build").start(); }', ";"),
+    ],
+    "c": [('system("rm -rf build");', 'puts("rm -rf build");')],
+    "cpp": [('string c = "rm -rf build"; system(c.c_str());', 'cout << "rm -rf build";')],
+    "lua": [("os.execute('rm -rf build')", "print('rm -rf build')")],
+}
+WRITES_BOUND = {
+    "shell": "echo > $FILE_CONTENT_PATH",
+    "python": "open(FILE_CONTENT_PATH, 'w')",
+    "javascript": "require('fs').writeFileSync(FILE_CONTENT_PATH, '')",
+    "typescript": "require('fs').writeFileSync(FILE_CONTENT_PATH, '')",
+    "ruby": "File.write(FILE_CONTENT_PATH, '')",
+    "go": "os.WriteFile(FILE_CONTENT_PATH, nil, 0)",
+    "rust": 'std::fs::write(file_content_path, "");',
+    "php": "file_put_contents($FILE_CONTENT_PATH, '');",
+    "perl": "open(my $f, '>', $FILE_CONTENT_PATH);",
+    "r": "writeLines('x', FILE_CONTENT_PATH)",
+    "elixir": 'File.write!(file_content_path, "")',
+    "csharp": 'File.WriteAllText(FILE_CONTENT_PATH, "");',
+    "java": 'Files.writeString(Path.of(FILE_CONTENT_PATH), "");',
+    "c": 'fopen(FILE_CONTENT_PATH, "w");',
+    "cpp": "ofstream f(FILE_CONTENT_PATH);",
+    "lua": "io.open(FILE_CONTENT_PATH, 'w')",
+}
+WAYS = [{}, {"background": True}, {"session": "s"}, {"session": "s", "interactive": True}]
+IMPORTS = re.compile(r'\b(?:import|using)(?: namespace)? "?([\w./]+?)(?:\.\*)?"?;')
+
+
+async def judged(engine, request: Request) -> tuple[str, list[str]]:
+    """Return how a request is judged, and the pieces of its program that rules spoke about."""
+    found = await engine.judge(request, Caller())
+    if not hasattr(found, "result"):
+        return "runs", []
+    places = [match["span"] for match in found.result.verdict["matches"]]
+    return "denied", [(request.code or "").encode()[slice(*span)].decode() for span in places]
+
+
+@pytest.mark.parametrize("name", [row.name for row in runtimes.LANGUAGES])
+async def test_a_bare_snippet_is_judged_as_it_runs(name: str, opened, project: Path):
+    (project / "guarded.txt").write_text("")
+    bound = Request(name, WRITES_BOUND[name], bind_file="guarded.txt")
+    asked = [
+        (program, Request(name, program[0], **way)) for program in SNIPPETS[name] for way in WAYS
+    ]
+    assert [await judged(opened, one) for _, one in asked] == [("runs", [])] * len(asked)
+    assert await judged(opened, bound) == ("runs", [])
+    deny(project, "Bash(rm -rf *)", "Edit(./guarded.txt)")
+    for program, request in asked:
+        word, pieces = await judged(opened, request)
+        assert (word, len(pieces)) == ("denied", 1), request
+        assert pieces[0] in program[0]
+    for _, harmless in SNIPPETS[name]:
+        assert await judged(opened, Request(name, harmless)) == ("runs", [])
+    assert (await judged(opened, bound))[0] == "denied"
+
+
+@pytest.mark.parametrize("name", [row.name for row in runtimes.LANGUAGES])
+def test_what_a_wrapper_imports_is_known_to_the_guard(name: str):
+    from runtimes.languages.go import _STANDARD
+
+    used = {name: f"{name}.X()" for name in _STANDARD} if name == "go" else {"": ";"}
+    complete = runtimes.completion(runtimes.language(name), is_script=False)
+    for short, code in used.items():
+        for text in complete(code) if complete else ():
+            tree = read_tree(load_language(name), text)
+            known = Names(tree)
+            imported = IMPORTS.findall(text)
+            assert short == "" or imported == [_STANDARD[short]]
+            bound = [one.dotted for of_name in known.bindings.values() for one in of_name]
+            assert set(imported) <= {*bound, *known.wildcards}
+            assert all(short in known.bindings for _ in imported if short)
+
+
+async def test_a_denied_snippet_does_not_run(guarded, project: Path):
+    (project / "build").mkdir()
+    request = Request("go", 'exec.Command("rm", "-rf", "build").Run()', profile="build")
+    try:
+        assert (await guarded(request)).ok
+    except RequestError as error:
+        pytest.skip(str(error))
+    assert not (project / "build").exists()  # the control
+    (project / "build").mkdir()
+    deny(project, "Bash(rm -rf *)")
+    assert (await guarded(request)).status is Status.DENIED
+    assert (project / "build").is_dir()
 
 
 async def test_nothing_runs_while_a_rule_file_is_broken(guarded, project: Path):

@@ -227,3 +227,26 @@ def test_a_character_that_stands_for_the_unknown_cannot_be_smuggled_in() -> None
     command, behind = [e for e in effects_of("\ue010\ue01e id") if isinstance(e, Command)]
     assert behind.argv == ("id",)  # the unknown may be nothing, or run what follows it
     assert not marks.is_known(command.argv[0])
+
+
+def test_effects_of_a_completed_program_are_placed_in_the_code_it_was_made_of() -> None:
+    code = "run(é)\nimport os\nos.system('p x')\nos.system('p x')\nos.system('p y')\n"
+    *body, last = code.splitlines(keepends=True)
+    texts = (f"os.system('p 0')\n{code}", f"def f():\n {last}\n{''.join(body)}", code)
+    subject = Subject("python", code, complete=lambda given: texts)
+    found = [e for e in analyse(subject).effects if isinstance(e, Command)]
+    places = {(e.argv[1], *e.place.span) for e in found}
+    at = len("run(é)\nimport os\n".encode())
+    size = len("os.system('p x')")
+    assert places == {
+        ("0", 0, len(code.encode())),  # what was added has no place of its own
+        *(("xxy"[n], at + n * (size + 1), at + n * (size + 1) + size) for n in range(3)),
+    }
+    assert len(found) == len(places)  # however many texts there are
+
+
+@pytest.mark.parametrize(
+    ("texts", "coverage"), [(("ls", "rm $X"), "partial"), (("'", "ls"), "unparsed")]
+)
+def test_a_program_is_understood_as_little_as_any_text_that_may_run(texts, coverage) -> None:
+    assert analyse(Subject("shell", "ls", complete=lambda code: texts)).coverage == coverage
