@@ -11,6 +11,9 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+BINARY_SAMPLE = 8192
+"""By so many of its first bytes a file of a folder is judged."""
+
 _SAMPLE = 4096
 _MIN_SAMPLE = 8
 _ZEROS_IN_TEXT = 0.4

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from base.plain_files import open_plain
 from kb.bulk import Bulk
-from kb.decoding import is_binary
+from kb.decoding import BINARY_SAMPLE, is_binary
 from kb.files import FileState
 from kb.model import Indexed, SourceSpec
 from kb.store import Store
@@ -18,8 +18,6 @@ from kb.walking import MAX_FILE_BYTES, Selection, Skipped, Walk, WalkEntry, Why,
 
 MAX_SINGLE_FILE_BYTES = 256 * 1024 * 1024
 """A file that is named by itself may be larger than one met in a folder."""
-
-_BINARY_SAMPLE = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +228,7 @@ class _Pass:
         if len(data) > selection.max_file_bytes:
             self.walk.skip(entry.path, f"over {selection.max_file_bytes} bytes", Why.TOO_LARGE)
             return None, status
-        if is_binary(data[:_BINARY_SAMPLE]):
+        if is_binary(data[:BINARY_SAMPLE]):
             self.walk.skip(entry.path, "binary", Why.BINARY)
             return None, status
         return data, status

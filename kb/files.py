@@ -1,13 +1,20 @@
 """Sources that are files: whether the kept version is still what stands on the disk."""
 
+# ruff: noqa: S608 - only names and conditions fixed in this file are put into statements
+
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from kb import writing
+
+CHANGED, GONE, UNREADABLE = "changed", "gone", "unreadable"
+"""What may have become of a file since it was indexed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,15 @@ class FileState:
         now = (status.st_mtime_ns, status.st_size, status.st_ino)
         return now == (self.mtime_ns, self.size, self.inode)
 
+    def find_stale(self) -> str:
+        """Compare the file on the disk with the indexed one: empty, CHANGED, GONE or UNREADABLE."""
+        try:
+            return "" if self.is_unchanged(os.stat(self.path)) else CHANGED
+        except (FileNotFoundError, NotADirectoryError):
+            return GONE
+        except OSError:
+            return UNREADABLE
+
 
 _STATE = (
     "SELECT id, path, mtime_ns, file_size, inode, sha256, met FROM source"
@@ -42,6 +58,13 @@ def below(db: sqlite3.Connection, root: Path) -> dict[str, FileState]:
         f"{_STATE} (path = ? OR path >= ? AND path < ?)", (prefix, f"{prefix}/", f"{prefix}0")
     )
     return {row[1]: FileState(*row) for row in rows}
+
+
+def of_sources(db: sqlite3.Connection, source_ids: Collection[int]) -> dict[int, FileState]:
+    """Find the files of those sources that are the current version of one, by the source's id."""
+    ids = json.dumps(list(source_ids))
+    rows = db.execute(f"{_STATE} id IN (SELECT value FROM json_each(?))", (ids,))
+    return {row[0]: FileState(*row) for row in rows}
 
 
 def find_moved(db: sqlite3.Connection, sha256: bytes, size: int) -> FileState | None:

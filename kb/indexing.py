@@ -45,11 +45,11 @@ class Prepared:
     cut: _Cut
 
 
-def add(access: Access, spec: SourceSpec, data: bytes) -> Indexed:
+def add(access: Access, spec: SourceSpec, data: bytes, *, wait_s: float | None = None) -> Indexed:
     """Chunk `data`, then store it in one transaction."""
     eviction.admit(access, len(data))
     prepared = prepare(access, spec, data)
-    with access.writing() as db:
+    with access.writing(wait_s=wait_s) as db:
         return store(access, db, [prepared])[0]
 
 

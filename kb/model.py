@@ -142,10 +142,12 @@ class Correction:
 class Hit:
     """One chunk that answers a query.
 
-    `score` falls with rank, of weak hits by themselves, and compares within one result only. `incomplete` says that its source
-    is not wholly indexed yet, `superseded` that a later version of the source exists, `weak` that
-    few of the query's words are in it. `alike` counts chunks behind it that say the same. `author`
-    said it, where that is known; `at` is when, else when it was kept, in seconds since the epoch.
+    `score` falls with rank, of weak hits by themselves, and compares within one result only.
+    `incomplete` says that its source is not wholly indexed yet, `superseded` that a later version
+    of the source exists, `weak` that few of the query's words are in it. `alike` counts chunks
+    behind it that say the same. `author` said it, where that is known; `at` is when, else when it
+    was kept, in seconds since the epoch. `stale` is as of `FileState.find_stale`, where somebody
+    looked.
     """
 
     chunk_id: int
@@ -168,6 +170,7 @@ class Hit:
     origin: str = ""
     author: str | None = None
     at: float = 0.0
+    stale: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -106,8 +106,9 @@ class Store:
         """Close the file; safe to call twice."""
         self._access.close()
 
-    def add(self, spec: SourceSpec, data: bytes) -> Indexed:
-        """Index `data` wholly as the next version of its label.
+    def add(self, spec: SourceSpec, data: bytes, *, wait_s: float | None = None) -> Indexed:
+        """Index `data` wholly as the next version of its label. `wait_s` is how long to wait for
+        other writers, if not as long as may be.
 
         An older version, and whatever else was added as part of the same `series`, is superseded:
         kept, but no longer searched by default. HTML becomes Markdown and UTF-16 becomes UTF-8,
@@ -119,7 +120,7 @@ class Store:
         """
         from kb import indexing  # noqa: PLC0415
 
-        return indexing.add(self._access, spec, data)
+        return indexing.add(self._access, spec, data, wait_s=wait_s)
 
     def add_spool(
         self,
@@ -181,14 +182,22 @@ class Store:
         with self._access.reading() as db:
             return files.below(db, path)
 
+    def files_of(self, source_ids: Collection[int]) -> dict[int, FileState]:
+        """Find the files of those sources that are the current version of one, by source."""
+        with self._access.reading() as db:
+            return files.of_sources(db, source_ids)
+
     def find_moved_file(self, sha256: bytes, size: int) -> FileState | None:
         """An indexed file with this content that is no longer where it was indexed."""
         with self._access.reading() as db:
             return files.find_moved(db, sha256, size)
 
-    def touch(self, source_id: int, mtime_ns: int, inode: int) -> None:
-        """Note a new status of a file whose content is still the indexed one."""
-        with self._access.writing() as db:
+    def touch(
+        self, source_id: int, mtime_ns: int, inode: int, *, wait_s: float | None = None
+    ) -> None:
+        """Note a new status of a file whose content is still the indexed one. `wait_s` is as of
+        `add`."""
+        with self._access.writing(wait_s=wait_s) as db:
             files.touch(db, source_id, mtime_ns, inode)
 
     def rename_file(self, source_id: int, label: str, path: str, status: os.stat_result) -> None:

@@ -5,11 +5,15 @@ Each argument is a query of its own; words of one query in quotes. A query may h
 kind:code lang:python source:docs path:src/ since:7d (or an ISO date), in:memory,pages (of runs,
 files, web, memory, pages, sessions).
 
---json gives {hits: [{source, kind, author, age_s, path, title, start_line, end_line, score, weak,
-alike, text}], corrections, truncated, notes}: the hits of all queries in the order asked, each
-passage once. kind is run, file, note, web, fact, page or turn. path is null where the source is
-no file; corrections are {typed, used}. truncated says that some did not fit into --budget, or
-that some of what matches is still being indexed; notes name what could not be searched.
+A file that changed since it was indexed is indexed again first. What does not fit into that
+moment is marked as changed, and what was deleted as gone.
+
+--json gives {hits: [{source, kind, author, age_s, path, title, start_line, end_line, score, stale,
+weak, alike, text}], corrections, truncated, notes}: the hits of all queries in the order asked,
+each passage once. kind is run, file, note, web, fact, page or turn. path is null where the source
+is no file; stale is null, or changed, gone or unreadable; corrections are {typed, used}.
+truncated says that some did not fit into --budget, or that some of what matches is still being
+indexed; notes name what could not be searched.
 --everywhere searches all your projects and what you keep without one; a search of one project
 does not. Each hit then has its {project}, null where it has none. --explain --json gives
 {explanations: [{query, words, corrections, filters, expressions, ranked, hits}]}.
@@ -161,6 +165,7 @@ def _hit_to_json(hit: Hit, answer: SearchAnswer, paths: Mapping[int, str | None]
         "start_line": hit.start_line,
         "end_line": hit.end_line,
         "score": hit.score,
+        "stale": hit.stale or None,
         "weak": hit.weak,
         "alike": hit.alike,
         "text": hit.text,

@@ -1,6 +1,8 @@
 """Show a source exactly as it is kept, or some lines of it, or what to search it for.
 
-SOURCE is a number from `context-mode sources`, a label, an output id, or a part of one.
+SOURCE is a number from `context-mode sources`, a label, an output id, or a part of one. A file that
+changed since it was indexed is indexed again first, up to 4 MiB. With --json `stale` is null, or
+changed, gone or unreadable: then the text is that of an earlier file, as stderr says, too.
 
 examples:
   context-mode show docs/guide.md
@@ -14,7 +16,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -23,9 +25,10 @@ import kb
 from ctxmode import exit_codes
 from ctxmode.commands.sources import source_json
 from ctxmode.errors import UsageError
-from ctxmode.launch import print_json, with_library
+from ctxmode.launch import print_json, tell, with_library
 from ctxmode.operations.library import Library
 from ctxmode.render import highlight
+from ctxmode.render.passages import STALE
 from ctxmode.render.terminal_output import for_stdout
 
 
@@ -43,33 +46,44 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(library: Library, args: argparse.Namespace) -> None:
-    source = library.source(args.source)
+    source, stale = library.renew(library.source(args.source))
+    if stale:
+        tell([f"{source.label}: {STALE[stale]}"])
+    elif source.path and source.superseded_by is not None:
+        tell([f"{source.label}: an older version, replaced by source {source.superseded_by}"])
+    about = {"source": source_json(source), "stale": stale or None}
     if args.terms:
         terms = library.terms(source)
-        _list(args, source, "terms", terms, terms)
+        _list(args, about, "terms", terms, terms)
     elif args.contents:
         sections = library.contents(source)
         lines = [f"{one.start_line}-{one.end_line}  {one.title}" for one in sections]
-        _list(args, source, "contents", [asdict(one) for one in sections], lines)
+        _list(args, about, "contents", [asdict(one) for one in sections], lines)
     else:
-        _show_text(library, args, source)
+        _show_text(library, args, source, about)
 
 
 def _list(
-    args: argparse.Namespace, source: kb.Source, name: str, items: Sequence[Any], lines: list[str]
+    args: argparse.Namespace,
+    about: Mapping[str, Any],
+    name: str,
+    items: Sequence[Any],
+    lines: list[str],
 ) -> None:
     if args.json:
-        print_json({"source": source_json(source), name: items})
+        print_json({**about, name: items})
     else:
         sys.stdout.writelines(f"{highlight.harmless(line)}\n" for line in lines)
 
 
-def _show_text(library: Library, args: argparse.Namespace, source: kb.Source) -> None:
+def _show_text(
+    library: Library, args: argparse.Namespace, source: kb.Source, about: Mapping[str, Any]
+) -> None:
     text = library.text(source)
     if args.lines:
         text = _lines(text, args.lines)
     if args.json:
-        print_json({"source": source_json(source), "text": text.decode("utf-8", "replace")})
+        print_json({**about, "text": text.decode("utf-8", "replace")})
     elif highlight.is_colour_wanted():
         language = source.language if source.converted is None else None
         sys.stdout.write(highlight.colour(text.decode("utf-8", "replace"), language))

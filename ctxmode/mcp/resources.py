@@ -32,6 +32,7 @@ from ctxmode.mcp.protocol import (
 )
 from ctxmode.operations.library import Library
 from ctxmode.render import redaction
+from ctxmode.render.passages import STALE
 
 SCHEME = "context-mode"
 _T = TypeVar("_T")
@@ -144,6 +145,8 @@ def content_of(library: Library, uri: str, *, holder: str = "") -> dict[str, str
     else:
         source = library.source(name)
         text, media_type = _read_part(library, source, parts.query), media_type_of(source)
+        if stale := library.find_stale(source):
+            text += f"\n[{STALE[stale]}]"
     shown, _ = redaction.redact_answer(text, {})
     return {"uri": uri, "mimeType": media_type, "text": shown}
 

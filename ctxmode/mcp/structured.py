@@ -149,6 +149,7 @@ def _list_queries(results: tuple[QueryResult, ...]) -> list[dict[str, Any]]:
                     "start_line": hit.start_line,
                     "end_line": hit.end_line,
                 }
+                | ({"stale": hit.stale} if hit.stale else {})
                 | ({"weak": True} if hit.weak else {})
                 | ({"alike": hit.alike} if hit.alike else {})
                 for hit in result.hits

@@ -10,7 +10,6 @@ import trio
 
 from ctxmode.app import App
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.operations import searching
 from ctxmode.operations.answers import BatchAnswer, CommandAnswer
 from ctxmode.operations.side_by_side import work_through
 from ctxmode.render.progress_line import OnProgress, ignore_progress
@@ -95,7 +94,7 @@ async def run_batch(
     ids = [stream.source_id for one in kept if one for stream in one.streams]
     scope = None if request.scope == "global" else ids
     with trio.move_on_at(deadline):
-        found = await app.read(lambda it: searching.search_in(it.store, request.queries, scope))
+        found = await app.read(lambda it: it.search_in(request.queries, scope))
         return BatchAnswer(commands, found)
     return BatchAnswer(commands, note=f"{USED_UP} before its queries were answered")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -23,11 +25,15 @@ from kb import (
     Origin,
     Selection,
     Skipped,
+    Source,
     SourceSpec,
     Store,
+    StoreError,
     index_selection,
 )
 from kb import watch as watch_folder
+from kb.decoding import BINARY_SAMPLE, is_binary
+from kb.files import FileState
 from kb.globs import GlobError
 from kb.walking import Why, is_utf8
 from policy.secrets import is_secret_path
@@ -36,6 +42,14 @@ TERMS_SHOWN = 12
 FOLDERS_REMEMBERED = 4096
 FILE_BYTES_MAX = 256 << 20
 """Of one file that is named: it is read as a whole. Folders have a lower limit a file."""
+RENEWED_S = 0.3
+RENEWED_BYTES = 1 << 20
+"""What a search may spend on files that changed: as long as on what is mirrored, and about as many
+bytes as are indexed in that time."""
+
+RENEWAL_WAIT_S = 0.25
+"""How long a search waits for another writer of the store."""
+
 LIKE_SECRETS = "named like a file of secrets"
 
 
@@ -177,6 +191,79 @@ def _add_file(
         data,
     )
     return _answer_one(store, indexed)
+
+
+def renew(
+    store: Store,
+    config: Config,
+    rules: policy.Rules,
+    states: Sequence[FileState],
+    *,
+    bytes_max: int = RENEWED_BYTES,
+) -> frozenset[int]:
+    """Index files again that changed since, in this order, as far as RENEWED_S and `bytes_max`
+    suffice and the rules for reading permit. Return the sources whose content is still the
+    file's."""
+    deadline = time.monotonic() + RENEWED_S
+    same = set()
+    for state in states:
+        if time.monotonic() >= deadline:
+            break
+        read = _read_again(state, config, rules, bytes_max)
+        if read is None:
+            continue
+        data, status = read
+        bytes_max -= len(data)
+        try:
+            if hashlib.sha256(data).digest() == state.sha256:
+                same.add(state.source_id)
+                times = (status.st_mtime_ns, status.st_ino)
+                store.touch(state.source_id, *times, wait_s=RENEWAL_WAIT_S)
+            else:
+                spec = _build_spec(store.source(state.source_id), state, status)
+                store.add(spec, data, wait_s=RENEWAL_WAIT_S)
+        except StoreError:  # it is locked, read-only, full or purged: the old text stays, marked
+            continue
+    return frozenset(same)
+
+
+def _read_again(
+    state: FileState, config: Config, rules: policy.Rules, bytes_max: int
+) -> tuple[bytes, os.stat_result] | None:
+    """Read a file that was indexed before; None if it may not be read, or a folder's index would
+    skip it now."""
+    path = Path(state.path)
+    try:
+        real = path.resolve(strict=True)
+        if not real.is_relative_to(config.project) or not stat.S_ISREG(real.stat().st_mode):
+            return None
+        if _find_refusal(path, rules) or _find_refusal(real, rules):
+            return None
+        with open_plain(real, config.project) as file:
+            status = os.fstat(file.fileno())
+            data = b"" if status.st_size > bytes_max else file.read(status.st_size)
+    except (OSError, RuntimeError):  # the latter of links in a circle
+        return None
+    skipped = status.st_size > bytes_max or (state.met and is_binary(data[:BINARY_SAMPLE]))
+    return None if skipped else (data, status)
+
+
+def _build_spec(source: Source, state: FileState, status: os.stat_result) -> SourceSpec:
+    """Describe a file as it was when it was indexed. Of one that was named by itself, kind and
+    language may have been given: they stay."""
+    return SourceSpec(
+        source.label,
+        Origin.FILE,
+        name=Path(state.path).name,
+        kind=None if state.met else source.kind,
+        language=None if state.met else source.language,
+        session=source.session,
+        path=state.path,
+        mtime_ns=status.st_mtime_ns,
+        inode=status.st_ino,
+        pinned=source.pinned,
+        met=state.met,
+    )
 
 
 def _add(store: Store, label: str, content: bytes, request: IndexRequest) -> Indexed:

@@ -22,6 +22,7 @@ from ctxmode.errors import UsageError, translate_errors
 from ctxmode.operations import mirroring, searching
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.render.highlight import one_line
+from kb.files import CHANGED
 
 # A search loads nothing that indexes, explains or judges, so that it answers sooner.
 if TYPE_CHECKING:
@@ -30,9 +31,13 @@ if TYPE_CHECKING:
     from ctxmode.operations.indexing import IndexRequest
     from ctxmode.operations.purging import PurgeRequest
     from kb.contents import Section
+    from kb.files import FileState
     from policy.secrets import Secret
 
 SETTLING_S = 1.0
+SHOWN_BYTES = 4 << 20
+"""Of a source that is shown alone so much is indexed again if it changed, as of a file of a
+folder."""
 
 NAMED = 5
 """How many sources a message names, where several or none are meant."""
@@ -45,6 +50,7 @@ class Library:
         self.config = config
         self.store = store
         self.rules = rules
+        self._renewing = threading.Lock()
 
     def index(self, request: IndexRequest, on_progress: kb.OnProgress | None = None) -> IndexAnswer:
         """Make content, a file or a folder of the project searchable, as `indexing.index` does."""
@@ -73,8 +79,54 @@ class Library:
         included, as far as a moment suffices to index them."""
         notes = mirroring.catch_up(self.config, self.store)
         with translate_errors():
-            answer = searching.search(self.store, request)
+            answer = searching.search(self.store, request, self._renew)
         return replace(answer, notes=(*answer.notes, *notes))
+
+    def search_in(
+        self, queries: Sequence[str], source_ids: Sequence[int] | None
+    ) -> tuple[kb.QueryResult, ...]:
+        """Find the queries' best passages among some sources; None means all that was kept, as
+        `search` has it."""
+        if source_ids is None:
+            mirroring.catch_up(self.config, self.store)
+        with translate_errors():
+            return searching.search_in(self.store, queries, source_ids, self._renew)
+
+    def _renew(self, states: Sequence[FileState], **limits: int) -> frozenset[int]:
+        from ctxmode.operations import indexing  # noqa: PLC0415 - where a file changed
+        from policy import RuleFileError  # noqa: PLC0415
+
+        try:
+            rules = self.rules()
+        except RuleFileError:  # nothing permits reading: what is kept is shown, and marked
+            return frozenset()
+        with self._renewing:  # of several searches at once the first indexes what all found
+            there = self.store.files_of([state.source_id for state in states])
+            left = [one for one in states if one.source_id in there]
+            same = indexing.renew(self.store, self.config, rules, left, **limits)
+            with suppress(kb.StoreError):
+                self.store.settle(0)
+        return same
+
+    def find_stale(self, source: kb.Source) -> str:
+        """Return what became of a source's file since, as `FileState.find_stale` does."""
+        with translate_errors():
+            state = self.store.files_of([source.id]).get(source.id)
+        return "" if state is None else state.find_stale()
+
+    def renew(self, source: kb.Source) -> tuple[kb.Source, str]:
+        """Index a source again if its file changed. Return what is stored of it now, and what
+        became of the file if that is not the same, as `FileState.find_stale` does."""
+        with translate_errors():
+            state = self.store.files_of([source.id]).get(source.id)
+            if state is None or not (stale := state.find_stale()):
+                return source, ""
+            if stale == CHANGED and source.id in self._renew([state], bytes_max=SHOWN_BYTES):
+                return source, ""
+            renewed = self.store.source(source.id)
+            if renewed.superseded_by is not None:
+                return self.store.source(renewed.superseded_by), ""
+            return source, stale
 
     def search_everywhere(self, request: SearchRequest) -> SearchAnswer:
         """Search all of the user's projects, and what is kept without one."""
@@ -82,6 +134,7 @@ class Library:
 
         notes = mirroring.catch_up(self.config, self.store) + self._catch_up_users_sessions()
         with translate_errors():
+            searching.search(self.store, request, self._renew)  # other projects are only read
             answer = search_everywhere(self.config, request)
         return replace(answer, notes=(*answer.notes, *notes))
 
@@ -99,8 +152,7 @@ class Library:
         """Explain why each query's hits rank as they do; a UsageError says what is malformed."""
         from ctxmode.render import ranking  # noqa: PLC0415
 
-        searching.check(request)
-        mirroring.catch_up(self.config, self.store)
+        self.search(request)  # brings up to date what is explained
         with translate_errors():
             return ranking.explain(self.store, request)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from ctxmode.errors import UsageError
 from ctxmode.operations.answers import SearchAnswer
 from ctxmode.render.highlight import one_line
 from executor.run.output_ids import OUTPUT_PREFIX
 from kb import QueryResult, SearchState, Store, filters
+from kb.files import CHANGED, FileState
 
 SOURCES_NAMED = 5
 SEARCH_BYTES_MAX = 16 * 1024
@@ -20,6 +22,10 @@ tokens."""
 BATCH_HITS = 3
 SPARE = 4
 """How many times as many hits are fetched where some will be filtered out."""
+
+
+Renew: TypeAlias = Callable[[Sequence[FileState]], frozenset[int]]
+"""Indexes files again that changed, and returns the sources whose content is still the file's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +48,62 @@ class SearchRequest:
     superseded: bool = False
 
 
-def search(store: Store, request: SearchRequest) -> SearchAnswer:
-    """Find every query's passages; a UsageError as of `check`."""
+def search(store: Store, request: SearchRequest, renew: Renew | None = None) -> SearchAnswer:
+    """Find every query's passages; a UsageError as of `check`. `renew` is as of `find_current`."""
     check(request)
-    found = store.search(
-        request.queries,
-        limit=request.limit * (SPARE if request.content == "prose" else 1),
-        source=request.source,
-        kind="code" if request.content == "code" else request.kind,
-        language=request.language,
-        path=request.path,
-        since=None if request.age_s is None else time.time() - request.age_s,
-        places=request.places,
-        include_superseded=request.superseded or _is_superseded(store, request.source),
-        budget_bytes=request.budget_bytes,
-    )
-    results = tuple(_shape(result, request) for result in found)
+
+    def find() -> tuple[QueryResult, ...]:
+        found = store.search(
+            request.queries,
+            limit=request.limit * (SPARE if request.content == "prose" else 1),
+            source=request.source,
+            kind="code" if request.content == "code" else request.kind,
+            language=request.language,
+            path=request.path,
+            since=None if request.age_s is None else time.time() - request.age_s,
+            places=request.places,
+            include_superseded=request.superseded or _is_superseded(store, request.source),
+            budget_bytes=request.budget_bytes,
+        )
+        return tuple(_shape(result, request) for result in found)
+
+    results = find_current(store, find, renew)
     return SearchAnswer(results, _note(store, request, results))
+
+
+def find_current(
+    store: Store, find: Callable[[], tuple[QueryResult, ...]], renew: Renew | None
+) -> tuple[QueryResult, ...]:
+    """Find passages, `renew` those of files that changed since, and find once more. What is not as
+    its file is now stays marked by `Hit.stale`."""
+    results = find()
+    same: frozenset[int] = frozenset()
+    if renew is not None:
+        states = _find_files(store, results)
+        if changed := [state for state in states if state.find_stale() == CHANGED]:
+            same = renew(changed)
+            results = find()
+    stale = {
+        state.source_id: state.find_stale()
+        for state in _find_files(store, results)
+        if state.source_id not in same
+    }
+    if not any(stale.values()):
+        return results
+    return tuple(
+        replace(
+            result,
+            hits=tuple(replace(hit, stale=stale.get(hit.source_id, "")) for hit in result.hits),
+        )
+        for result in results
+    )
+
+
+def _find_files(store: Store, results: Sequence[QueryResult]) -> list[FileState]:
+    """Find the files of the hits, in their order."""
+    ids = dict.fromkeys(hit.source_id for result in results for hit in result.hits)
+    states = store.files_of(ids)
+    return [states[source_id] for source_id in ids if source_id in states]
 
 
 def check(request: SearchRequest) -> None:
@@ -106,17 +151,22 @@ def _note(store: Store, request: SearchRequest, results: Sequence[QueryResult]) 
 
 
 def search_in(
-    store: Store, queries: Sequence[str], source_ids: Sequence[int] | None
+    store: Store,
+    queries: Sequence[str],
+    source_ids: Sequence[int] | None,
+    renew: Renew | None = None,
 ) -> tuple[QueryResult, ...]:
     """Find the queries' best passages among some sources only; None means all that was kept."""
-    if source_ids is None:
-        return tuple(store.search(queries, limit=BATCH_HITS, budget_bytes=SEARCH_BYTES_MAX))
-    return tuple(
-        store.search(
+    source = None if source_ids is None else tuple(source_ids)
+
+    def find() -> tuple[QueryResult, ...]:
+        found = store.search(
             queries,
             limit=BATCH_HITS,
-            source=tuple(source_ids),
-            include_superseded=True,
+            source=source,
+            include_superseded=source is not None,
             budget_bytes=SEARCH_BYTES_MAX,
         )
-    )
+        return tuple(found)
+
+    return find_current(store, find, renew)

@@ -29,6 +29,13 @@ NOTHING_FOUND = {
     "something, or leave out source and kind.",
 }
 
+STALE = {
+    "changed": "file changed since: index it again",
+    "gone": "file is gone",
+    "unreadable": "file cannot be read now",
+}
+"""What is said of a passage whose file is not as it was indexed, by `Hit.stale`."""
+
 WEAK = "[no passage has most of these words: the nearest are below]"
 
 
@@ -72,6 +79,7 @@ def hit_heading(hit: Hit, place: Place | None = None) -> str:
     then of which kind it is."""
     title = f" | {highlight.one_line(hit.title)}" if hit.title else ""
     notes = ", superseded" if hit.superseded else ""
+    notes += f", {STALE[hit.stale]}" if hit.stale else ""
     notes += ", weak match" if hit.weak else ""
     kind = f" | {_describe(hit)}" if hit.origin else ""
     source = highlight.one_line(hit.source)

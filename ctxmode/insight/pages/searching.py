@@ -6,6 +6,7 @@ from ctxmode.errors import UsageError
 from ctxmode.insight.model import Asked, Data
 from ctxmode.insight.reading import Reader
 from ctxmode.operations.searching import SearchRequest, search
+from ctxmode.render.passages import STALE
 from kb import Store
 
 HITS = 10
@@ -36,6 +37,7 @@ def build(reader: Reader, asked: Asked) -> Data:
                     "text": hit.text,
                     "first_line": hit.start_line,
                     "last_line": hit.end_line,
+                    "stale": STALE.get(hit.stale, ""),
                 }
                 for hit in result.hits
             ],

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from ctxmode.insight.model import ROWS, Asked, Data, part
 from ctxmode.insight.reading import Reader
 from ctxmode.operations.quotas import read_holdings
+from ctxmode.render.passages import STALE
 from kb import Source, Store
 from kb.errors import UnknownSourceError
 
@@ -39,7 +40,9 @@ def build_one(reader: Reader, asked: Asked) -> Data:
         except UnknownSourceError:
             return {}
         text = store.text(number, 0, min(source.bytes_total, TEXT_BYTES_MAX))
+        states = store.files_of([number]).values()
         return {
+            "stale": "".join(STALE.get(state.find_stale(), "") for state in states),
             "source": _build_row(source),
             "text": text.decode("utf-8", "replace"),
             "is_cut": source.bytes_total > TEXT_BYTES_MAX,

@@ -14,6 +14,7 @@ KEYS = [
     "start_line",
     "end_line",
     "score",
+    "stale",
     "weak",
     "alike",
     "text",

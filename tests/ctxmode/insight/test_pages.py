@@ -14,6 +14,7 @@ from ctxmode.insight.pages import PAGES
 from ctxmode.insight.site import BY_PATH, build_page
 from ctxmode.operations import audit
 from ctxmode.operations.facts import open_memory
+from ctxmode.operations.indexing import IndexRequest
 from ctxmode.operations.library import open_library
 from ctxmode.operations.refused_runs import RefusedRun
 from ctxmode.operations.run_records import RunRecord
@@ -188,3 +189,16 @@ def test_nothing_is_written_through_a_link_or_where_no_folder_is(counted, tmp_pa
     with pytest.raises(UsageError):
         write_file(counted, place)
     assert kept.read_text() == "kept"
+
+
+def test_a_passage_and_a_source_whose_file_changed_say_so(config):
+    path = config.project / "guide.md"
+    path.write_text("A retry waits.\n")
+    with open_library(config) as library:
+        library.index(IndexRequest(path="guide.md"))
+    pages = (("/search", {"q": "retry"}), ("/source", {"id": "1"}))
+    for page, values in pages:
+        assert "file changed since" not in build(config, page, **values)
+    path.write_text("A retry waits longer.\n")
+    for page, values in pages:
+        assert "file changed since" in build(config, page, **values)

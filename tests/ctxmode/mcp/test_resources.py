@@ -60,3 +60,13 @@ def test_a_large_one_is_cut_and_says_how_to_go_on(library):
 def test_what_is_no_resource_is_refused(library, uri):
     with pytest.raises(UsageError):
         content_of(library, uri)
+
+
+def test_a_text_whose_file_is_gone_says_so(library):
+    path = library.config.project / "app.py"
+    library.index(IndexRequest(path="app.py"))
+    text = path.read_text()
+    assert content_of(library, "context-mode://source/app.py")["text"] == text
+    path.unlink()
+    gone = content_of(library, "context-mode://source/app.py")["text"]
+    assert gone == f"{text}\n[file is gone]"

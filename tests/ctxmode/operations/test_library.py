@@ -1,11 +1,18 @@
 """What is kept of a project, behind the verbs that need no sandbox."""
 
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from ctxmode.errors import UsageError
+from ctxmode.operations import indexing
 from ctxmode.operations.indexing import IndexRequest
 from ctxmode.operations.library import age_s, open_library
 from ctxmode.operations.purging import PurgeRequest
+from ctxmode.operations.searching import SearchRequest
 
 
 @pytest.fixture
@@ -95,3 +102,140 @@ def test_an_age_is_told_in_words(text, seconds):
 def test_what_is_no_age_is_refused(text):
     with pytest.raises(UsageError):
         age_s(text)
+
+
+OLD, NEW = "A retry waits for a walrus.\n", "A retry waits for a heron now.\n"
+BIG = "A retry waits for a heron now.\n" * 40_000
+
+
+@pytest.fixture
+def guide(config, monkeypatch):
+    """A project whose page is indexed, with a library that was opened for it."""
+    monkeypatch.setattr(indexing, "RENEWED_S", 60.0)  # however slow the machine is
+    path = config.project / "docs" / "guide.md"
+    path.write_text(OLD)
+    with open_library(config) as opened:
+        opened.index(IndexRequest(path="."))
+        yield opened, path
+
+
+def _edit(path):
+    path.write_text(NEW)
+
+
+def _touch(path):
+    os.utime(path, ns=(1, 1))
+
+
+def _exchange_for_a_link(path):
+    path.unlink()
+    path.symlink_to(path.parents[2] / "outside.txt")
+
+
+def _deny(path):
+    _edit(path)
+    settings = path.parents[1] / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"permissions": {"deny": ["Read(./docs/**)"]}}')
+
+
+def _break_rules(path):
+    _deny(path)
+    (path.parents[1] / ".claude" / "settings.json").write_text("{")
+
+
+@pytest.mark.parametrize(
+    ("change", "stale", "text", "versions"),
+    [
+        (lambda _: None, "", OLD, 1),  # nothing is indexed again
+        (_touch, "", OLD, 1),
+        (_edit, "", NEW, 2),
+        (lambda path: path.unlink(), "gone", OLD, 1),
+        (lambda path: shutil.rmtree(path.parent), "gone", OLD, 1),
+        (lambda path: path.write_text(BIG), "changed", OLD, 1),
+        (lambda path: path.write_bytes(b"retry\0heron"), "changed", OLD, 1),
+        (_exchange_for_a_link, "changed", OLD, 1),
+        (_deny, "changed", OLD, 1),
+        (_break_rules, "changed", OLD, 1),
+    ],
+    ids=[
+        "as it was",
+        "touched",
+        "edited",
+        "deleted",
+        "folder deleted",
+        "too large",
+        "binary",
+        "a link out",
+        "denied",
+        "broken rules",
+    ],
+)
+def test_a_passage_is_as_its_file_is_now_or_marked(guide, change, stale, text, versions):
+    library, path = guide
+    change(path)
+    for _ in range(2):  # the second search finds what the first one indexed
+        (hit,) = [
+            hit
+            for hit in library.search(SearchRequest(("retry",))).queries[0].hits
+            if hit.source == "docs/guide.md"
+        ]
+        assert (hit.stale, hit.text) == (stale, text)
+    assert len(library.store.versions("docs/guide.md")) == versions
+    assert bool(library.store.search("heron")[0].hits) == (text == NEW)
+    assert not library.store.search("outside")[0].hits
+
+
+def test_queries_of_a_batch_find_a_file_as_it_is_now(guide):
+    library, path = guide
+    _edit(path)
+    (result,) = library.search_in(["waits"], None)
+    assert [(hit.text, hit.stale) for hit in result.hits] == [(NEW, "")]
+    path.unlink()
+    (result,) = library.search_in(["waits"], None)
+    assert [(hit.text, hit.stale) for hit in result.hits] == [(NEW, "gone")]
+
+
+def test_a_file_that_no_longer_fits_is_not_found_by_its_old_words(guide):
+    library, path = guide
+    _edit(path)
+    assert not library.search(SearchRequest(("walrus",))).queries[0].hits
+
+
+@pytest.mark.parametrize(("kind", "language"), [("markdown", "markdown"), ("log", None)])
+def test_a_file_keeps_its_label_and_the_kind_that_it_was_given(guide, kind, language):
+    library, path = guide
+    library.index(IndexRequest(path="docs/guide.md", source="mine", kind=kind, language=language))
+    _edit(path)
+    (hit,) = library.search(SearchRequest(("retry",), source="mine")).queries[0].hits
+    assert (hit.text, hit.kind, hit.source) == (NEW, kind, "mine")
+
+
+def test_what_another_process_writes_meanwhile_leaves_the_passage_marked(guide, monkeypatch):
+    library, path = guide
+    monkeypatch.setattr(indexing, "RENEWAL_WAIT_S", 0.01)
+    _edit(path)
+    with closing(sqlite3.connect(library.store.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        hits = library.search(SearchRequest(("walrus",))).queries[0].hits
+        other.execute("ROLLBACK")
+    assert [(hit.text, hit.stale) for hit in hits] == [(OLD, "changed")]
+
+
+@pytest.mark.parametrize(
+    ("change", "stale", "text"),
+    [
+        (lambda _: None, "", OLD),
+        (_touch, "", OLD),
+        (_edit, "", NEW),
+        (lambda path: path.write_text(BIG), "", BIG),  # alone it may be larger than in a search
+        (lambda path: path.unlink(), "gone", OLD),
+        (_deny, "changed", OLD),
+    ],
+)
+def test_a_source_that_is_shown_is_as_its_file_is_now_or_marked(guide, change, stale, text):
+    library, path = guide
+    change(path)
+    source, found = library.renew(library.source("docs/guide.md"))
+    assert (found, library.text(source)) == (stale, text.encode())
+    assert library.find_stale(source) == stale

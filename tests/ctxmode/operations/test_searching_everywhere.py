@@ -171,3 +171,18 @@ def test_the_verb_names_projects_and_one_project_alone_finds_no_other(three, use
     assert "--- there: there.md | " in shown
     assert "--- no project: session:chatgpt:c1#1 | " in shown
     user.ask("here", "search", "kettle", "--everywhere", "--explain", code=2)
+
+
+def test_files_of_other_projects_are_marked_and_ones_own_indexed_again(user):
+    for name in ("here", "there"):
+        (user.project(name) / f"{name}.md").write_text("A retry waits.\n")
+        user.ask(name, "index", f"{name}.md")
+    asked = ("here", "search", "retry", "--everywhere", "--json")
+    assert [hit["stale"] for hit in user.ask(*asked)["hits"]] == [None, None]
+    for name in ("here", "there"):
+        (user.project(name) / f"{name}.md").write_text("A retry waits longer.\n")
+    hits = {hit["source"]: (hit["stale"], hit["text"]) for hit in user.ask(*asked)["hits"]}
+    assert hits == {
+        "here.md": (None, "A retry waits longer.\n"),
+        "there.md": ("changed", "A retry waits.\n"),
+    }

@@ -2,8 +2,10 @@
 
 import pytest
 
+from ctxmode.commands.search import to_json
+from ctxmode.mcp import structured
 from ctxmode.mcp.structured import is_error, run
-from ctxmode.operations.answers import BatchAnswer, CommandAnswer, IndexAnswer
+from ctxmode.operations.answers import BatchAnswer, CommandAnswer, IndexAnswer, SearchAnswer
 from ctxmode.render.amounts import size
 from ctxmode.render.passages import query_text
 from ctxmode.render.results import answer_text, batch_text, index_text
@@ -187,6 +189,24 @@ def test_a_passage_stands_under_its_source_and_lines():
         "[2 more did not fit: ask for a source, or fewer queries]\n"
         "[1 sources are still being indexed: ask again]"
     )
+
+
+@pytest.mark.parametrize(
+    ("stale", "said"),
+    [
+        ("", ""),
+        ("changed", ", file changed since: index it again"),
+        ("gone", ", file is gone"),
+        ("unreadable", ", file cannot be read now"),
+    ],
+)
+def test_a_passage_says_what_became_of_its_file_in_text_and_in_data(stale, said):
+    hit = Hit(1, "a.md", 1, "", "text\n", "text", None, 0, 5, 1, 1, 1.0, stale=stale)
+    found = QueryResult("text", SearchState.MATCH, (hit,))
+    assert query_text(found).splitlines()[1] == f"--- a.md | lines 1-1{said} ---"
+    answer = SearchAnswer((found,))
+    assert structured.search(answer)["queries"][0]["hits"][0].get("stale", "") == stale
+    assert to_json(answer, {})["hits"][0]["stale"] == (stale or None)
 
 
 def test_a_name_with_line_ends_stays_in_its_line():
