@@ -7,7 +7,7 @@ FILE.toml, or stdin with -, holds [[step]] tables:
   script = "count.py"              # or code = '''…''', with language = "python"
   args = ["{matrix.year}"]
   matrix = { year = [2024, 2025] } # once for each; also as $MATRIX_YEAR
-  inputs = ["data/*.csv"]          # what it reads, for --cache
+  inputs = ["data/*.csv"]          # all that it reads, for --cache (default: the whole project)
   artifacts = ["*.json"]           # what it hands back
 
   [[step]]
@@ -98,7 +98,9 @@ def run(args: argparse.Namespace) -> int:
         )
     _prepare(folder, config.project)
     before = _read_earlier(folder) if args.rerun_failed else {}
-    cache = CaseCache(config.state_dir / "ci", config.project) if args.cache else None
+    kept = config.state_dir / "ci"
+    hidden = (config.data_dir, folder)  # our own files change with every run
+    cache = CaseCache(kept, config.project, hidden) if args.cache else None
     total = sum(len(cases_of(step)) for step in pipeline.steps)
     with progress(total) as shown:
         options = PipelineOptions(

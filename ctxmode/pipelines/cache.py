@@ -1,4 +1,4 @@
-"""What steps gave before, kept under the digest of all that they were made of."""
+"""Results of earlier steps, stored under the digest of everything that they were made of."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import tempfile
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,21 +18,48 @@ from typing import Any
 from base.plain_files import open_plain
 from ctxmode.operations.output_folder import RefusedError, open_destination, remove_folder
 from ctxmode.pipelines.model import CaseStatus, Outcome, PipelineCase
+from executor.project.view.contents import digest
+from executor.project.view.listing import SETTLED_NS
+from executor.project.view.record import PLAIN, EntryState, mounts_in, state_of
+from executor.project.view.search import ProjectSearch
+from executor.project.view.tree import Tree
+from executor.project.view.walking import FOLDER_FLAGS, walk
+from policy import HiddenPaths
 
 ENTRIES_MAX = 500
 INPUTS_MAX = 10_000
+VIEW_ENTRIES_MAX = 200_000
+VIEW_BYTES_MAX = 4 << 30
 
 
 class CaseCache:
     """Passed cases of one user, with their artifacts, below `folder`."""
 
-    def __init__(self, folder: Path, project: Path) -> None:
+    def __init__(self, folder: Path, project: Path, hidden: Sequence[Path] = ()) -> None:
+        """Leave the `hidden` folders out of the project's view."""
         self._folder = folder
         self._project = project
+        self._search = ProjectSearch(project)
+        self._search.hide(hidden)
+        self._digests: dict[str, tuple[EntryState, str]] = {}
+        self._lock = threading.Lock()
 
-    def key(self, case: PipelineCase, toolchain: object, needed: Sequence[Outcome]) -> str:
-        """Compute the digest of the step, its script and inputs, its toolchain, and what it needs;
-        OSError if an input cannot be read."""
+    def key(
+        self,
+        case: PipelineCase,
+        terms: Sequence[object],
+        needed: Sequence[Outcome],
+        denied: HiddenPaths = HiddenPaths(),  # noqa: B008 - it is frozen
+    ) -> str:
+        """Compute the digest of a step and of everything that it may read.
+
+        `terms` describe under which conditions it runs, and `denied` is hidden from it. A step
+        without `inputs` may read the whole view of the project.
+
+        Raises:
+            OSError: an input cannot be read, or the project is too large.
+            RequestError: the project cannot be searched.
+        """
         step = case.step
         parts: dict[str, Any] = {
             "language": step.language,
@@ -41,7 +71,9 @@ class CaseCache:
             "expect_exit": step.expect_exit,
             "packages": [[name, self._digest_of(name)] for name in step.packages],
             "profile": step.profile,
-            "toolchain": repr(toolchain),
+            "timeout_s": step.timeout_s,
+            "limits": repr(step.limits),
+            "terms": [repr(term) for term in terms],
             "needed": [
                 [one.name, one.output, [_digest(Path(path)) for path in one.artifacts]]
                 for one in needed
@@ -50,9 +82,53 @@ class CaseCache:
                 [str(path.relative_to(self._project)), _digest(path)] for path in self._inputs(case)
             ],
         }
+        if not step.inputs:
+            with self._lock:
+                parts["view"] = self._digest_view(denied)
         if step.script is not None:
             parts["script"] = [step.script, _digest(self._project / step.script)]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    def _digest_view(self, denied: HiddenPaths) -> str:
+        """Compute the digest of what a run sees: paths, kinds, modes and contents."""
+        self._search.deny(denied)
+        hidden = {os.path.relpath(path, self._project) for path in self._search.find_hidden()[0]}
+        hidden.update(mounts_in(str(self._project)))
+        # A name may be bytes that are no text.
+        seen = hashlib.sha256()
+        count = size = 0
+        top = os.open(self._project, FOLDER_FLAGS)
+        try:
+            with Tree(top) as tree:
+                for path, info in _list_view(top, hidden):
+                    count, size = count + 1, size + info.st_size
+                    if count > VIEW_ENTRIES_MAX or size > VIEW_BYTES_MAX:
+                        raise OSError("the project is too large")
+                    content = self._digest_entry(tree, path, info)
+                    row = (path, stat.S_IFMT(info.st_mode), info.st_mode & 0o777, content)
+                    seen.update(f"{row!r}\n".encode("utf-8", "surrogateescape"))
+        finally:
+            os.close(top)
+        return seen.hexdigest()
+
+    def _digest_entry(self, tree: Tree, path: str, info: os.stat_result) -> str:
+        """Describe the content of an entry; a file that has not changed is read once only."""
+        if stat.S_ISLNK(info.st_mode):
+            return tree.target(path)
+        if not stat.S_ISREG(info.st_mode):
+            return ""
+        state = state_of(info)
+        known = self._digests.get(path)
+        if known is not None and known[0] == state:
+            return known[1]
+        began = time.time_ns()
+        try:
+            found = digest(tree, path)
+        except PermissionError:  # a run cannot read it either
+            return ""
+        if began - info.st_ctime_ns > SETTLED_NS:  # a later change could bear the same time
+            self._digests[path] = state, found
+        return found
 
     def _digest_of(self, packages: str) -> str | None:
         """Compute the digest of a file that lists packages; None if it is no file but a name."""
@@ -118,6 +194,24 @@ def _copy(paths: Sequence[str], folder: Path, to: Path) -> None:
             (to / path.name).open("xb") as copy,
         ):
             shutil.copyfileobj(content, copy)
+
+
+def _list_view(top: int, hidden: set[str]) -> Iterator[tuple[str, os.stat_result]]:
+    """List the entries that a run sees, in an order that stays the same.
+
+    Raises:
+        OSError: a folder cannot be read.
+    """
+
+    def refuse(path: str) -> None:
+        raise OSError(f"{path} cannot be listed")
+
+    for folder in walk(top, lambda path: path not in hidden, refuse):
+        for entry in sorted(folder.entries, key=lambda one: one.name):
+            path = folder.prefix + entry.name
+            info = entry.stat(follow_symlinks=False)
+            if path not in hidden and stat.S_IFMT(info.st_mode) in PLAIN:
+                yield path, info
 
 
 def _digest(path: Path) -> str:

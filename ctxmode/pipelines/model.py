@@ -17,8 +17,9 @@ class PipelineStep:
     """One step of the file, which begins at `line`; exactly one of code and script is set.
 
     `needs` name steps that must have passed; `matrix` has it run once for each combination.
-    `inputs` are globs of the project's files that it reads, for the cache; `artifacts` of what it
-    hands back. Exit codes of `expect_exit` count as passing. `packages` are what it imports.
+    `inputs` are globs of the project's files that it reads, for the cache; none stands for the
+    whole project. `artifacts` are globs of what it hands back. Exit codes of `expect_exit` count as
+    passing. `packages` are what it imports.
     """
 
     name: str

@@ -11,8 +11,11 @@ from pathlib import Path
 
 import trio
 
+from ctxmode import __version__
 from ctxmode.app import App
-from ctxmode.errors import ContextModeError
+from ctxmode.config.profiles import load_profiles
+from ctxmode.config.rules import load as load_rules
+from ctxmode.errors import ContextModeError, translate_errors
 from ctxmode.operations.artifacts import deliver
 from ctxmode.operations.output_folder import RefusedError, remove_folder
 from ctxmode.pipelines.cache import CaseCache
@@ -27,12 +30,17 @@ from ctxmode.pipelines.model import (
 )
 from ctxmode.render.refusals import refusal_text
 from ctxmode.render.results import ending
+from executor import Caller
 from executor.model import Request, Status
+from executor.profile import Profile, ProjectAccess
 from executor.run.artifacts import safe_name
 from executor.run.output_routing import Answer
+from policy import find_hidden_paths
 
 LINES_SHOWN = 30
 ARTIFACTS_VARIABLE = "CI_ARTIFACTS"
+# Skipping such a step would leave out what it writes.
+CHANGES_PROJECT = (ProjectAccess.COMMIT, ProjectAccess.LIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,25 +111,40 @@ class _PipelineRun:
             return replace(earlier, source="before", line=step.line)
         folder = self._options.artifacts / safe_name(case.name)
         async with self._slots:
-            key = await self._key(case)
-            if key is not None and self._options.cache is not None:
-                kept = await trio.to_thread.run_sync(self._options.cache.load, key, folder)
-                if kept is not None:
-                    return replace(kept, line=step.line)
+            cache = self._options.cache
+            if cache is None or (key := await self._key(cache, case)) is None:
+                return await self._run(case, folder)
+            kept = await trio.to_thread.run_sync(cache.load, key, folder)
+            if kept is not None:
+                return replace(kept, name=case.name, step=step.name, line=step.line)
             outcome = await self._run(case, folder)
-            if key is not None and self._options.cache is not None:
-                store = self._options.cache.store
-                await trio.to_thread.run_sync(store, key, outcome, folder)
+            # The project may have changed meanwhile: then nobody knows what the step has read.
+            if await self._key(cache, case) == key:
+                await trio.to_thread.run_sync(cache.store, key, outcome, folder)
             return outcome
 
-    async def _key(self, case: PipelineCase) -> str | None:
-        if self._options.cache is None:
+    async def _key(self, cache: CaseCache, case: PipelineCase) -> str | None:
+        """Compute the key of a case; None if the case has to run in any event."""
+        step, config = case.step, self._app.config
+        profiles = load_profiles(config.project, config.config_home).by_name
+        profile = profiles[step.profile]
+        if profile.project in CHANGES_PROJECT or (not step.inputs and _reads_more(profile)):
             return None
-        needed = [o for need in case.step.needs for o in self.outcomes[need]]
-        toolchain = await self._app.toolchain(case.step.language)
+        needed = [o for need in step.needs for o in self.outcomes[need]]
+        passed = {name: os.environ.get(name) for name in profile.env}
         try:
-            return await trio.to_thread.run_sync(self._options.cache.key, case, toolchain, needed)
-        except OSError:
+            rules = await trio.to_thread.run_sync(load_rules, config.project, config.home)
+            toolchain = await self._app.toolchain(step.language)
+            terms = [__version__, self._app.tier, toolchain, profile, passed, rules.rules]
+            terms.append(rules.default)
+            if step.packages:
+                request = request_of(case, self._options.artifacts)
+                lock = await self._app.packages(request, Caller(), fetch=False)
+                terms.append((lock.ecosystem, lock.files))
+            denied = find_hidden_paths(rules, [str(config.project)])
+            with translate_errors():
+                return await trio.to_thread.run_sync(cache.key, case, terms, needed, denied)
+        except (ContextModeError, OSError):
             return None
 
     async def _run(self, case: PipelineCase, folder: Path) -> Outcome:
@@ -137,6 +160,11 @@ class _PipelineRun:
         except (ContextModeError, RefusedError, OSError) as error:
             return replace(outcome, reason=str(error))
         return _judge(case, answer, outcome)
+
+
+def _reads_more(profile: Profile) -> bool:
+    """Return whether a profile shows a run more than the project."""
+    return bool(profile.network.is_open or profile.read or profile.sockets)
 
 
 def request_of(case: PipelineCase, artifacts: Path) -> Request:

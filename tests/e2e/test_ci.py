@@ -102,7 +102,58 @@ def test_a_pipeline_runs_reports_and_goes_on_from_its_failures(place, project):
     (project / "data.txt").write_text("two\n")
     cached = cases(place.run("ci", "pipeline.toml", "--json", "--cache"))
     assert cached["make (n=1)"] == ("passed", "run")  # its input has changed
-    assert cached["refuses"] == ("passed", "cache")
+    assert cached["refuses"] == ("passed", "run")  # and it may read all of the project
+    cached = cases(place.run("ci", "pipeline.toml", "--json", "--cache"))
+    assert set(cached.values()) == {("passed", "cache")}
+
+
+def test_a_step_without_inputs_runs_again_when_the_project_has_changed(place):
+    (place.project / "pipeline.toml").write_text(
+        '[[step]]\nname = "check"\nlanguage = "shell"\ncode = "grep -q good state.txt"\n'
+    )
+    seen = []
+    for state in ("good", "good", "broken", "broken", "good"):
+        (place.project / "state.txt").write_text(state)
+        seen.append(cases(place.run("ci", "pipeline.toml", "--json", "--cache"))["check"])
+    assert seen == [
+        ("passed", "run"),
+        ("passed", "cache"),
+        ("failed", "run"),
+        ("failed", "run"),
+        ("passed", "cache"),
+    ]
+
+
+CONDITIONS = {
+    "a rule": (".claude/settings.json", '{"permissions": {"deny": ["Bash(echo *)"]}}'),
+    "a profile": (".ctxmode/config.toml", '[profiles.analyze]\nproject = "read_only"\n'),
+    "a limit": ("pipeline.toml", "limits = { open_files = 64 }"),
+    "a deadline": ("pipeline.toml", "timeout_s = 60"),
+}
+
+
+@pytest.mark.parametrize("changed", CONDITIONS)
+def test_a_step_with_inputs_runs_again_under_other_conditions(place, changed):
+    step = '[[step]]\nname = "a"\nlanguage = "shell"\ncode = "echo hi"\ninputs = ["app.log"]\n'
+    (place.project / "pipeline.toml").write_text(step)
+    once, twice = (cases(place.run("ci", "pipeline.toml", "--json", "--cache")) for _ in range(2))
+    assert (once["a"][1], twice["a"][1]) == ("run", "cache")
+    name, text = CONDITIONS[changed]
+    (place.project / name).parent.mkdir(exist_ok=True)
+    (place.project / name).write_text(step + text if name == "pipeline.toml" else text)
+    done = place.run("ci", "pipeline.toml", "--json", "--cache")
+    assert cases(done)["a"][1] == "run", done.stderr
+
+
+def test_a_step_that_changes_the_project_is_never_taken_from_the_cache(place):
+    (place.project / "pipeline.toml").write_text(
+        '[[step]]\nname = "a"\nlanguage = "shell"\nprofile = "build"\n'
+        'code = "echo hi > made.txt"\ninputs = ["app.log"]\n'
+    )
+    for _ in range(2):
+        done = place.run("ci", "pipeline.toml", "--json", "--cache")
+        assert cases(done) == {"a": ("passed", "run")}, done.stderr
+        (place.project / "made.txt").unlink()
 
 
 def test_a_case_that_does_not_hand_back_what_it_says_has_failed(place):
