@@ -88,7 +88,6 @@ def test_a_transaction_that_is_killed_leaves_nothing(tmp_path, monkeypatch):
     path = write(tmp_path / "t.jsonl", long_session())
     whole = read_in_one_go(tmp_path, path)
     monkeypatch.setattr(importing, "BATCH_BYTES", 3000)
-    store = open_store(tmp_path / "parts.sqlite3")
     saved = importing._Reading._save
     calls = []
 
@@ -99,13 +98,14 @@ def test_a_transaction_that_is_killed_leaves_nothing(tmp_path, monkeypatch):
         return saved(self, *given)
 
     monkeypatch.setattr(importing._Reading, "_save", fails_at_times)
-    for _ in range(500):
-        try:
-            if not bring_in(store, path, deadline=0.0).behind:
-                break
-        except KeyboardInterrupt:
-            continue
-    assert dump(store) == whole
+    with open_store(tmp_path / "parts.sqlite3") as store:
+        for _ in range(500):
+            try:
+                if not bring_in(store, path, deadline=0.0).behind:
+                    break
+            except KeyboardInterrupt:
+                continue
+        assert dump(store) == whole
 
 
 def test_many_events_are_the_same_however_they_are_read(tmp_path, monkeypatch):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -33,12 +34,15 @@ def _find_nothing(text: str) -> tuple[()]:
 
 
 @pytest.fixture
-def make_store(tmp_path: Path) -> Callable[..., SessionStore]:
-    def make(name: str = "s", **options: object) -> SessionStore:
-        given = {"find_secrets": find_secrets, "parse_call": lambda *_: None, **options}
-        return SessionStore(tmp_path / f"{name}.sqlite3", **given)  # type: ignore[arg-type]
+def make_store(tmp_path: Path) -> Iterator[Callable[..., SessionStore]]:
+    with ExitStack() as opened:
 
-    return make
+        def make(name: str = "s", **options: object) -> SessionStore:
+            given = {"find_secrets": find_secrets, "parse_call": lambda *_: None, **options}
+            store = SessionStore(tmp_path / f"{name}.sqlite3", **given)  # type: ignore[arg-type]
+            return opened.enter_context(store)
+
+        yield make
 
 
 def prompt(text: str, key: str = "k") -> MessageRecord:

@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import time
+from contextlib import closing
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -647,24 +648,24 @@ COLUMNS = [
 def test_columns_of_any_type_stop_nothing(data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("odd")
     host = Host(folder / "opencode.db")
-    long_session(host, "odd", 1)
-    long_session(host)
-    for _ in range(3):
-        table, column = data.draw(st.sampled_from(COLUMNS))
-        other = "'ses_odd'"
-        of = f"{'id' if table == 'session' else 'session_id'} = {other}"
-        try:
-            host.db.execute(f"UPDATE {table} SET {column} = ? WHERE {of}", (data.draw(ODD),))
-        except sqlite3.Error:
-            continue
-    with open_store(folder / "s.sqlite3", **OF_PROJECT) as store:
-        for _ in range(2):
-            assert bring_in(store, host).problem == ""
-        assert session_of(store).messages == 12
-        host.prompt("ses_one", "One more.")
-        bring_in(store, host)
-        assert session_of(store).messages == 13
-    host.db.close()
+    with closing(host.db):
+        long_session(host, "odd", 1)
+        long_session(host)
+        for _ in range(3):
+            table, column = data.draw(st.sampled_from(COLUMNS))
+            other = "'ses_odd'"
+            of = f"{'id' if table == 'session' else 'session_id'} = {other}"
+            try:
+                host.db.execute(f"UPDATE {table} SET {column} = ? WHERE {of}", (data.draw(ODD),))
+            except sqlite3.Error:
+                continue
+        with open_store(folder / "s.sqlite3", **OF_PROJECT) as store:
+            for _ in range(2):
+                assert bring_in(store, host).problem == ""
+            assert session_of(store).messages == 12
+            host.prompt("ses_one", "One more.")
+            bring_in(store, host)
+            assert session_of(store).messages == 13
 
 
 def test_secrets_are_redacted_and_private_parts_dropped(host, store):
