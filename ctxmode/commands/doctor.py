@@ -102,11 +102,12 @@ def _diagnosis(args: argparse.Namespace) -> Diagnosis:
 
 def _list_waiting_hooks(args: argparse.Namespace) -> list[str]:
     """List what a person has to review: Codex passes over hooks until then."""
-    from ctxmode.hosts.setup import codex_review, hosts  # noqa: PLC0415 - with the hosts' table
+    from ctxmode.hosts.setup import codex_review  # noqa: PLC0415 - with the hosts' table
+    from ctxmode.hosts.setup.host import SCOPES  # noqa: PLC0415
     from ctxmode.hosts.setup.target import Target  # noqa: PLC0415
 
     config = load_config(args.project)
     targets = (
-        Target(scope, config.home, config.project, (), config.config_home) for scope in hosts.SCOPES
+        Target(scope, config.home, config.project, (), config.config_home) for scope in SCOPES
     )
     return list(filter(None, map(codex_review.describe_waiting, targets)))

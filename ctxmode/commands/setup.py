@@ -27,8 +27,11 @@ from ctxmode.errors import UsageError
 from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.setup.codex_review import describe_review
 from ctxmode.hosts.setup.export import plan_export
-from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS, Host, Scope
+from ctxmode.hosts.setup.host import Host, Scope
+from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS
+from ctxmode.hosts.setup.ownership import is_foreign
 from ctxmode.hosts.setup.plan import FileChange, plan, write
+from ctxmode.hosts.setup.registered import find_server
 from ctxmode.hosts.setup.target import Target
 from ctxmode.launch import print_json
 from ctxmode.suggestions import or_all
@@ -71,8 +74,7 @@ def run(args: argparse.Namespace) -> int:
     target = _target(args)
     changes = plan(host, target, remove=args.remove)
     if not args.dry_run:
-        for change in changes:
-            write(change)
+        write(changes)
     if args.json:
         print_json({"host": host.name, "changes": [_json(change) for change in changes]})
         return exit_codes.OK
@@ -90,8 +92,7 @@ def _export(host: Host, args: argparse.Namespace) -> int:
     command = _command(args.command, "project")  # others call the program by its name
     changes = plan_export(host.name, Path(args.export).absolute(), command)
     if not args.dry_run:
-        for change in changes:
-            write(change)
+        write(changes)
     if args.json:
         print_json({"host": host.name, "changes": [_json(change) for change in changes]})
     else:
@@ -138,7 +139,11 @@ def _show_notes(host: Host, target: Target) -> None:
     """What is left to a person, and what the host's own settings say of our hooks."""
     review = describe_review(target) if host.name == "codex" else ""
     recorded = SESSIONS_NOTE if target.records_sessions and host.adapter in AGENTS else ""
-    for said in (host.note, review, recorded):
+    kept = ""
+    if is_foreign(find_server(host, target)):
+        path = target.path(host.servers.of(target.scope))
+        kept = f"{path}: the server context-mode has a command or address of yours, and keeps it."
+    for said in (host.note, review, kept, recorded):
         sys.stdout.write(f"{said}\n" if said else "")
 
 
@@ -164,6 +169,7 @@ def _target(args: argparse.Namespace) -> Target:
         command,
         config.config_home,
         records_sessions=not args.no_sessions,
+        is_command_given=args.command is not None,
     )
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxmode.hosts.setup.hosts import BY_NAME, Scope
+from ctxmode.hosts.setup.host import Scope
+from ctxmode.hosts.setup.hosts import BY_NAME
 from tests.conftest import NOT_APPLICABLE
 from tests.hosts.catalog import HOSTS, DrivenHost
 from tests.hosts.checks import Case, examine

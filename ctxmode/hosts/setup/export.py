@@ -17,7 +17,8 @@ from typing import Any
 from ctxmode import __version__
 from ctxmode.errors import UsageError
 from ctxmode.hosts import skill
-from ctxmode.hosts.setup.hosts import BY_NAME, SERVER_NAME, SKILL, Command, Host
+from ctxmode.hosts.setup.host import Command, Host
+from ctxmode.hosts.setup.hosts import BY_NAME, SERVER_NAME, SKILL
 from ctxmode.hosts.setup.plan import FileChange, hook_entries
 from ctxmode.hosts.setup.target import read
 

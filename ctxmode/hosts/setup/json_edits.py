@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctxmode.hosts.setup.json_syntax import Node, parse, skip_space
 
+Key = str | int  # of an object, or an item's place in a list
 INDENT = "  "
 _REST_OF_LINE = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*\*/[ \t]*)?(?=\r?\n)")
 
@@ -22,7 +23,7 @@ def write_base(members: Mapping[str, Any]) -> str:
     return json.dumps(members, indent=INDENT) if members else "{\n}"
 
 
-def put(text: str, path: Sequence[str], value: object) -> str:
+def put(text: str, path: Sequence[Key], value: object) -> str:
     """The text with `value` at a path of keys; what is missing on the way is made.
 
     An object that is empty on one line gets it there, one that spans lines on a line of its own.
@@ -39,7 +40,7 @@ def put(text: str, path: Sequence[str], value: object) -> str:
     return _add(text, node, f"{json.dumps(rest[0], ensure_ascii=False)}: ", value)
 
 
-def drop(text: str, path: Sequence[str]) -> str:
+def drop(text: str, path: Sequence[Key]) -> str:
     """The text without what is at a path, nor objects on the way that are empty then and span
     lines, as ours do."""
     if not text.strip():
@@ -53,41 +54,33 @@ def drop(text: str, path: Sequence[str]) -> str:
     return _without_empty(text, path[:-1])
 
 
-def put_item(text: str, path: Sequence[str], item: object, is_ours: Callable[[Any], bool]) -> str:
-    """The text with one item of ours in the list at a path, in place of any other of ours."""
+def add_item(text: str, path: Sequence[Key], item: object) -> str:
+    """The text with another item at the end of the list at a path, which is made where none is."""
     node, depth = _reach(parse(text), path)
-    if depth < len(path):
-        return put(text, path, [item])
-    if not isinstance(node.value, list):
-        raise ValueError(f"{'.'.join(path)} is not a list")
-    ours = [child for child in node.children if is_ours(child.value)]
-    if len(ours) == 1:
-        return text if ours[0].value == item else _replace(text, ours[0], item)
-    if ours:
-        return put_item(drop_items(text, path, is_ours), path, item, is_ours)
-    return _add(text, node, "", item)
+    return put(text, path, [item]) if depth < len(path) else _add(text, node, "", item)
 
 
-def drop_items(text: str, path: Sequence[str], is_ours: Callable[[Any], bool]) -> str:
-    """The text without our items in the list at a path, nor what is empty then."""
-    while text.strip():
-        node, depth = _reach(parse(text), path)
-        if depth < len(path) or not isinstance(node.value, list):
-            return text
-        ours = next((child for child in node.children if is_ours(child.value)), None)
-        if ours is None:
-            return text
-        text = _remove(text, node, ours)
-        if len(node.children) == 1:
-            return drop(text, path)
-    return text
+def drop_item(text: str, path: Sequence[Key]) -> str:
+    """The text without an item of a list. With its last one the list goes, and the item that held
+    nothing else but that."""
+    root = parse(text)
+    while len(_reach(root, path[:-1])[0].children) == 1:
+        path = path[:-1]
+        if not isinstance(path[-2], int):
+            break
+        path = path[:-1]
+    return drop(text, path)
 
 
-def _reach(node: Node, path: Sequence[str]) -> tuple[Node, int]:
+def _reach(node: Node, path: Sequence[Key]) -> tuple[Node, int]:
     """The deepest node on a path that exists, and how many keys lead to it."""
     for depth, key in enumerate(path):
+        if isinstance(key, int):
+            node = node.children[key]
+            continue
         if not isinstance(node.value, dict):
-            raise ValueError(f"{'.'.join(path[:depth]) or 'the file'} is not an object")
+            shown = ".".join(map(str, path[:depth]))
+            raise ValueError(f"{shown or 'the file'} is not an object")
         child = node.child(key)
         if child is None:
             return node, depth
@@ -95,7 +88,7 @@ def _reach(node: Node, path: Sequence[str]) -> tuple[Node, int]:
     return node, len(path)
 
 
-def _without_empty(text: str, path: Sequence[str]) -> str:
+def _without_empty(text: str, path: Sequence[Key]) -> str:
     node, depth = _reach(parse(text), path)
     inside = text[node.start + 1 : node.end - 1]
     if not path or depth < len(path) or node.value or inside.strip() or "\n" not in inside:

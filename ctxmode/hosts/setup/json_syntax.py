@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +54,13 @@ def parse(text: str) -> Node:
     if end != len(text):
         raise JsonSyntaxError(text, end, "something follows the value")
     return node
+
+
+def find_value(document: Any, path: Sequence[str]) -> Any:  # noqa: ANN401 - data of JSON or TOML
+    """Find the value at a path of keys; None if there is none."""
+    for key in path:
+        document = document.get(key) if isinstance(document, Mapping) else None
+    return document
 
 
 def skip_space(text: str, at: int) -> int:

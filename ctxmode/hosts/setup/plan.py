@@ -4,9 +4,10 @@ written.
 
 from __future__ import annotations
 
-import json
+import contextlib
+import re
 import shlex
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,14 @@ from base.whole_files import replace_file
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.hosts import skill
 from ctxmode.hosts.routing import ROUTING
-from ctxmode.hosts.setup import json_edits, marked_text, toml_edits, whole_text
-from ctxmode.hosts.setup.hosts import HOSTS, Command, Hooks, Host, Scope, WholeFile
-from ctxmode.hosts.setup.registered import has_server
+from ctxmode.hosts.setup import hook_edits, json_edits, marked_text, toml_edits, whole_text
+from ctxmode.hosts.setup.host import Command, Hooks, Host, Scope, WholeFile
+from ctxmode.hosts.setup.hosts import HOSTS
+from ctxmode.hosts.setup.json_syntax import find_value, parse
+from ctxmode.hosts.setup.ownership import Owner, is_foreign, is_program, split_server
+from ctxmode.hosts.setup.registered import find_server, has_server
 from ctxmode.hosts.setup.target import Target, inside, read
+from policy.toml_text import load_toml
 
 Edit = Callable[[str | None], str | None]
 
@@ -67,19 +72,19 @@ def _programs(host: Host, scope: Scope) -> Iterator[str]:
 
 
 def _edits(host: Host, target: Target, *, remove: bool) -> Iterator[tuple[str, Edit]]:
-    scope, command = target.scope, target.command
-    yield host.servers.of(scope), _server(host, [*command, "serve"], remove=remove)
+    scope, owner = target.scope, _find_owner(host, target)
+    yield host.servers.of(scope), _server(host, owner, remove=remove)
     if (
         host.hooks
         and (place := host.hooks.places.of(scope))
         and not (remove and _is_shared(host, target))
     ):
         left_out = set(host.events()) if remove else _list_unwanted(host, target)
-        yield place, _hooks(host, host.hooks, command, left_out)
+        yield place, _hooks(host, host.hooks, owner, left_out)
     for plugin in host.plugins:
         if place := plugin.places.of(scope):
-            text = plugin.text(command, records_sessions=target.records_sessions)
-            yield place, _whole(host, plugin, text, remove=remove or not text)
+            text = plugin.text(target.command, records_sessions=target.records_sessions)
+            yield place, _whole(host, plugin, text, owner, remove=remove or not text)
     if host.skill and (place := host.skill.of(scope)):
         yield place, _skill(remove=remove)
     if host.rules and (place := host.rules.of(scope)):
@@ -92,23 +97,55 @@ def _is_shared(host: Host, target: Target) -> bool:
     return any(has_server(other, target) for other in others)
 
 
-def _server(host: Host, command: Command, *, remove: bool) -> Edit:
-    entry = host.entry(command)
+def _find_owner(host: Host, target: Target) -> Owner:
+    """Find by which commands our entries are known: the one to write, and the one that is there."""
+    split = split_server(find_server(host, target))
+    recorded = split[0] if split else ()
+    return Owner(target.command, is_given=target.is_command_given, recorded=recorded)
 
+
+def _server(host: Host, owner: Owner, *, remove: bool) -> Edit:
     def in_toml(text: str) -> str:
         if remove:
             return toml_edits.drop_table(text, host.key)
-        return toml_edits.put_table(text, host.key, entry)
+        found = find_value(load_toml(text), host.key)
+        return toml_edits.put_table(text, host.key, _list_updates(host, owner, found))
 
     def in_json(text: str) -> str:
         if remove:
             return json_edits.drop(text, host.key)
-        return json_edits.put(text, host.key, entry)
+        found = find_value(parse(text).value, host.key)
+        updates = _list_updates(host, owner, found)
+        if not isinstance(found, Mapping):
+            return json_edits.put(text, host.key, updates)
+        for name, value in updates.items():
+            text = json_edits.put(text, (*host.key, name), value)
+        return text
 
     if host.servers.user.endswith(".toml"):
         return whole_text.take_out("", in_toml) if remove else whole_text.put_into(None, in_toml)
     base = json_edits.write_base({})
     return whole_text.take_out(base, in_json) if remove else whole_text.put_into(base, in_json)
+
+
+def _list_updates(host: Host, owner: Owner, found: object) -> Mapping[str, Any]:
+    """List what to set in the entry of our server. What a person added to it, or chose for it,
+    stays; so does one that starts a wrapper of theirs."""
+    entry = host.entry([*owner.command, "serve"])
+    if not isinstance(found, Mapping) or not found:
+        return entry
+    if is_foreign(found):
+        return {}
+    program, arguments = split_server(found) or ([], [])
+    is_replaced = owner.is_given or not program or is_program(program)
+    command = host.entry([*(owner.command if is_replaced else program), "serve", *arguments])
+    return {
+        name: value
+        for name, value in command.items()
+        if name in ("command", "args")
+        or name not in found
+        or found[name] == host.outdated.get(name)
+    }
 
 
 def _skill(*, remove: bool) -> Edit:
@@ -127,13 +164,12 @@ def _skill(*, remove: bool) -> Edit:
     return edit
 
 
-def _whole(host: Host, plugin: WholeFile, ours: str, *, remove: bool) -> Edit:
-    """A file of ours, told by a mark in it. What somebody else put there stays, and hinders unless
-    it calls this program itself, or ours is not needed."""
-    mark = f"context-mode setup {host.name}`"
+def _whole(host: Host, plugin: WholeFile, ours: str, owner: Owner, *, remove: bool) -> Edit:
+    """A file of ours, told by its marks. What somebody else put there, or made of ours, stays; it
+    hinders unless it calls this program itself, or ours is not needed."""
 
     def edit(text: str) -> str:
-        if text.strip() and mark not in text:
+        if text.strip() and not _is_ours(host, plugin, text, owner):
             if remove or not plugin.is_needed or f" hook {host.adapter} " in text:
                 return text
             raise ValueError("it is somebody else's, so call `context-mode hook` from it")
@@ -141,6 +177,17 @@ def _whole(host: Host, plugin: WholeFile, ours: str, *, remove: bool) -> Edit:
         return blank.removeprefix("\n") if remove else ours.rstrip() + blank
 
     return whole_text.take_out("", edit) if remove else whole_text.put_into("", edit)
+
+
+def _is_ours(host: Host, plugin: WholeFile, text: str, owner: Owner) -> bool:
+    """Return whether a file is as it was written: a person may have wrapped the call, or added to
+    the hooks in it."""
+    mark = f"context-mode setup {host.name}`"
+    if plugin.is_program:
+        found = re.fullmatch(r"#!/bin/sh\n# Written by [^\n]*\nexec ([^\n]+)\s*", text)
+        event = found[1].split()[-1] if found else ""
+        return found is not None and owner.owns_hook(found[1], host.adapter, event)
+    return mark in text and (plugin.is_plugin or text.count('"trigger"') == text.count(mark))
 
 
 def _rules(*, remove: bool) -> Edit:
@@ -165,21 +212,16 @@ def _list_unwanted(host: Host, target: Target) -> set[str]:
     return set() if target.records_sessions else unwanted
 
 
-def _hooks(host: Host, hooks: Hooks, command: Command, left_out: Container[str]) -> Edit:
+def _hooks(host: Host, hooks: Hooks, owner: Owner, left_out: Container[str]) -> Edit:
     """Our entries, each event's in its list; those of events that are left out are taken away."""
     is_removed = all(event in left_out for event in host.events())
 
     def edit(text: str) -> str:
-        for event, entry in hook_entries(host, command):
-
-            def is_ours(item: Any, event: str = event) -> bool:  # noqa: ANN401 - JSON
-                return f' hook {host.adapter} {event}"' in json.dumps(item)
-
-            path = ("hooks", event)
+        for event, entry in hook_entries(host, owner.command):
             if event in left_out:
-                text = json_edits.drop_items(text, path, is_ours)
+                text = hook_edits.drop_hooks(text, host.adapter, event, owner)
             else:
-                text = json_edits.put_item(text, path, entry, is_ours)
+                text = hook_edits.put_hook(text, host.adapter, event, entry, owner)
         return text
 
     base = json_edits.write_base(hooks.base or {})
@@ -197,22 +239,38 @@ def _edit(path: Path, text: str | None, edit: Edit) -> str | None:
         ) from error
 
 
-def write(change: FileChange) -> None:
-    """Put a change on the disk, at once or not at all; a link's target is what changes.
+def write(changes: Sequence[FileChange]) -> None:
+    """Write changes to the disk, all or none; a link's target is what changes.
 
     Raises:
-        ContextModeError: it cannot be written.
+        ContextModeError: one cannot be written, or its file is another since the plan.
     """
-    path = inside(change.path, change.root)
+    done: list[tuple[FileChange, int]] = []
     try:
-        if change.after is None:
-            path.unlink(missing_ok=True)
+        for change in changes:
+            path = inside(change.path, change.root)
+            if read(change.path, change.root) != change.before:
+                raise ContextModeError(f"{path} changed meanwhile", "Run the command again.")
+            mode = path.stat().st_mode & 0o777 if change.before is not None else 0o644
+            _write(change.path, change.after, change.root, mode | 0o111 * change.is_program)
+            done.append((change, mode))
+    except BaseException:
+        for change, mode in reversed(done):
+            with contextlib.suppress(ContextModeError):
+                _write(change.path, change.before, change.root, mode)
+        raise
+
+
+def _write(path: Path, text: str | None, root: Path, mode: int) -> None:
+    real = inside(path, root)
+    try:
+        if text is None:
+            real.unlink(missing_ok=True)
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-        mode |= 0o111 if change.is_program else 0
-        replace_file(path, change.after.encode("utf-8"), mode=mode)
+        real.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(real, text.encode("utf-8"), mode=mode)
     except OSError as error:
         raise ContextModeError(
-            f"{path} cannot be written: {error.strerror}", "Check its owner and mode."
+            f"{path} cannot be written: {error.strerror}",
+            "Check its owner and mode. Nothing was changed.",
         ) from error

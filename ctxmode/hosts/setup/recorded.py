@@ -7,7 +7,8 @@ from typing import Literal
 
 from ctxmode.errors import ContextModeError
 from ctxmode.hosts.agents import AGENTS
-from ctxmode.hosts.setup.hosts import HOSTS, SCOPES, Host, Scope
+from ctxmode.hosts.setup.host import SCOPES, Host, Scope
+from ctxmode.hosts.setup.hosts import HOSTS
 from ctxmode.hosts.setup.target import Target, read
 
 Registered = Literal["all", "some", "none"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ctxmode.errors import ContextModeError
-from ctxmode.hosts.setup.hosts import HOSTS, SCOPES, SERVER_NAME, Host
-from ctxmode.hosts.setup.json_syntax import parse
+from ctxmode.hosts.setup.host import SCOPES, Host
+from ctxmode.hosts.setup.hosts import HOSTS, SERVER_NAME
+from ctxmode.hosts.setup.json_syntax import find_value, parse
 from ctxmode.hosts.setup.target import Target, read
 from policy.toml_text import load_toml
 
@@ -36,21 +37,24 @@ def has_server(host: Host, target: Target) -> bool:
     """Say whether a host's settings or its folder of extensions have our server, and have it on."""
     if host.extension and target.path(host.extension).exists():
         return True
+    return _is_on(find_server(host, target))
+
+
+def find_server(host: Host, target: Target) -> Mapping[str, Any]:
+    """Find the entry of our server in a host's settings; an empty one where there is none, or they
+    cannot be read."""
     place = host.servers.of(target.scope)
-    return any(map(_is_on, _entries(host, target, place))) if place else False
-
-
-def _entries(host: Host, target: Target, place: str) -> Iterator[Mapping[str, Any]]:
+    if not place:
+        return {}
     try:
         text = (read(target.path(place), target.root) or "").removeprefix("\ufeff")
-        found: Any = load_toml(text) if place.endswith(".toml") else parse(text or "{}").value
+        document = load_toml(text) if place.endswith(".toml") else parse(text or "{}").value
     except (ContextModeError, ValueError, RecursionError):
-        return
-    for key in host.key:
-        found = found.get(key) if isinstance(found, Mapping) else None
-    if isinstance(found, Mapping):
-        yield found
+        return {}
+    found = find_value(document, host.key)
+    return found if isinstance(found, Mapping) else {}
 
 
 def _is_on(entry: Mapping[str, Any]) -> bool:
-    return entry.get("enabled") is not False and entry.get("disabled") is not True
+    is_off = entry.get("enabled") is False or entry.get("disabled") is True
+    return bool(entry) and not is_off

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from base.plain_files import read_plain
 from ctxmode.errors import ContextModeError, why
-from ctxmode.hosts.setup.hosts import Command, Scope
+from ctxmode.hosts.setup.host import Command, Scope
 from policy import real_path
 
 BYTES_MAX = 16 << 20  # a host may keep its history beside its servers
@@ -16,7 +16,8 @@ BYTES_MAX = 16 << 20  # a host may keep its history beside its servers
 @dataclass(frozen=True, slots=True)
 class Target:
     """For whom a host is set up: a person, or everybody in a project. Without `records_sessions`
-    no hook tells us what happens in a session."""
+    no hook tells us what happens in a session. With `is_command_given` a person named the command.
+    """
 
     scope: Scope
     home: Path
@@ -24,6 +25,7 @@ class Target:
     command: Command
     config_home: Path | None = None
     records_sessions: bool = True
+    is_command_given: bool = False
 
     @property
     def root(self) -> Path:

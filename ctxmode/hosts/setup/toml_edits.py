@@ -1,7 +1,7 @@
 """Edits of TOML text: one table of ours, set or taken out; all else stays as it is.
 
-Tables of TOML may stand in any order, so ours goes to the end, and the text ends with a new line
-as it did before. What the edit makes is read back, and must differ in that table alone.
+Tables of TOML may stand in any order, so a new one goes to the end, and the text ends with a new
+line as it did before. What the edit makes is read back, and must differ in that table alone.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ctxmode.hosts.setup.json_syntax import find_value
 from policy.toml_text import load_toml
 
 Value = str | bool | int | Sequence[str]
@@ -18,23 +19,72 @@ _HEADER = re.compile(r"[ \t]*\[{1,2}[^\[\]\n]+\]{1,2}[ \t]*(?:#[^\n]*)?\r?")
 
 
 def put_table(text: str, path: Sequence[str], table: Mapping[str, Value]) -> str:
-    """The text with a table of strings, truth values, whole numbers and lists of strings.
+    """The text with strings, truth values, whole numbers and lists of strings set in a table; what
+    else the table holds stays.
 
     Raises:
         ValueError: the text is no TOML, or the table is written in a way that is not understood.
     """
-    if _at(load_toml(text), path) == _plain(table):
-        return text
-    bare = drop_table(text, path)
+    found = find_value(load_toml(text), path)
+    if found is None:
+        made = _add_table(text, path, table)
+    elif not isinstance(found, Mapping):
+        raise ValueError(f"{'.'.join(path)} is not a table")
+    else:
+        changed = {name: value for name, value in _plain(table).items() if found.get(name) != value}
+        if not changed:
+            return text
+        made = _set_values(text, path, changed)
+    _verify(text, made, path, {**(found or {}), **_plain(table)})
+    return made
+
+
+def _add_table(text: str, path: Sequence[str], table: Mapping[str, Value]) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [f"[{'.'.join(map(_key, path))}]"]
-    lines += [f"{_key(name)} = {json.dumps(value)}" for name, value in table.items()]
-    gap = newline if bare.strip() else ""
-    is_ended = bare.endswith("\n")
-    end, last = ("", newline) if is_ended else (newline if bare else "", "")
-    made = bare + end + gap + newline.join(lines) + last
-    _verify(text, made, path, _plain(table))
-    return made
+    lines += [_assign(name, value) for name, value in table.items()]
+    gap = newline if text.strip() else ""
+    is_ended = text.endswith("\n")
+    end, last = ("", newline) if is_ended else (newline if text else "", "")
+    return text + end + gap + newline.join(lines) + last
+
+
+def _set_values(text: str, path: Sequence[str], values: Mapping[str, Value]) -> str:
+    """The text with lines of a table's own replaced, and those that it lacks behind its header."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    made: list[str] = []
+    missing = dict(values)
+    lines = iter(text.splitlines(keepends=True))
+    is_inside = False
+    header = -1
+    for line in lines:
+        if _HEADER.fullmatch(line.rstrip("\n")):
+            is_inside = _names(line) == list(path)
+            header = len(made) + 1 if is_inside else header
+        name = line.partition("=")[0].strip().strip("\"'") if is_inside else ""
+        if name not in missing:
+            made.append(line)
+            continue
+        written = line
+        while not _is_whole(written) and (more := next(lines, "")):
+            written += more
+        end = written[len(written.rstrip("\r\n")) :]
+        made.append(_assign(name, missing.pop(name)) + end)
+    if header >= 0:
+        made[header:header] = [_assign(*item) + newline for item in missing.items()]
+    return "".join(made)
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        load_toml(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _assign(name: str, value: Value) -> str:
+    return f"{_key(name)} = {json.dumps(value)}"
 
 
 def drop_table(text: str, path: Sequence[str]) -> str:
@@ -43,7 +93,7 @@ def drop_table(text: str, path: Sequence[str]) -> str:
     Raises:
         ValueError: the text is no TOML, or the table is written in a way that is not understood.
     """
-    if _at(load_toml(text), path) is None:
+    if find_value(load_toml(text), path) is None:
         return text
     kept: list[str] = []
     ours: list[str] = []
@@ -88,17 +138,8 @@ def _verify(before: str, after: str, path: Sequence[str], table: object) -> None
         was, now = load_toml(before), load_toml(after)
     except ValueError:
         now, was = {}, {"": None}
-    if _at(now, path) != table or _without(was, path) != _without(now, path):
+    if find_value(now, path) != table or _without(was, path) != _without(now, path):
         raise ValueError(f"[{'.'.join(path)}] is written in a way that cannot be edited here")
-
-
-def _at(document: Mapping[str, Any], path: Sequence[str]) -> Any:  # noqa: ANN401 - a value of TOML
-    found: Any = document
-    for key in path:
-        if not isinstance(found, Mapping) or key not in found:
-            return None
-        found = found[key]
-    return found
 
 
 def _without(document: Mapping[str, Any], path: Sequence[str]) -> Mapping[str, Any]:

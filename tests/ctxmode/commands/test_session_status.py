@@ -102,15 +102,13 @@ def test_status_says_whether_a_hosts_hooks_are_registered(place, ask, records_se
     if records_sessions is not None:
         target = Target("user", place / "home", place / "project", ("context-mode",),
                         records_sessions=records_sessions)  # fmt: skip
-        for change in plan(BY_NAME["claude-code"], target):
-            write(change)
+        write(plan(BY_NAME["claude-code"], target))
     assert re.search(rf"Claude Code: 1 transcript found, 0 read, {said}", ask("status"))
 
 
 def test_hooks_registered_in_part_are_told(place, ask):
     target = Target("user", place / "home", place / "project", ("context-mode",))
-    for change in plan(BY_NAME["cursor"], target):
-        write(change)
+    write(plan(BY_NAME["cursor"], target))
     hooks = place / "home" / ".cursor" / "hooks.json"
     assert "Cursor: 0 transcripts found, 0 read, hooks registered\n" in ask("status")
     hooks.write_text(hooks.read_text().replace("hook cursor stop", "other"))

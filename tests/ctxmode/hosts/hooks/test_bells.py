@@ -290,8 +290,7 @@ def test_setup_without_sessions_registers_no_bell_and_takes_out_what_was(tmp_pat
         target = Target(
             "user", tmp_path, tmp_path, ("context-mode",), records_sessions=records_sessions
         )
-        for change in plan(BY_NAME["claude-code"], target):
-            write(change)
+        write(plan(BY_NAME["claude-code"], target))
         return set(json.loads((tmp_path / ".claude" / "settings.json").read_text())["hooks"])
 
     assert events(records_sessions=True) > {"PreCompact", "SessionEnd"}

@@ -27,8 +27,7 @@ TOLD = {
 @pytest.fixture
 def target(tmp_path: Path) -> Target:
     there = Target("user", tmp_path / "home", tmp_path / "project", ("context-mode",))
-    for change in plan.plan(BY_NAME["codex"], there):
-        plan.write(change)
+    plan.write(plan.plan(BY_NAME["codex"], there))
     return there
 
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxmode.hosts.setup import json_edits, marked_text, toml_edits
+from ctxmode.hosts.setup import hook_edits, json_edits, marked_text, toml_edits
 from ctxmode.hosts.setup.json_syntax import JsonSyntaxError, parse
+from ctxmode.hosts.setup.ownership import Owner
 
 COMMENTED = """\
 // Mine, and dear to me.
@@ -87,27 +88,30 @@ def test_what_is_no_object_is_not_made_one(text):
         json_edits.put(text, ("a", "b"), 1)
 
 
-def is_ours(item) -> bool:
-    return "ours" in json.dumps(item)
+LISTS = '{\n  "hooks": {\n    "Pre": [\n      {"command": "theirs"} // keep\n    ]\n  }\n}\n'
+OURS = {"command": "context-mode hook host Pre"}
+OWNER = Owner(("context-mode",))
 
 
-LISTS = '{\n  "hooks": {\n    "Pre": [\n      {"c": "theirs"} // keep\n    ]\n  }\n}\n'
+def put_hook(text, owner=OWNER):
+    line = f"{' '.join(owner.command)} hook host Pre"
+    return hook_edits.put_hook(text, "host", "Pre", {"command": line}, owner)
 
 
-def test_an_item_is_added_once_and_taken_out_again():
-    made = json_edits.put_item(LISTS, ("hooks", "Pre"), {"c": "ours"}, is_ours)
-    assert parse(made).value["hooks"]["Pre"] == [{"c": "theirs"}, {"c": "ours"}]
+def test_a_hook_is_added_once_and_taken_out_again():
+    made = put_hook(LISTS)
+    assert parse(made).value["hooks"]["Pre"] == [{"command": "theirs"}, OURS]
     assert "// keep" in made
-    again = json_edits.put_item(made, ("hooks", "Pre"), {"c": "ours"}, is_ours)
-    assert again == made
-    newer = json_edits.put_item(made, ("hooks", "Pre"), {"c": "ours, newer"}, is_ours)
-    assert parse(newer).value["hooks"]["Pre"] == [{"c": "theirs"}, {"c": "ours, newer"}]
-    assert json_edits.drop_items(made, ("hooks", "Pre"), is_ours) == LISTS
+    assert put_hook(made) == made
+    newer = put_hook(made, Owner(("/new/context-mode",)))
+    ours = {"command": "/new/context-mode hook host Pre"}
+    assert parse(newer).value["hooks"]["Pre"] == [{"command": "theirs"}, ours]
+    assert hook_edits.drop_hooks(made, "host", "Pre", OWNER) == LISTS
 
 
 def test_what_only_held_ours_goes_with_it():
-    made = json_edits.put_item("{}", ("hooks", "Pre"), {"c": "ours"}, is_ours)
-    assert parse(json_edits.drop_items(made, ("hooks", "Pre"), is_ours)).value == {}
+    made = put_hook("{}")
+    assert parse(hook_edits.drop_hooks(made, "host", "Pre", OWNER)).value == {}
 
 
 JSON = st.recursive(
@@ -159,6 +163,10 @@ def test_a_table_is_added_once_and_taken_out_again():
 
 OLD = """\
 [mcp_servers.context-mode]
+args = [
+  "old",  # and longer
+]
+# mine to know
 command = "old"
 [mcp_servers.context-mode.env]
 B = "2"
@@ -167,11 +175,12 @@ B = "2"
 """
 
 
-def test_an_older_table_of_ours_is_replaced_with_what_is_below_it():
+def test_an_older_table_of_ours_gets_our_values_and_keeps_what_a_person_added():
     head, _, tail = TOML.partition("[mcp_servers.other]")
     made = toml_edits.put_table(f"{head}{OLD}[mcp_servers.other]{tail}", PATH, TABLE)
-    assert tomllib.loads(made)["mcp_servers"]["context-mode"] == TABLE
+    assert tomllib.loads(made)["mcp_servers"]["context-mode"] == TABLE | {"env": {"B": "2"}}
     assert "# about the next one\n[mcp_servers.other]" in made
+    assert "# mine to know\n" in made
     assert "old" not in made
 
 
@@ -180,7 +189,7 @@ def test_an_older_table_of_ours_is_replaced_with_what_is_below_it():
     [
         'mcp_servers = {context-mode = {command = "old"}}\n',
         '[mcp_servers]\ncontext-mode = {command = "old"}\n',
-        't = """\n[mcp_servers.context-mode]\n"""\n[mcp_servers.context-mode]\ncommand = "o"\n',
+        't = """\n[mcp_servers.context-mode]\ncommand = "o"\n"""\n[mcp_servers.context-mode]\n',
         "broken = [\n",
     ],
 )

@@ -91,8 +91,7 @@ def test_no_link_of_a_project_is_followed_out_of_it(
 def test_a_link_within_the_project_is_followed(target: Target) -> None:
     (target.project / "real.json").write_text("{}")
     target.path(".mcp.json").symlink_to("real.json")
-    for change in plan(BY_NAME["claude-code"], target):
-        write(change)
+    write(plan(BY_NAME["claude-code"], target))
     assert "context-mode" in (target.project / "real.json").read_text()
     assert target.path(".mcp.json").is_symlink()
 
@@ -102,7 +101,7 @@ def test_a_link_that_came_after_the_plan_is_not_followed(target: Target, tmp_pat
     (tmp_path / "outside").mkdir()
     target.path(".cursor").symlink_to(tmp_path / "outside")
     with pytest.raises(ContextModeError, match="leads out of the project"):
-        write(change)
+        write([change])
     assert list((tmp_path / "outside").iterdir()) == []
 
 
@@ -141,6 +140,5 @@ def test_lines_of_keys_are_found_without_trying_every_way(line: str) -> None:
 
 
 def test_a_document_of_plans_stays_json(target: Target) -> None:
-    for change in plan(BY_NAME["cursor"], target):
-        write(change)
+    write(plan(BY_NAME["cursor"], target))
     assert json.loads(target.path(".cursor/mcp.json").read_text())["mcpServers"]

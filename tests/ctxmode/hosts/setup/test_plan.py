@@ -12,13 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from base.whole_files import replace_file
 from ctxmode import cli, exit_codes
 from ctxmode.errors import ContextModeError
 from ctxmode.hosts.adapters import HOSTS as HOOK_HOSTS
 from ctxmode.hosts.adapters import find_adapter
 from ctxmode.hosts.routing import ROUTING
 from ctxmode.hosts.setup import marked_text
-from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS, Host
+from ctxmode.hosts.setup import plan as setup_plan
+from ctxmode.hosts.setup.host import Host
+from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS
 from ctxmode.hosts.setup.json_syntax import parse
 from ctxmode.hosts.setup.plan import plan, write
 from ctxmode.hosts.setup.target import Target
@@ -58,8 +61,7 @@ def read(path: Path):
 
 def set_up(host: Host, target: Target, **options) -> int:
     changes = plan(host, target, **options)
-    for change in changes:
-        write(change)
+    write(changes)
     return len(changes)
 
 
@@ -212,6 +214,164 @@ def test_what_is_set_up_and_removed_is_restored_to_the_byte(host, scope, target)
             set_up(host, there, remove=True)
             left = path.read_bytes() if path.exists() else None
             assert (way, left) == (way, content)
+
+
+WITH_HOOKS = pytest.mark.parametrize("host", [h for h in HOSTS if h.hooks], ids=lambda h: h.name)
+WAYS = {
+    "beside ours": lambda hook: [hook, {"type": "command", "command": "/mine/lint"}],
+    "before ours": lambda hook: [{"type": "command", "command": "/mine/lint"}, hook],
+    "around ours": lambda hook: [
+        {
+            **hook,
+            **{name: f"sh -c 'time {hook[name]}'" for name in ("command", "bash") & hook.keys()},
+        }
+    ],
+    "a script": lambda hook: [{"type": "command", "command": "/mine/context-mode.sh hook"}],
+}
+
+
+def edit_hooks(path: Path, edit) -> dict:
+    """Rewrite the hooks of a file as a person may, each list of them by `edit`."""
+    document = read(path)
+    for event, items in document["hooks"].items():
+        document["hooks"][event] = [
+            one
+            for item in items
+            for one in (
+                [item | {"hooks": edit(item["hooks"][0])}] if "hooks" in item else edit(item)
+            )
+        ]
+    path.write_text(json.dumps(document, indent=2))
+    return document
+
+
+def list_commands(document: dict) -> list[str]:
+    items = [item for items in document.get("hooks", {}).values() for item in items]
+    return [hook["command"] for item in items for hook in item.get("hooks", [item])]
+
+
+@WITH_HOOKS
+@pytest.mark.parametrize("way", WAYS)
+def test_a_persons_hook_stays_where_ours_is_set_up_again_or_removed(host, way, target):
+    there = target("user")
+    set_up(host, there)
+    path = files_of(host, there)["hooks"]
+    document = edit_hooks(path, WAYS[way])
+    theirs = [line for line in list_commands(document) if not line.startswith("context-mode ")]
+    assert len(theirs) == len(host.events())
+    newer = replace(there, command=("/new/context-mode",))
+    set_up(host, newer)
+    again = list_commands(read(path))
+    assert [line for line in again if line in theirs] == theirs
+    own = [line for line in again if line.startswith("/new/context-mode ")]
+    assert len(own) == (0 if way == "around ours" else len(host.events()))
+    assert set_up(host, newer) == 0
+    set_up(host, newer, remove=True)
+    assert list_commands(read(path)) == theirs
+
+
+@EVERY
+def test_what_a_person_added_to_our_entries_stays_when_setup_runs_again(host, scope, target):
+    there = target(scope)
+    set_up(host, there)
+    files = files_of(host, there)
+    added = {"env": {"A": "1"}, "timeout": 7, "startup_timeout_sec": 7}
+    if host.hooks:
+        edit_hooks(files["hooks"], lambda hook: [hook | {"timeout": 7}])
+        document = read(files["hooks"])
+        for items in document["hooks"].values():
+            items[0]["matcher"] = "Mine"
+        files["hooks"].write_text(json.dumps(document))
+    if files["servers"].suffix == ".toml":
+        text = files["servers"].read_text().replace("startup_timeout_sec = 30", "")
+        more = 'startup_timeout_sec = 7\ntimeout = 7\n\n[mcp_servers.context-mode.env]\nA = "1"\n'
+        files["servers"].write_text(text.rstrip() + "\n" + more)
+    else:
+        document = read(files["servers"])
+        document[host.key[0]][host.key[1]] |= added
+        files["servers"].write_text(json.dumps(document))
+    set_up(host, replace(there, command=("/new/context-mode",)))
+    entry = read(files["servers"])[host.key[0]][host.key[1]]
+    assert {name: entry[name] for name in added} == added
+    assert "/new/context-mode" in (entry["command"], entry["command"][0])
+    if host.hooks:
+        items = [items[0] for items in read(files["hooks"])["hooks"].values()]
+        assert {item["matcher"] for item in items} == {"Mine"}
+        hooks = [item.get("hooks", [item])[0] for item in items]
+        assert {hook["timeout"] for hook in hooks} == {7}
+        assert all(hook["command"].startswith("/new/context-mode ") for hook in hooks)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "sh", "args": ["-c", "time context-mode serve"]},
+        {"command": "nice", "args": ["-n", "5", "context-mode", "serve"]},
+        {"command": "/mine/wrapper", "args": ["serve"]},
+        {"command": "context-mode", "args": ["serve", "--tools", "ctx_execute"]},
+        {"type": "http", "url": "http://127.0.0.1:8765/mcp"},
+    ],
+)
+def test_a_persons_command_of_our_server_stays(entry, target):
+    there = target("user")
+    path = there.path("~/.claude.json")
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"mcpServers": {"context-mode": entry}}))
+    set_up(BY_NAME["claude-code"], there)
+    found = read(path)["mcpServers"]["context-mode"]
+    assert {name: found[name] for name in entry} == entry
+
+
+def test_a_server_with_a_command_of_the_persons_is_told(place, capsys):
+    entry = {"command": "sh", "args": ["-c", "time context-mode serve"]}
+    (place / ".claude.json").write_text(json.dumps({"mcpServers": {"context-mode": entry}}))
+    assert cli.main(["setup", "claude-code"]) == 0
+    assert "has a command or address of yours, and keeps it" in capsys.readouterr().out
+
+
+def test_a_command_that_is_named_takes_the_place_of_one_that_was(target):
+    there = replace(target("user"), command=("/typo",), is_command_given=True)
+    set_up(BY_NAME["claude-code"], there)
+    set_up(BY_NAME["claude-code"], replace(there, command=("/right",)))
+    for path in (there.path("~/.claude.json"), there.path("~/.claude/settings.json")):
+        assert "/right" in path.read_text()
+        assert "/typo" not in path.read_text()
+    set_up(BY_NAME["claude-code"], target("user"), remove=True)
+    assert not there.path("~/.claude/settings.json").exists()
+
+
+@pytest.mark.parametrize("fails_at", [1, 2])
+def test_several_files_are_written_all_or_none(fails_at, target, monkeypatch):
+    there = target("user")
+    changes = plan(BY_NAME["claude-code"], there)
+    held = {changes[0].path: '{"mine": 1}'}
+    changes[0].path.parent.mkdir(parents=True)
+    changes[0].path.write_text(held[changes[0].path])
+    changes[0].path.chmod(0o600)
+    changes = plan(BY_NAME["claude-code"], there)
+
+    def fail(path, *given, **options):
+        if str(path) == str(changes[fails_at].path):
+            raise OSError(28, "No space left on device")
+        replace_file(path, *given, **options)
+
+    monkeypatch.setattr(setup_plan, "replace_file", fail)
+    with pytest.raises(ContextModeError, match=r"No space left"):
+        write(changes)
+    left = [path for path in there.home.rglob("*") if path.is_file()]
+    assert {path: path.read_text() for path in left} == held
+    assert changes[0].path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_that_changed_since_the_plan_is_not_written_over(target):
+    there = target("user")
+    changes = plan(BY_NAME["cursor"], there)
+    there.path("~/.cursor").mkdir(parents=True)
+    there.path("~/.cursor/hooks.json").write_text("{}")
+    with pytest.raises(ContextModeError, match="changed meanwhile"):
+        write(changes)
+    assert [path.name for path in there.path("~/.cursor").iterdir()] == ["hooks.json"]
+    assert there.path("~/.cursor/hooks.json").read_text() == "{}"
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\n"])

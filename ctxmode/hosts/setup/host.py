@@ -1,0 +1,126 @@
+"""A host: where it reads servers, hooks and rules from, and in which form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ctxmode.hosts.adapters import find_adapter
+from ctxmode.hosts.hooks.calls import Purpose
+from ctxmode.hosts.setup.hook_program import WriteText
+
+Scope = Literal["user", "project"]
+Command = Sequence[str]
+SCOPES: tuple[Scope, ...] = ("user", "project")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """One kind of file, by scope; empty where the host has none there."""
+
+    user: str = ""
+    project: str = ""
+
+    def of(self, scope: Scope) -> str:
+        return self.user if scope == "user" else self.project
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """A file of hooks: entries by event, in a list each. Which events, the host's adapter says.
+
+    `entry` makes an event's entry from the line to call and the pattern of tools, which is empty
+    for events that are about none. `base` is what a new file must hold. `left_out` are events that
+    are understood where somebody registered them, but not registered.
+    """
+
+    places: Places
+    entry: Callable[[str, str], Mapping[str, Any]]
+    tools: str = ""
+    base: Mapping[str, Any] | None = None
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFile:
+    """A file that is ours alone: a plug-in, or hooks; some hosts run a program as their hook.
+
+    One that is not needed gives way to a file of somebody else's in its place.
+    """
+
+    places: Places
+    text: WriteText
+    is_plugin: bool = False
+    is_program: bool = False
+    is_needed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """How a row is known: a host of this version was run with it, or its documents say it."""
+
+    date: str
+    version: str = ""
+
+    def __str__(self) -> str:
+        return (
+            f"run {self.version}, {self.date}" if self.version else f"by its documents, {self.date}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One row. `entry` makes the server's entry from its command.
+
+    `spoken` is the adapter that answers its hooks, where it is not named as the host. `extension`
+    is the file that an installed extension of ours has, with its server and hooks. `rules` are
+    files that the host always shows its model: for hosts whose hooks cannot put a text before a
+    conversation. `skill` is where it finds our skill. `outdated` are values that an earlier entry
+    of the server had, which are replaced; others stay. `source` names the documents, and `known`
+    says whether they were tried. `note` is what its user has to do besides.
+    """
+
+    name: str
+    title: str
+    servers: Places
+    key: tuple[str, ...]
+    entry: Callable[[Command], Mapping[str, Any]]
+    hooks: Hooks | None = None
+    plugins: tuple[WholeFile, ...] = ()
+    rules: Places | None = None
+    skill: Places | None = None
+    outdated: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    spoken: str = ""
+    extension: str = ""
+    source: str = ""
+    known: Known = Known("2026-11")
+    note: str = ""
+
+    @property
+    def adapter(self) -> str:
+        return self.spoken or self.name
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """The scopes in which it reads servers."""
+        return tuple(scope for scope in SCOPES if self.servers.of(scope))
+
+    @property
+    def means(self) -> tuple[str, ...]:
+        """What it gets besides the server: hooks, a plug-in, a rules file, a skill."""
+        are_plugins = {one.is_plugin for one in self.plugins}
+        given = {
+            "hooks": self.hooks or False in are_plugins,
+            "plug-in": True in are_plugins,
+            "rules file": self.rules,
+            "skill": self.skill,
+        }
+        return tuple(name for name, it in given.items() if it)
+
+    def events(self) -> Mapping[str, Purpose]:
+        """The events that are registered for its hooks, and what each is for."""
+        spoken = find_adapter(self.adapter) if self.hooks else None
+        if spoken is None or self.hooks is None:
+            return {}
+        return {n: its for n, its in spoken.EVENTS.items() if n not in self.hooks.left_out}
