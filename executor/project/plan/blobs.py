@@ -15,6 +15,7 @@ import struct
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from executor.project.plan.object_stores import stores
 from executor.project.store.manifest import Change
@@ -26,10 +27,11 @@ from executor.project.view.tree import Tree
 KINDS = {20: "sha1", 32: "sha256"}  # of names, by their bytes
 OBJECTS_MAX = 4_000_000
 FILE_BYTES_MAX = 64 << 20  # of what may be committed for having been there
-_LOOSE = re.compile(r"objects/([0-9a-f]{2})/([0-9a-f]{38}|[0-9a-f]{62})\Z")
-_INDEX = re.compile(r"objects/pack/pack-[0-9a-f]+\.idx\Z")
-_INDEX_START = b"\xfftOc\0\0\0\x02"  # gitformat-pack(5): version 2
-_NAMES_AT = 8 + 256 * 4
+# Alternates may lead to a folder of any name.
+_LOOSE = re.compile(r"(?:\A|/)([0-9a-f]{2})/([0-9a-f]{38}|[0-9a-f]{62})\Z")
+_INDEX = re.compile(r"(?:\A|/)pack/[^/]+\.idx\Z")  # git reads any name
+_INDEX_START = b"\xfftOc\0\0\0\x02"  # gitformat-pack(5): version 2; the first has no such bytes
+_FANOUT_BYTES = 256 * 4
 
 
 class Blobs:
@@ -96,10 +98,10 @@ class Blobs:
             names = os.listdir(self.project.folder(f"{objects}/pack"))
         except OSError:
             return False
-        paths = (f"{objects}/pack/{each}" for each in sorted(names) if each.endswith(".idx"))
+        paths = (path for each in sorted(names) if _INDEX.search(path := f"{objects}/pack/{each}"))
         for path in paths:
-            with _index(self.project, path) as index:
-                if index is not None and _has(index, name):
+            with contextlib.suppress(OSError), _index(self.project, path) as known:
+                if any(each.has(name) for each in known):
                     return True
         return False
 
@@ -111,51 +113,72 @@ def _or_none(name: Callable[[str], bytes], kind: str) -> bytes:
         return b""
 
 
+class _Names(NamedTuple):
+    """The sorted names of a list of packed objects: `count` of `size` bytes, `step` from one to
+    the next."""
+
+    data: mmap.mmap
+    start: int
+    count: int
+    size: int
+    step: int
+
+    def at(self, number: int) -> bytes:
+        """One of them."""
+        start = self.start + number * self.step
+        return self.data[start : start + self.size]
+
+    def has(self, name: bytes) -> bool:
+        """Look a name up."""
+        low, high = 0, self.count if len(name) == self.size else 0
+        while low < high:
+            middle = (low + high) // 2
+            found = self.at(middle)
+            if found == name:
+                return True
+            low, high = (middle + 1, high) if found < name else (low, middle)
+        return False
+
+
 @contextmanager
-def _index(tree: Tree, path: str) -> Iterator[mmap.mmap | None]:
-    """A list of packed objects; None where it is none that we can read."""
+def _index(tree: Tree, path: str) -> Iterator[tuple[_Names, ...]]:
+    """Open a list of packed objects, in each form in which git may read it.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    descriptor = tree.open(path)
     try:
-        descriptor = tree.open(path)
-    except OSError:
-        yield None
-        return
-    try:
-        if os.fstat(descriptor).st_size <= _NAMES_AT:
-            yield None
+        if os.fstat(descriptor).st_size < _FANOUT_BYTES:
+            yield ()
             return
-        with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as index:
-            yield index if index[: len(_INDEX_START)] == _INDEX_START else None
+        with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as data:
+            yield tuple(_read_names(data))
     finally:
         os.close(descriptor)
 
 
-def _count(index: mmap.mmap) -> tuple[int, int]:
-    """How many names a list has, and the bytes of each: they follow from its size."""
-    (count,) = struct.unpack_from(">I", index, _NAMES_AT - 4)
+def _read_names(data: mmap.mmap) -> Iterator[_Names]:
+    """Find the names in a list. The repository's kind of names is not asked: a size fits or not."""
+    is_second = data[: len(_INDEX_START)] == _INDEX_START
+    start = len(_INDEX_START) * is_second + _FANOUT_BYTES
+    if len(data) < start:
+        return
+    (count,) = struct.unpack_from(">I", data, start - 4)
     for size in KINDS:
-        # A checksum and an offset each, far offsets for some of them, and two digests.
-        far, rest = divmod(len(index) - _NAMES_AT - count * (size + 8) - 2 * size, 8)
-        if not rest and 0 <= far <= count:
-            return int(count), size
-    return 0, min(KINDS)
-
-
-def _has(index: mmap.mmap, name: bytes) -> bool:
-    """Look a name up among the sorted ones."""
-    count, size = _count(index)
-    low, high = 0, count if len(name) == size else 0
-    while low < high:
-        middle = (low + high) // 2
-        at = _NAMES_AT + middle * size
-        found = index[at : at + size]
-        if found == name:
-            return True
-        low, high = (middle + 1, high) if found < name else (low, middle)
-    return False
+        rest = len(data) - start - count * (size + 4) - 2 * size  # two digests end it
+        if not is_second and not rest:  # each name stands behind its offset
+            yield _Names(data, start + 4, count, size, size + 4)
+        # Checksums, offsets and far offsets, which git does not count.
+        if is_second and 4 * count <= rest <= 12 * count:
+            yield _Names(data, start, count, size, size)
 
 
 class Ours:
-    """The names of objects that runs brought into a project's repositories."""
+    """The names of objects that runs brought in, kept in a file for each project.
+
+    Those of all projects count in each: one may lie in another, or get another name.
+    """
 
     def __init__(self, path: Path) -> None:
         self._paths = {20: path, 32: path.with_name(f"{path.name}.sha256")}
@@ -166,9 +189,8 @@ class Ours:
         """All of them."""
         if self._names is None:
             self._names = set()
-            for size, path in self._paths.items():
-                with contextlib.suppress(FileNotFoundError):
-                    self._names |= _cut(path.read_bytes(), size)
+            for path in self._paths[20].parent.glob("*"):
+                self._names |= _cut(path.read_bytes(), 32 if path.suffix == ".sha256" else 20)
         return self._names
 
     def add(self, names: Iterable[bytes]) -> None:
@@ -204,7 +226,7 @@ def list_added_objects(
     """The names of objects that a commit adds to what the project's repositories have.
 
     Raises:
-        CommitError: there are too many to look through.
+        CommitError: there are too many to look through, or a list cannot be read.
     """
     loose: set[bytes] = set()
     packed: set[bytes] = set()
@@ -214,11 +236,23 @@ def list_added_objects(
         if found := _LOOSE.search(change.path):
             loose.add(bytes.fromhex(found[1] + found[2]))
         elif _INDEX.search(change.path):
-            packed |= _names_in(contents, change.path)
+            packed |= _read_added(contents, change.path)
     if not loose and not packed:
         return set()
     new = loose | packed
     return new - _list_objects(record, project) if packed else new
+
+
+def _read_added(contents: Tree, path: str) -> set[bytes]:
+    try:
+        return _names_in(contents, path)
+    except CommitError:
+        raise
+    except OSError as error:
+        raise CommitError(
+            f"{path} cannot be read ({error.strerror}), and may list objects of git",
+            "Let the program leave it readable, or remove it.",
+        ) from error
 
 
 def _list_objects(record: Record, project: Tree) -> set[bytes]:
@@ -233,15 +267,13 @@ def _list_objects(record: Record, project: Tree) -> set[bytes]:
         elif _INDEX.search(path):
             packs.add(path)
     for path in packs:
-        known |= _names_in(project, path)
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            known |= _names_in(project, path)
     return known
 
 
 def _names_in(tree: Tree, path: str) -> set[bytes]:
-    with _index(tree, path) as index:
-        if index is None:
-            return set()
-        count, size = _count(index)
-        if count > OBJECTS_MAX:
+    with _index(tree, path) as known:
+        if any(each.count > OBJECTS_MAX for each in known):
             raise CommitError(f"{path} lists more than {OBJECTS_MAX:,} objects")
-        return _cut(index[_NAMES_AT : _NAMES_AT + count * size], size)
+        return {each.at(number) for each in known for number in range(each.count)}
