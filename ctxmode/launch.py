@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ctxmode.config.locations import load_config
 from ctxmode.errors import unwrap
 from ctxmode.render.highlight import harmless
+from ctxmode.render.terminal_output import disarm, is_runner, is_runner_log
 
 # Verbs that run nothing load neither trio nor the executor; a run does not load the store.
 if TYPE_CHECKING:
@@ -119,10 +120,12 @@ def print_answer(args: argparse.Namespace, data: Mapping[str, Any], text: str) -
     if args.json:
         print_json(data)
     else:
-        sys.stdout.write(text + "\n")
+        sys.stdout.write((disarm(text) if is_runner_log(sys.stdout) else text) + "\n")
 
 
 def print_json(data: Mapping[str, Any]) -> None:
     """Print one JSON document on stdout, with its keys in the documented order."""
-    json.dump(data, sys.stdout, indent=2, ensure_ascii=False)
-    sys.stdout.write("\n")
+    text = json.dumps(data, indent=2, ensure_ascii=False)
+    if is_runner():
+        text = text.replace("##", "\\u0023#")  # the same text, and no command of a CI runner
+    sys.stdout.write(f"{text}\n")

@@ -54,6 +54,7 @@ from ctxmode.pipelines.loading import load, load_stdin
 from ctxmode.pipelines.model import Outcome, PipelineReport
 from ctxmode.pipelines.running import PipelineOptions, run_pipeline
 from ctxmode.render.terminal_output import for_stdout
+from policy.secrets import redact
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,6 +85,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    """Run the pipeline. What a CI job's log shows has no secrets: neither have errors."""
+    try:
+        return _run(args)
+    except ContextModeError as error:
+        error.message, error.hint = redact(error.message).text, redact(error.hint).text
+        raise
+
+
+def _run(args: argparse.Namespace) -> int:
     if args.jobs is not None and not 1 <= args.jobs <= 64:
         raise UsageError(f"--jobs is {args.jobs}", "Give 1 to 64.")
     config = load_config(args.project)
@@ -173,13 +183,16 @@ def _put(texts: Mapping[str, str], folder: Path, project: Path) -> None:
 
 def _show(report: PipelineReport, args: argparse.Namespace) -> None:
     if args.github:
-        sys.stdout.write("".join(f"{line}\n" for line in reports.github(report)))
+        # GitHub reads both streams, and stdout may be the JSON that somebody parses.
+        to = sys.stderr if args.json else sys.stdout
+        to.write("".join(f"{line}\n" for line in reports.github(report)))
         _summarize(report)
     if args.json:
         print_json(report.to_json())
         return
     for text in reports.failures(report):
-        sys.stdout.write(f"\n{for_stdout(text)}\n")
+        shown = reports.without_commands(text) if args.github else for_stdout(text)
+        sys.stdout.write(f"\n{shown}\n")
     sys.stdout.write(f"\n{reports.summary(report)}\n")
     sys.stdout.write(f"Reports: {args.reports}/report.md, report.json, junit.xml, artifacts/\n")
 

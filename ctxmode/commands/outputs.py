@@ -124,7 +124,7 @@ def page(text: str) -> None:
 
         pydoc.pager(for_stdout(text))
     else:
-        sys.stdout.write(text)
+        sys.stdout.write(for_stdout(text))
 
 
 def _list(shown: list[Output], total: int, *, as_json: bool) -> None:

@@ -29,7 +29,7 @@ from ctxmode.launch import print_json, tell, with_library
 from ctxmode.operations.library import Library
 from ctxmode.render import highlight
 from ctxmode.render.passages import STALE
-from ctxmode.render.terminal_output import for_stdout
+from ctxmode.render.terminal_output import for_stdout, is_runner_log
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +87,7 @@ def _show_text(
     elif highlight.is_colour_wanted():
         language = source.language if source.converted is None else None
         sys.stdout.write(highlight.colour(text.decode("utf-8", "replace"), language))
-    elif sys.stdout.isatty():
+    elif sys.stdout.isatty() or is_runner_log(sys.stdout):
         sys.stdout.write(for_stdout(text.decode("utf-8", "replace")))
     else:
         sys.stdout.buffer.write(text)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import html
 import re
+import secrets
 from xml.etree import ElementTree
 
 from ctxmode.pipelines.model import CaseStatus, Outcome, PipelineReport
+from ctxmode.render.highlight import harmless, one_line
+from ctxmode.render.terminal_output import screen
 
 MARKS = {CaseStatus.PASSED: "ok", CaseStatus.FAILED: "FAILED", CaseStatus.SKIPPED: "skipped"}
 # Characters that XML 1.0 forbids; a program may print them.
@@ -54,7 +57,7 @@ def _xml(text: str) -> str:
 def markdown(report: PipelineReport) -> str:
     """Write a table of the cases, and below it what they printed: first the failed ones, the rest
     folded."""
-    lines = [f"# {report.pipeline.name}", "", summary(report), ""]
+    lines = [f"# {one_line(report.pipeline.name)}", "", summary(report), ""]
     lines += ["| case | result | time | |", "| --- | --- | ---: | --- |"]
     for outcome in report.outcomes:
         cells = (outcome.name, mark(outcome), f"{outcome.wall_s:.2f} s", outcome.reason)
@@ -62,21 +65,22 @@ def markdown(report: PipelineReport) -> str:
     printed = [outcome for outcome in report.outcomes if outcome.output]
     for outcome in printed:
         if outcome.verdict is CaseStatus.FAILED:
-            lines += ["", f"## {outcome.name}", "", *_fence(outcome.output)]
+            lines += ["", f"## {one_line(outcome.name)}", "", *_fence(outcome.output)]
     for outcome in printed:
         if outcome.verdict is CaseStatus.PASSED:
-            title = f"<details><summary>{html.escape(outcome.name)}</summary>"
+            title = f"<details><summary>{html.escape(one_line(outcome.name))}</summary>"
             lines += ["", title, "", *_fence(outcome.output), "", "</details>"]
     return "\n".join(lines) + "\n"
 
 
-def _fence(text: str) -> tuple[str, str, str]:
+def _fence(output: str) -> tuple[str, str, str]:
+    text = harmless(output)
     fence = "`" * (max(map(len, re.findall("`+", text)), default=2) + 1)
     return fence, text, fence
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    return harmless(" ".join(text.split())).replace("|", "\\|")
 
 
 def github(report: PipelineReport) -> list[str]:
@@ -94,7 +98,7 @@ def _describe(outcome: Outcome) -> str:
 
 
 def _escape(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return harmless(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
@@ -121,6 +125,13 @@ def summary(report: PipelineReport) -> str:
     )
     tier = f", sandbox tier {report.tier}" if report.tier else ""
     return f"{counts} in {report.wall_s:.2f} s{tier}."
+
+
+def without_commands(text: str) -> str:
+    """Write text so that GitHub takes no line of it for a command: a token that the text cannot
+    know ends the pause."""
+    token = secrets.token_hex(16)
+    return f"::stop-commands::{token}\n{screen(text)}\n::{token}::"
 
 
 def failures(report: PipelineReport) -> list[str]:

@@ -36,6 +36,7 @@ from executor.profile import Profile, ProjectAccess
 from executor.run.artifacts import safe_name
 from executor.run.output_routing import Answer
 from policy import find_hidden_paths
+from policy.secrets import redact
 
 LINES_SHOWN = 30
 ARTIFACTS_VARIABLE = "CI_ARTIFACTS"
@@ -68,7 +69,8 @@ async def run_pipeline(app: App, pipeline: Pipeline, options: PipelineOptions) -
             nursery.start_soon(running.step, step)
     outcomes = tuple(o for step in pipeline.steps for o in running.outcomes[step.name])
     tier = next((outcome.tier for outcome in outcomes if outcome.tier), "")
-    return PipelineReport(pipeline, outcomes, time.monotonic() - started, tier)
+    shown = replace(pipeline, name=redact(pipeline.name).text, path=redact(pipeline.path).text)
+    return PipelineReport(shown, outcomes, time.monotonic() - started, tier)
 
 
 class _PipelineRun:
@@ -92,7 +94,7 @@ class _PipelineRun:
         found: dict[int, Outcome] = {}
 
         async def one(number: int, case: PipelineCase) -> None:
-            found[number] = await self._case(case, failed)
+            found[number] = _redact_outcome(await self._case(case, failed))
             self._options.on_end(found[number])
 
         async with trio.open_nursery() as nursery:
@@ -148,7 +150,7 @@ class _PipelineRun:
             return None
 
     async def _run(self, case: PipelineCase, folder: Path) -> Outcome:
-        self._options.on_begin(case.name)
+        self._options.on_begin(redact(case.name).text)
         outcome = Outcome(case.name, case.step.name, case.step.line, CaseStatus.FAILED)
         project = self._app.config.project
         try:
@@ -212,10 +214,17 @@ def _judge(case: PipelineCase, answer: Answer, outcome: Outcome) -> Outcome:
         reason=reason,
         exit_code=result.exit_code,
         wall_s=round(result.usage.wall_s, 3),
-        output=cut_output(result.stdout.text, result.stderr.text),
+        # Before it is cut: a secret of several lines is not known by its end.
+        output=cut_output(redact(result.stdout.text).text, redact(result.stderr.text).text),
         tier=result.isolation.tier,
         artifacts=tuple(a.path for a in result.artifacts if a.path is not None),
     )
+
+
+def _redact_outcome(outcome: Outcome) -> Outcome:
+    """Return an outcome as reports and logs have it. An earlier version may have stored secrets."""
+    texts = {name: redact(getattr(outcome, name)).text for name in ("name", "reason", "output")}
+    return replace(outcome, **texts, step=redact(outcome.step).text)
 
 
 def _is_found(pattern: str, names: Sequence[str]) -> bool:

@@ -7,6 +7,8 @@ import re
 import sys
 from importlib import import_module
 
+from ctxmode.render.terminal_output import disarm, is_runner
+
 # All control characters but line feed and tab: escape sequences, carriage returns, C1.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 # Line feed and tab as well, and the line ends of Unicode.
@@ -21,13 +23,15 @@ def is_colour_wanted() -> bool:
 
 
 def harmless(text: str) -> str:
-    """Show control characters in `text` rather than send them; only a terminal needs it."""
+    """Show control characters in `text` rather than send them, and a runner's commands apart."""
+    text = disarm(text) if is_runner() else text
     return _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
 
 
 def one_line(text: str) -> str:
     """Write `text`, such as a file's name, on one line: control characters and line ends are shown
     as they are written."""
+    text = disarm(text) if is_runner() else text
     return _NO_TEXT.sub(lambda found: repr(found.group())[1:-1], text)
 
 

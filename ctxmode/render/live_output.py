@@ -8,19 +8,24 @@ from typing import BinaryIO
 
 import trio
 
-from ctxmode.render.terminal_output import OutputScreen
+from ctxmode.render.terminal_output import OutputScreen, is_runner_log
 
 Chunk = tuple[str, bytes]
 
 
 class LiveOutput:
     """Takes chunks at once and writes them in a thread, so that a slow reader delays no deadline.
-    The run's output limit bounds what waits. A terminal gets text and colours only."""
+    The run's output limit bounds what waits. A terminal gets text and colours
+    only, and a CI runner's log no commands."""
 
     def __init__(self, sinks: dict[str, BinaryIO], send: trio.MemorySendChannel[Chunk]) -> None:
         self._sinks = sinks
         self._send = send
-        self._screens = {name: OutputScreen() for name, sink in sinks.items() if sink.isatty()}
+        self._screens = {
+            name: OutputScreen(is_terminal=sink.isatty(), is_log=is_runner_log(sink))
+            for name, sink in sinks.items()
+            if sink.isatty() or is_runner_log(sink)
+        }
 
     @classmethod
     @asynccontextmanager

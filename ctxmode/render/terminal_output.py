@@ -1,14 +1,18 @@
-"""What programs print, for a terminal: text and colours, and nothing else that it would obey.
+"""Output of programs without what a terminal, or the log of a CI runner, would obey.
 
 Sequences can set the clipboard and the window's title, or have the terminal type an answer as if a
-person had. Programs run without a terminal, so honest ones print colours at most.
+person had. Programs run without a terminal, so honest ones print colours at most. A CI runner takes
+some lines of a log for commands: they set variables, hide text or mark a job as failed.
 """
 
 from __future__ import annotations
 
 import codecs
+import os
 import re
+import stat
 import sys
+from typing import IO, Any
 
 # All control characters but line feed, tab, carriage return and backspace, which progress bars use;
 # escape sequences but Select Graphic Rendition (ECMA-48, 8.3.117).
@@ -21,20 +25,82 @@ _MISLEADING = re.compile(
 )
 _BEGUN = re.compile(r"\x1b(?:\[[0-9;:]{0,64})?\Z")
 
+# What runners set. The image of the program sets CI, since a container does not get the others.
+RUNNER_VARIABLES = ("CI", "GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
+# What a runner passes over before a command.
+_BLANK = (
+    r"[\x00-\x09\x0b\x0c\x0e-\x20\x7f-\xa0\xad\u1680\u2000-\u200f\u2028\u2029\u202f\u205f\u2060"
+    r"\u3000\ufeff]*"
+)
+_COMMAND = re.compile(
+    r"##(?=(?:vso|teamcity)?\[)"  # Azure Pipelines, TeamCity, older GitHub: anywhere in a line
+    r"|section_(?:start|end)(?=:[0-9])"  # GitLab
+    rf"|(?:\A|(?<=[\n\r])){_BLANK}:(?=:[a-z])",  # GitHub: where a line begins
+    re.IGNORECASE,
+)
+_LINE_BEGUN = re.compile(rf"(?:\A|[\n\r]){_BLANK}\Z")
+_SIGNS = ("##[", "##vso[", "##teamcity[", "section_start:0", "section_end:0", "::a")
+_SIGN_CHARS_MAX = max(map(len, _SIGNS))
+
 
 class OutputScreen:
-    """A screen for one stream, cut into chunks anywhere."""
+    """A screen for one stream, cut into chunks anywhere: for a terminal, a runner's log or both."""
 
-    def __init__(self) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    def __init__(self, *, is_terminal: bool = True, is_log: bool = False) -> None:
+        # A log may be a pipe to another program, whose bytes are no text.
+        self._errors = "replace" if is_terminal else "surrogateescape"
+        self._decoder = codecs.getincrementaldecoder("utf-8")(self._errors)
+        self._is_terminal = is_terminal
+        self._is_log = is_log
         self._held = ""
+        self._before = ""  # stands for the line so far; empty if a command may still begin
 
     def feed(self, chunk: bytes, *, final: bool = False) -> bytes:
         """Return what may be shown by now; at the `final` call all that is left."""
         text = self._held + self._decoder.decode(chunk, final)
-        begun = None if final else _BEGUN.search(text)
-        self._held = begun.group() if begun else ""
-        return screen(text[: begun.start()] if begun else text).encode()
+        end = len(text) if final else self._find_begun(text)
+        self._held, text = text[end:], text[:end]
+        if self._is_log:
+            text = self._disarm(text)
+        return (screen(text) if self._is_terminal else text).encode("utf-8", self._errors)
+
+    def _find_begun(self, text: str) -> int:
+        """Return where something begins at the end of `text` that the next chunk may complete."""
+        begun = _BEGUN.search(text) if self._is_terminal else None
+        end = begun.start() if begun else len(text)
+        if self._is_log:
+            tail = text[max(end - _SIGN_CHARS_MAX, 0) : end].lower()
+            for size in range(len(tail), 0, -1):
+                if any(len(sign) > size and sign.startswith(tail[-size:]) for sign in _SIGNS):
+                    # What is held may be the letter that makes colons before it a command.
+                    before = tail[-size - 2 : -size]
+                    return end - size - len(before) + len(before.rstrip(":"))
+        return end
+
+    def _disarm(self, text: str) -> str:
+        whole = self._before + text
+        shown = disarm(whole)[len(self._before) :]
+        self._before = "" if _LINE_BEGUN.search(whole) else "x"
+        return shown
+
+
+def is_runner() -> bool:
+    """Return whether a CI runner has started this process."""
+    values = (os.environ.get(name, "") for name in RUNNER_VARIABLES)
+    return any(value.lower() not in ("", "0", "false") for value in values)
+
+
+def is_runner_log(stream: IO[Any]) -> bool:
+    """Return whether a CI runner may read a stream: one that is not redirected into a file."""
+    try:
+        return is_runner() and not stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return is_runner()
+
+
+def disarm(text: str) -> str:
+    """Put a space into what a CI runner would take for a command; leave all else as it is."""
+    return _COMMAND.sub(r"\g<0> ", text)
 
 
 def screen(text: str) -> str:
@@ -54,5 +120,7 @@ def _spell(found: re.Match[str]) -> str:
 
 
 def for_stdout(text: str) -> str:
-    """Screen `text` where standard output is a terminal."""
+    """Screen `text` if standard output is a terminal or a runner's log."""
+    if is_runner_log(sys.stdout):
+        return screen(disarm(text))
     return screen(text) if sys.stdout.isatty() else text

@@ -9,6 +9,7 @@ import pytest
 
 from ctxmode.pipelines.cache import CaseCache
 from ctxmode.pipelines.model import CaseStatus, Outcome
+from tests.ctxmode.runner_logs import COMMANDS, github, list_commands
 
 PIPELINE = """\
 [[step]]
@@ -260,3 +261,116 @@ def test_the_cache_keeps_no_content_that_a_link_leads_to(tmp_path):
 
 def cache_files(tmp_path):
     return [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+
+
+OBEYED = "\n".join(COMMANDS.values())
+FAILS = """\
+[[step]]
+name = "loud ::add-mask::x"
+language = "python"
+code = '''
+import sys
+text = open("commands.txt", newline="").read()
+sys.stdout.write(text)
+sys.stderr.write(text)
+sys.exit(1)
+'''
+"""
+RUNNERS = ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION", "CI")
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_a_step_s_output_commands_no_runner_and_our_annotations_do(place, runner):
+    (place.project / "pipeline.toml").write_text(FAILS)
+    (place.project / "commands.txt").write_text(OBEYED, newline="")
+    done = place.run("ci", "pipeline.toml", **{runner: "true"})
+    assert list_commands(done.stderr.decode()) == []
+    log = done.stdout.decode()
+    if runner == "GITHUB_ACTIONS":
+        (ours,) = github(log)
+        assert ours.startswith("error:")
+    else:
+        assert list_commands(log) == []
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_what_runs_print_and_what_is_kept_commands_no_runner(place, runner):
+    (place.project / "commands.txt").write_text(OBEYED, newline="")
+    code = "import sys; t = open('commands.txt', newline='').read()\n"
+    code += "sys.stdout.write(t); sys.stderr.write(t)"
+    place.run("index", "commands.txt")
+    for words in (
+        ("run", "python", "-c", code),
+        ("run", "--json", "python", "-c", code),
+        ("show", "commands.txt"),
+        ("batch", "-"),
+    ):
+        stdin = b'["cat commands.txt"]'
+        control = place.run(*words, stdin=stdin)
+        assert b"add-mask" in control.stdout, control.stderr
+        done = place.run(*words, stdin=stdin, **{runner: "true"})
+        assert list_commands(done.stdout.decode()) == [], words
+        assert list_commands(done.stderr.decode()) == [], words
+        if "--json" in words:
+            was, shown = (json.loads(one.stdout)["result"]["stdout"] for one in (control, done))
+            assert shown["head"] == was["head"]
+
+
+SECRET = "ghp_" + "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
+KEY_LINES = (
+    "-----BEGIN PRIVATE KEY-----",
+    *["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"] * 40,
+)
+HOLDS_SECRETS = f"""\
+[[step]]
+name = "fails"
+language = "shell"
+matrix = {{ token = ["{SECRET}"] }}
+code = "cat key.txt; echo {SECRET} >&2; touch {SECRET}.txt; exit 1"
+artifacts = ["gone-{SECRET}"]
+
+[[step]]
+name = "passes"
+language = "shell"
+code = "echo password={SECRET}"
+
+[[step]]
+name = "after {SECRET}"
+language = "shell"
+code = "echo"
+needs = ["fails"]
+"""
+
+
+def test_nothing_that_ci_writes_holds_a_secret(place):
+    key = "\n".join((*KEY_LINES, "-----END PRIVATE KEY-----\n"))
+    (place.project / "key.txt").write_text(key)
+    (place.project / "pipeline.toml").write_text(HOLDS_SECRETS)
+    page = place.project.parent / "summary.md"
+    github = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(page)}
+    done = [
+        place.run("ci", "pipeline.toml", *options, **github)
+        for options in (("--cache",), ("--json", "--cache"), ("--rerun-failed",))
+    ]
+    folder = place.project / ".ctxmode-ci"
+    files = [page, *(folder / name for name in ("report.json", "report.md", "junit.xml"))]
+    texts = [file.read_text() for file in files]
+    texts += [stream.decode() for one in done for stream in (one.stdout, one.stderr)]
+    for text in texts:
+        assert SECRET not in text
+        assert "MIIEvQIBADANBgkqhkiG9w0BAQEF" not in text
+    assert all("[REDACTED:" in text for text in texts[:4])
+    kept = b"".join(path.read_bytes() for path in (place.data / "state" / "ci").rglob("outcome*"))
+    assert SECRET.encode() not in kept
+    assert b"[REDACTED:" in kept
+
+
+def test_an_error_in_a_pipeline_shows_no_secret(place):
+    step = (
+        f'[[step]]\nname = "a"\nlanguage = "shell"\ncode = "1"\nenv = {{ T = "{SECRET}", N = 1 }}'
+    )
+    (place.project / "pipeline.toml").write_text(step)
+    done = place.run("ci", "pipeline.toml")
+    assert done.returncode == 2
+    assert "env is" in done.stderr.decode()
+    assert SECRET not in done.stderr.decode()

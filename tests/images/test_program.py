@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from images import context, settings
+from tests.ctxmode.runner_logs import COMMANDS, github
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = "images/program/Dockerfile"
@@ -101,7 +102,7 @@ def test_the_program_works_in_its_image_in_the_tier_that_is_possible_there(image
         timeout=RUN_S_MAX,
         check=False,
     )
-    assert (done.returncode, done.stdout) == (0, "1 one argument\n"), done.stderr
+    assert (done.returncode, done.stdout.splitlines()[1]) == (0, "1 one argument"), done.stdout
     the_example_runs_on_a_history(image, tmp_path / "history")
 
 
@@ -128,6 +129,56 @@ def the_example_runs_on_a_history(image: str, project: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"6 passed in .*, sandbox tier [AB]\.", done.stdout)
     assert "commits: 1;" in (project / "summary.md").read_text()
+
+
+PRINTS = """\
+#!/bin/sh
+[ "$1" = run ] || exit 0
+echo "$@" > "$SAW"
+cat "$PRINTED"
+cat "$PRINTED" >&2
+exit 3
+"""
+
+
+@pytest.mark.parametrize("verb", ["run", "ci"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nothing_that_a_program_prints_commands_the_runner_of_the_action(command, verb, tmp_path):
+    """`ci` does the same for itself, so that its own commands pass."""
+    (tmp_path / "docker").write_text(PRINTS)
+    (tmp_path / "docker").chmod(0o755)
+    printed = tmp_path / "printed"
+    printed.write_text(COMMANDS[command], newline="")
+    step = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "PRINTED": str(printed),
+        "SAW": str(tmp_path / "saw"),
+        "CONTEXT_MODE_IMAGE": "image",
+        "CONTEXT_MODE_ARGUMENTS": f"{verb}\nci\n",
+        "GITHUB_WORKSPACE": str(tmp_path),
+    }
+    logs = []
+    for _ in range(2):
+        done = subprocess.run(
+            [ROOT / "images/program/action"],
+            env=step,
+            capture_output=True,
+            timeout=RUN_S_MAX,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (3, b"")
+        logs.append(done.stdout.decode())
+    obeyed = [github(log) for log in logs]
+    told = "GITHUB_ACTIONS=true" in (tmp_path / "saw").read_text()
+    if verb == "run":
+        assert (obeyed, told) == ([[], []], False)
+        assert COMMANDS[command] in logs[0]
+        assert logs[0].splitlines()[0] != logs[1].splitlines()[0]  # a token of its own
+    else:
+        assert ([one == github(COMMANDS[command] * 2) for one in obeyed], told) == (
+            [True] * 2,
+            True,
+        )
 
 
 def test_the_action_hands_each_of_its_inputs_to_its_step():

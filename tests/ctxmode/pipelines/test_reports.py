@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from xml.etree import ElementTree
+
+import pytest
 
 from ctxmode.pipelines import reports
 from ctxmode.pipelines.model import CaseStatus, Outcome, Pipeline, PipelineReport
 from ctxmode.pipelines.running import LINES_SHOWN, cut_output
+from tests.ctxmode.runner_logs import COMMANDS, HARMLESS, github
 
 REPORT = PipelineReport(
     Pipeline("all", "ci/all.toml", ()),
@@ -46,6 +51,29 @@ def test_annotations_point_at_the_line_on_one_line_each():
     (one,) = reports.github(REPORT)
     assert one.startswith("::error file=ci/all.toml,line=9,title=b (x=1)::exit 1%0A50 %25%0A")
     assert "\n" not in one
+
+
+@pytest.mark.parametrize("text", [*COMMANDS, *HARMLESS])
+def test_an_annotation_is_one_command_whatever_its_texts_are(text):
+    printed = (COMMANDS | HARMLESS)[text] + "\x00\x1b]0;title\x07"
+    outcome = replace(REPORT.outcomes[1], name=printed, reason=printed, output=printed)
+    report = replace(REPORT, outcomes=(outcome,), pipeline=Pipeline(printed, printed, ()))
+    (one,) = reports.github(report)
+    (obeyed,) = github(one)
+    assert obeyed.startswith("error:")
+    assert not re.search(r"[\x00-\x08\n-\x1f\x7f]", one)
+    fields = one.removeprefix("::error ").partition("::")[0].split(",")
+    assert [field.partition("=")[0] for field in fields] == ["file", "line", "title"]
+    assert not re.search(r"[\x00\x1b\x07]", reports.markdown(report))
+
+
+@pytest.mark.parametrize("text", COMMANDS)
+def test_github_obeys_nothing_of_an_output_and_then_goes_on(text):
+    texts = [reports.without_commands(COMMANDS[text] + end) for end in ("", "\n", "\r", "\n::")]
+    log = "\n".join([*texts, "::notice::ours"])
+    assert github(log) == ["notice:ours"]
+    tokens = re.findall(r"^::stop-commands::(.+)$", log, re.MULTILINE)
+    assert len({token for token in tokens if len(token) >= 32}) == len(texts)
 
 
 def test_the_summary_names_the_tier():

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
+from pathlib import Path
 
 import pytest
 
 from ctxmode.render.live_output import LiveOutput
-from ctxmode.render.terminal_output import OutputScreen, for_review, screen
+from ctxmode.render.terminal_output import (
+    RUNNER_VARIABLES,
+    OutputScreen,
+    disarm,
+    for_review,
+    is_runner_log,
+    screen,
+)
+from tests.ctxmode.runner_logs import COMMANDS, HARMLESS, list_commands
 
 SHOWN = {
     "plain \u00e9 text\n\twith tabs": "plain \u00e9 text\n\twith tabs",
@@ -80,3 +90,43 @@ def test_what_a_person_decides_by_hides_nothing(monkeypatch, text: str, shown: s
     assert for_review(text) == text  # a pipe gets every byte
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert for_review(text) == shown
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_of_a_ci_runner_is_left_in_a_log(command: str):
+    assert list_commands(COMMANDS[command]) != []  # the control: as it is, a runner obeys it
+    assert list_commands(disarm(f"{COMMANDS[command]}\n{COMMANDS[command]}")) == []
+    assert disarm(COMMANDS[command]).replace(" ", "") == COMMANDS[command].replace(" ", "")
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_harmless_text_stays_as_it_is_in_a_log(text: str):
+    assert disarm(HARMLESS[text]) == HARMLESS[text]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+@pytest.mark.parametrize("name", [*COMMANDS, *HARMLESS])
+def test_commands_are_found_wherever_chunks_are_cut(name: str, size: int):
+    text = (COMMANDS | HARMLESS)[name]
+    data = f"begin: {text}\n{text}\r\n\n {text}".encode()
+    screen = OutputScreen(is_terminal=False, is_log=True)
+    parts = [screen.feed(data[at : at + size]) for at in range(0, len(data), size)]
+    assert b"".join([*parts, screen.feed(b"", final=True)]).decode() == disarm(data.decode())
+
+
+def test_bytes_that_are_no_text_reach_a_pipe_of_a_runner_unchanged():
+    screen = OutputScreen(is_terminal=False, is_log=True)
+    assert screen.feed(data := bytes(range(256))) + screen.feed(b"", final=True) == data
+
+
+@pytest.mark.parametrize("name", RUNNER_VARIABLES)
+def test_a_runner_reads_what_is_not_redirected_into_a_file(name, monkeypatch, tmp_path):
+    for each in RUNNER_VARIABLES:
+        monkeypatch.delenv(each, raising=False)
+    with (tmp_path / "file").open("w") as file, Path(os.devnull).open("w") as log:
+        assert not is_runner_log(log)
+        monkeypatch.setenv(name, "true")
+        assert is_runner_log(log)
+        assert not is_runner_log(file)
+        monkeypatch.setenv(name, "false")
+        assert not is_runner_log(log)
