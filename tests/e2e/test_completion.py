@@ -6,7 +6,6 @@ import os
 import pty
 import re
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import pytest
 
 from ctxmode.commands.table import VERBS
 from ctxmode.completion import harmless
+from tests.needs import need
 
 DEADLINE_S = 60.0
 CONTROL = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|[\r\x07\x08]")
@@ -85,11 +85,6 @@ def written(place: Path, shell: str) -> Path:
     script = place / f"completion.{shell}"
     script.write_text(told(place_environment(place), place / "project", "completion", shell))
     return script
-
-
-def need(shell: str) -> None:
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed; .ci/run installs it")
 
 
 @pytest.mark.parametrize("shell", STARTS)

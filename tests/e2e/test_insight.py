@@ -19,6 +19,7 @@ from benchmarks.insight_data import Amounts, fill, make_place
 from ctxmode.insight.pages import PAGES
 from ctxmode.operations.facts import open_memory
 from memory.facts.model import Author, Draft
+from tests.needs import need
 
 COMMAND = (sys.executable, "-m", "ctxmode", "insight")
 WIDTHS = (400, 1280)
@@ -36,7 +37,7 @@ OPEN = {
 def find_chromium():
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
-        pytest.skip("Chromium is missing: apt-get install chromium")
+        need("chromium")
     return found
 
 

@@ -23,6 +23,7 @@ from executor import LocalEngine, Request, Result, Settings, open_engine
 from executor.containers.place import ContainerPlace
 from tests.escapes.attack import Program
 from tests.escapes.layers_off import Edit, weakened
+from tests.needs import need
 from tests.processes import DEADLINE_S, alive
 
 OUTSIDE_S_MAX = 60
@@ -84,6 +85,7 @@ class Arena:
         self, program: Program, off: tuple[Edit, ...] = (), *, warm: bool = False, **more: object
     ) -> Result:
         """Run it in the sandbox, without the layers that are `off`; if `warm`, in what waited."""
+        need(program.language)
         changed = weakened(self.executor, off, warm=warm)
         with changed if off or warm else contextlib.nullcontext():
             request = Request(program.language, self.text(program), **more)
@@ -105,6 +107,7 @@ class Arena:
 
     async def outside(self, program: Program, user: str = "server") -> str:
         """Run it as an ordinary process without any sandbox; all that it printed."""
+        need(*COMPILER.get(program.language, INTERPRETER.get(program.language, ()))[:1])
         return await trio.to_thread.run_sync(self._outside, program, user)
 
     def _outside(self, program: Program, user: str) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from executor import LocalEngine, Request, RequestError, Result, open_engine
+from executor import LocalEngine, Request, Result, open_engine
+from tests.needs import need
 
 Run = Callable[..., Awaitable[Result]]
 
@@ -34,28 +35,14 @@ async def executor(project: Path, state_dir: Path) -> AsyncIterator[LocalEngine]
 
 @pytest.fixture
 def run(executor: LocalEngine) -> Run:
-    """Run a program and give its result."""
+    """Run a program and give its result; a test of a language that this machine lacks skips."""
 
     async def run_one(language: str, code: str | None = None, **more: object) -> Result:
+        need(language)
         completed = await executor.run(Request(language, code, **more))
         for spool in (completed.stdout_spool, completed.stderr_spool):
             if spool:
                 spool.delete()
         return completed.result
-
-    return run_one
-
-
-@pytest.fixture
-def run_or_skip(run: Run) -> Run:
-    """The same; a language that this machine doesn't have is skipped."""
-
-    async def run_one(language: str, code: str | None = None, **more: object) -> Result:
-        try:
-            return await run(language, code, **more)
-        except RequestError as error:
-            if "does not run here" not in error.message:
-                raise
-            pytest.skip(f"{error.message}; {error.hint}")
 
     return run_one

@@ -99,8 +99,8 @@ def test_every_table_has_every_language():
 
 
 @pytest.mark.parametrize("language", NAMES)
-async def test_hello_runs(language, run_or_skip):
-    result = await run_or_skip(language, HELLO[language])
+async def test_hello_runs(language, run):
+    result = await run(language, HELLO[language])
     assert (result.status, result.stdout.text) == (
         Status.OK,
         runtimes.language(language).hello_output,
@@ -112,8 +112,8 @@ async def test_hello_runs(language, run_or_skip):
 
 @pytest.mark.once
 @pytest.mark.parametrize("language", NAMES)
-async def test_a_failing_program_keeps_its_exit_code_and_stderr(language, run_or_skip):
-    result = await run_or_skip(language, FAIL[language])
+async def test_a_failing_program_keeps_its_exit_code_and_stderr(language, run):
+    result = await run(language, FAIL[language])
     assert (result.status, result.exit_code) == (Status.NONZERO_EXIT, 7), result.stderr.text
     assert "why" in result.stderr.text
     assert result.phase == "run"
@@ -121,16 +121,16 @@ async def test_a_failing_program_keeps_its_exit_code_and_stderr(language, run_or
 
 @pytest.mark.once
 @pytest.mark.parametrize("language", NAMES)
-async def test_unicode_comes_back_exact(language, run_or_skip):
-    result = await run_or_skip(language, UNICODE[language])
+async def test_unicode_comes_back_exact(language, run):
+    result = await run(language, UNICODE[language])
     assert result.stdout.text == f"{TEXT}\n", result.stderr.text
     assert not result.stdout.binary
 
 
 @pytest.mark.once
 @pytest.mark.parametrize("language", NAMES)
-async def test_a_large_output_is_counted_exactly(language, run_or_skip):
-    result = await run_or_skip(language, LARGE[language])
+async def test_a_large_output_is_counted_exactly(language, run):
+    result = await run(language, LARGE[language])
     stdout = result.stdout
     assert (stdout.bytes_total, stdout.lines_total) == (200_000, 2000), result.stderr.text
     shown = len(stdout.head.encode()) + len(stdout.tail.encode())
@@ -140,16 +140,16 @@ async def test_a_large_output_is_counted_exactly(language, run_or_skip):
 
 @pytest.mark.view
 @pytest.mark.parametrize("language", NAMES)
-async def test_a_bound_file_is_there_as_file_content(language, run_or_skip, project: Path):
+async def test_a_bound_file_is_there_as_file_content(language, run, project: Path):
     (project / "data.txt").write_text("".join(f"line {n} — ü\n" for n in range(500)))
-    result = await run_or_skip(language, COUNT_LINES[language], bind_file="data.txt")
+    result = await run(language, COUNT_LINES[language], bind_file="data.txt")
     assert result.stdout.text.split() == ["500"], result.stderr.text
 
 
-async def test_of_sys_r_sees_where_malloc_looks_and_nothing_else(run_or_skip):
+async def test_of_sys_r_sees_where_malloc_looks_and_nothing_else(run):
     """Two files, to read."""
     code = 'for (f in list.files("/sys", recursive = TRUE)) cat(f, file.access(f, 2), "\\n")'
-    result = await run_or_skip("r", code)
+    result = await run("r", code)
     assert result.status is Status.OK, result.stderr.text
     pages = "kernel/mm/transparent_hugepage"
     allowed = {f"{pages}/{name} -1 " for name in ("enabled", "hpage_pmd_size")}

@@ -238,8 +238,8 @@ async def test_the_program_owns_three_descriptors(run):
     assert result.stdout.text == "['0', '1', '2', '3']\n"  # 3 is the listing itself
 
 
-async def test_a_compile_error_is_told_as_such(run_or_skip):
-    result = await run_or_skip("c", "int main(void) { return nonsense; }")
+async def test_a_compile_error_is_told_as_such(run):
+    result = await run("c", "int main(void) { return nonsense; }")
     assert (result.status, result.phase) == (Status.NONZERO_EXIT, "compile")
     assert "nonsense" in result.stderr.text
 

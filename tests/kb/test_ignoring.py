@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import random
-import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from kb.ignore_pattern import CHARS_MAX, STARS_MAX, PatternTooLargeError, ignore_pattern
 from kb.ignoring import PATTERNS_MAX, Ignores
 from kb.walking import Selection, Walk
+from tests.needs import need
 
 SECONDS_MAX = 20.0
 """For what takes milliseconds here and would take years by trying every way."""
@@ -42,8 +42,7 @@ def some_pattern(rng: random.Random) -> str:
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     """A repository, and the paths of it."""
-    if shutil.which("git") is None:
-        pytest.skip("needs git")
+    need("git")
     top = tmp_path_factory.mktemp("repository")
     subprocess.run(["git", "init", "-q", str(top)], check=True)
     rng = random.Random(14)

@@ -20,6 +20,7 @@ from policy.analysis import analyse
 from policy.cases import read_cases
 from policy.effects import Command, OpaqueExec, Unparsed, program_name
 from policy.model import Subject
+from tests.needs import needs
 
 BASH = shutil.which("bash")
 TABLE = Path(__file__).with_name("cases") / "shell.tsv"
@@ -35,7 +36,7 @@ REAL = (
     "true ls touch xxd cut mktemp stdbuf setsid"
 )
 
-pytestmark = pytest.mark.skipif(BASH is None, reason="bash is not installed")
+pytestmark = needs("bash")
 
 
 class Machine:

@@ -31,10 +31,10 @@ READS_ARGUMENT = "#include <stdio.h>\nint main(int c, char **v) { puts(v[1]); re
     "language",
     [pytest.param(one, marks=() if one == "c" else pytest.mark.once) for one in PROGRAMS],
 )
-async def test_the_second_run_is_from_what_the_first_left(run_or_skip, language):
+async def test_the_second_run_is_from_what_the_first_left(run, language):
     code = PROGRAMS[language] + "\n// kept\n"
-    first = await run_or_skip(language, code)
-    second = await run_or_skip(language, code)
+    first = await run(language, code)
+    second = await run(language, code)
     assert (first.stdout.text, second.stdout.text) == ("42\n", "42\n")
     assert (first.compiled, second.compiled) == ("now", "kept")
 
@@ -118,7 +118,7 @@ async def test_a_scripts_own_headers_are_read_anew(run, project: Path):
 
 
 @pytest.mark.once
-async def test_a_class_of_the_project_is_compiled_anew(run_or_skip, project: Path):
+async def test_a_class_of_the_project_is_compiled_anew(run, project: Path):
     folder = project / "words"
     folder.mkdir()
     code = "System.out.println(words.Word.TEXT);"
@@ -127,14 +127,14 @@ async def test_a_class_of_the_project_is_compiled_anew(run_or_skip, project: Pat
             f'package words; public class Word {{ public static final String TEXT = "{word}"; }}'
         )
         (folder / "Word.java").write_text(source)
-        result = await run_or_skip("java", code)
+        result = await run("java", code)
         assert (result.stdout.text, result.compiled) == (f"{word}\n", None)
 
 
 @pytest.mark.once
-async def test_a_go_module_decides_for_itself(run_or_skip, project: Path):
+async def test_a_go_module_decides_for_itself(run, project: Path):
     (project / "go.mod").write_text("module example.org/m\n\ngo 1.18\n")
-    assert (await run_or_skip("go", "fmt.Println(1)")).compiled is None
+    assert (await run("go", "fmt.Println(1)")).compiled is None
 
 
 @pytest.mark.once

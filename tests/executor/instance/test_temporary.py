@@ -15,6 +15,7 @@ import trio
 from executor import Request, SandboxUnavailableError, open_engine
 from executor.instance import lock as instance
 from executor.instance import temporary
+from tests.needs import need
 
 STRANGER = 65431
 DEADLINE_S = 60
@@ -94,6 +95,7 @@ def test_a_sticky_folder_around_it_is_as_good_as_ones_own(tmp_path: Path):
 
 def program(number: int) -> Request:
     """What is compiled in a stand-in of the project (tier A), or has folders on the host (B)."""
+    need("c")
     return Request("c", f"int main(void) {{ return {number}; }}")
 
 

@@ -13,6 +13,7 @@ from executor.instance.removal import remove
 from executor.packages.model import PackageSettings, Registry
 from tests.executor.packages.python_index import Index
 from tests.executor.packages.served import Served, serve
+from tests.needs import need, need_packages
 
 Open = Callable[..., AbstractAsyncContextManager[LocalEngine]]
 
@@ -42,6 +43,8 @@ def open_with(project: Path, state_dir: Path, kept: Path) -> Open:
 
     @asynccontextmanager
     async def opened(**given: object) -> AsyncIterator[LocalEngine]:
+        for name in given.get("allow", ()):
+            need_packages(name)
         settings = Settings(packages=PackageSettings(**given))
         async with open_engine(
             project=project, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
@@ -68,6 +71,7 @@ async def run_in(
     **more: object,
 ) -> Result:
     """One program with packages, and its result."""
+    need(language)
     request = Request(language, code, packages=packages, **more)
     completed = await engine.run(request, caller=caller)
     for spool in (completed.stdout_spool, completed.stderr_spool):

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.executor.packages.served import BYTES, Served
+from tests.needs import need
 
 XML = "application/xml"
 
@@ -64,6 +65,7 @@ def jar(name: str, code: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         for one, text in {"Beta": BETA, name: code}.items():
             Path(folder, f"{one}.java").write_text(text)
+        need("javac")
         compiling = ["javac", *{f"{folder}/Beta.java", f"{folder}/{name}.java"}]
         subprocess.run(compiling, check=True)
         content = Path(folder, f"{name}.class").read_bytes()
@@ -197,6 +199,7 @@ def assembly(name: str, code: str) -> bytes:
         for one, text in {"beta": STUB, name: code}.items():
             Path(folder, f"{one}.cs").write_text(text)
             beside = () if one == "beta" else (f"-r:{folder}/beta.dll",)
+            need("mcs")
             made = ["mcs", "-target:library", f"-out:{folder}/{one}.dll", *beside]
             subprocess.run([*made, f"{folder}/{one}.cs"], check=True)
         return Path(folder, f"{name}.dll").read_bytes()

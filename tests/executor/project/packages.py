@@ -15,6 +15,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.needs import need
+
 S_MAX = 120.0
 
 
@@ -82,6 +84,7 @@ def npm_registry(packages: Path) -> Iterator[str]:
 
 def _published(folder: Path, address: str) -> dict[str, bytes]:
     """What the registry answers about one package, and its archive, as `npm pack` makes it."""
+    need("npm")
     done = subprocess.run(
         ["npm", "pack", "--json", "--pack-destination", folder.parent.parent],
         cwd=folder,

@@ -16,6 +16,7 @@ from executor.project.plan.planning import plan
 from executor.project.rules.rules import CommitRules
 from tests.executor.project.conftest import fill
 from tests.executor.project.viewing import FakeNames, View, left, python, run, tree
+from tests.needs import need
 
 NAMES = FakeNames()
 OPENED = (
@@ -121,6 +122,8 @@ def test_a_read_only_folder_of_a_repository_leaves_all_of_it(project, tmp_path, 
 
 @contextlib.contextmanager
 def immutable(path: Path) -> Iterator[None]:
+    need("chattr")
+
     def change(attribute: str) -> bool:
         command = ["chattr", attribute, path]
         return subprocess.run(command, check=False, capture_output=True).returncode == 0

@@ -15,6 +15,7 @@ from executor import Request, Result, Status, open_engine
 from executor.profile import BUILD
 from executor.settings import Settings
 from tests.executor.project.packages import S_MAX, npm_registry, wheels_of_installed
+from tests.needs import need
 
 OLD_S = 1_600_000_000  # what is to be built was written long ago
 
@@ -24,11 +25,6 @@ def project(tmp_path: Path) -> Path:
     folder = tmp_path / "project"
     folder.mkdir()
     return folder
-
-
-def need(*tools: str) -> None:
-    if missing := [tool for tool in tools if not shutil.which(tool, path="/usr/bin")]:
-        pytest.skip(f"no {', '.join(missing)}")
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
@@ -364,13 +360,11 @@ def toolchain_of_rust() -> Path:
     """The folder of cargo and its compiler."""
     if told := os.environ.get("CTXMODE_TEST_RUST"):
         return Path(told)
-    try:
-        done = subprocess.run(
-            ["rustc", "--print", "sysroot"], check=True, capture_output=True, text=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("no rustc")
+    need("rust")
+    done = subprocess.run(
+        ["rustc", "--print", "sysroot"], check=True, capture_output=True, text=True
+    )
     folder = Path(done.stdout.strip())
     if not (folder / "bin/cargo").exists():
-        pytest.skip("no cargo")
+        pytest.skip("this machine has no cargo beside rust")
     return folder

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from executor.project.rules.names import NAMES
 from tests.executor.project.dangers import DATA, TOOLS, Danger, Data, write
+from tests.needs import need
 
 DEADLINE_S = 60
 
@@ -59,14 +59,9 @@ def label(row: Danger | Data) -> str:
     return row.name if isinstance(row, Danger) else row.path
 
 
-def need(danger: Danger) -> None:
-    if shutil.which(danger.tool) is None:
-        pytest.skip(f"no {danger.tool} here")
-
-
 @pytest.mark.parametrize("danger", TOOLS, ids=label)
 def test_the_tool_obeys_what_is_planted(scene: Scene, danger: Danger):
-    need(danger)
+    need(danger.tool)
     scene.person(danger.prepare)
     scene.person(danger.use)
     assert not scene.canary.exists(), "it needs nothing planted"
@@ -84,7 +79,7 @@ def test_the_table_has_it(row: Danger | Data):
 
 @pytest.mark.parametrize("danger", TOOLS, ids=label)
 async def test_a_run_cannot_have_the_tool_obey(scene: Scene, run, danger: Danger):
-    need(danger)
+    need(danger.tool)
     scene.person(danger.prepare)
     await plant(scene, run, danger.plant)
     said = scene.person(danger.use)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.executor.project.viewing import S_MAX, View, left, tree
+from tests.needs import need
 
 pytestmark = pytest.mark.view  # git leaves the same to everyone
 
@@ -294,18 +295,10 @@ def test_what_a_run_planted_does_not_count_as_there_before(view: View, pack):
     assert view.commit().left_out == ()
 
 
-def hg_here() -> bool:
-    try:
-        return subprocess.run(["hg", "--version"], capture_output=True, check=False).returncode == 0
-    except OSError:
-        return False
-
-
 @pytest.fixture(scope="session")
 def mercurial_repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Made once, and copied for each test: every call of Mercurial takes long."""
-    if not hg_here():
-        pytest.skip("Mercurial (hg) is not installed")
+    need("hg")
     folder = tmp_path_factory.mktemp("hg")
     shell(
         folder,

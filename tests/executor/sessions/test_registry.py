@@ -27,11 +27,11 @@ ENDED = "ended: "
 
 
 @pytest.fixture
-def call(run_or_skip) -> Call:
+def call(run) -> Call:
     """A call of one session, unless another is named."""
 
     async def call_one(language: str, code: str | None = None, **more: object) -> Result:
-        return await run_or_skip(language, code, **({"session": "s"} | more))
+        return await run(language, code, **({"session": "s"} | more))
 
     return call_one
 

@@ -43,8 +43,8 @@ ENDS = {
 
 
 @pytest.mark.parametrize(("code", "status", "exit_code", "signal"), ENDS.values(), ids=ENDS)
-async def test_a_run_ends_as_its_program_does(code, status, exit_code, signal, run_or_skip):
-    result = await run_or_skip("ruby", code)
+async def test_a_run_ends_as_its_program_does(code, status, exit_code, signal, run):
+    result = await run("ruby", code)
     assert result.stdout.text == "said\n"
     assert (result.status, result.exit_code, result.signal) == (status, exit_code, signal)
 
@@ -63,35 +63,35 @@ async def test_a_run_ends_as_its_program_does(code, status, exit_code, signal, r
         "[_, n] = Regex.run(~r/Seccomp_filters:\\s*(\\d+)/, s)\nIO.puts(n)\nSystem.halt(3)",
     }.items(),
 )
-async def test_heavy_interpreters_tell_of_their_exit(language, code, run_or_skip):
-    result = await run_or_skip(language, code)
+async def test_heavy_interpreters_tell_of_their_exit(language, code, run):
+    result = await run(language, code)
     assert (result.stdout.text, result.exit_code) == (TELLS, 3)
 
 
 @pytest.mark.tier_a
-async def test_what_is_written_last_arrives_however_much_it_is(run_or_skip):
+async def test_what_is_written_last_arrives_however_much_it_is(run):
     code = "$stdout.write('x' * 3_000_000); $stderr.write('y' * 100_000); $stdout.flush; exit! 0"
-    result = await run_or_skip("ruby", code)
+    result = await run("ruby", code)
     assert (result.stdout.bytes_total, result.stderr.bytes_total) == (3_000_000, 100_000)
 
 
-async def test_children_go_on_to_their_own_ends(run_or_skip):
+async def test_children_go_on_to_their_own_ends(run):
     code = (
         "puts (0...60).map { |n| fork { exit!(n) } }.sum { |pid| Process.wait2(pid)[1].exitstatus }"
     )
-    result = await run_or_skip("ruby", code)
+    result = await run("ruby", code)
     assert (result.stdout.text, result.status) == (f"{sum(range(60))}\n", Status.OK)
 
 
 @pytest.mark.tier_a
-async def test_a_storm_of_exits_keeps_nobody_from_ending_the_run(run_or_skip):
+async def test_a_storm_of_exits_keeps_nobody_from_ending_the_run(run):
     code = "8.times { fork { loop { Process.wait fork { exit!(0) } } } }; sleep"
-    result = await run_or_skip("ruby", code, limits=Limits(wall_s=2))
+    result = await run("ruby", code, limits=Limits(wall_s=2))
     assert result.status is Status.TIMED_OUT
 
 
 @pytest.mark.tier_a
-async def test_what_a_run_used_and_changed_is_told(run_or_skip, project):
+async def test_what_a_run_used_and_changed_is_told(run, project):
     (project / "old.txt").write_text("old")
     code = """
     File.write('new.txt', 'new')
@@ -102,7 +102,7 @@ async def test_what_a_run_used_and_changed_is_told(run_or_skip, project):
     system('i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done')
     exit! 0
     """
-    result = await run_or_skip("ruby", code, artifacts=("kept.txt",))
+    result = await run("ruby", code, artifacts=("kept.txt",))
     assert [(file.path, file.change) for file in result.changed_files] == [("new.txt", "created")]
     assert [Path(artifact.path).read_text() for artifact in result.artifacts] == ["kept"]
     assert result.usage.cpu_s > 0.3

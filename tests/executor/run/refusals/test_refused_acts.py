@@ -16,10 +16,11 @@ import pyseccomp
 import pytest
 import trio
 
-from executor import LocalEngine, Request, RequestError, Result, Settings, Status, open_engine
+from executor import LocalEngine, Request, Result, Settings, Status, open_engine
 from executor.network import parse
 from executor.profile import ANALYZE, BUILD, Profile, ProjectAccess
 from tests.executor.run.refusals.acts import ACTS, BENIGN, BUILT, Act, Control
+from tests.needs import absent
 
 AT_ONCE = 2
 NAMED_MIN = 22  # of 24: the bar
@@ -195,12 +196,9 @@ async def test_benign_programs_are_refused_nothing(place: Place):
         name: str, language: str, text: str, exit_code: int, profile: str = "analyze"
     ) -> None:
         async with slots:
-            try:
-                result = await place.run(language, text, profile=profile)
-            except RequestError as error:
-                if "does not run here" not in error.message:
-                    raise
+            if absent(language):
                 return
+            result = await place.run(language, text, profile=profile)
         ran.append(name)
         if result.exit_code != exit_code or result.refusals:
             wrong[name] = result.exit_code, result.refusals, result.stderr.text, result.message

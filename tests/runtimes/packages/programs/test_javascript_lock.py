@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.needs import needs
+
 PROGRAM = Path(__file__).parents[4] / "runtimes/packages/programs/javascript_lock.js"
-pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+pytestmark = needs("node")
 
 DIGEST = f"sha512-{'A' * 86}=="
 SUM = "0" * 128
