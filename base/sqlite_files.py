@@ -87,7 +87,7 @@ def connect_read_only(path: StrPath, *, wait_s: float = BUSY_TIMEOUT_S) -> sqlit
     db = _open(f"{uri}?mode=ro", wait_s)
     try:
         db.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.Error as error:
+    except BaseException as error:
         db.close()
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NOT_SHARED:
             raise

@@ -56,7 +56,12 @@ class Access:
         read_only, self.notices = prepare(path, create=create, of_others=of_others)
         with translate_errors(path):
             self._writer = None if read_only else connect(path, wait_s=wait_s)
-            self._reader = connect(path, read_only=read_only, wait_s=wait_s)
+            try:
+                self._reader = connect(path, read_only=read_only, wait_s=wait_s)
+            except BaseException:
+                if self._writer is not None:
+                    self._writer.close()
+                raise
 
     @cached_property
     def quota_bytes(self) -> int | None:

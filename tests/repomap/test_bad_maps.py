@@ -129,10 +129,9 @@ def flip_bytes(path: Path, rng: random.Random) -> None:
 
 
 def run_sql(path: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as db, db:
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
         for statement in statements:
             db.execute(statement)
-    db.close()
 
 
 DAMAGES: dict[str, Callable[[Path, random.Random], object]] = {
@@ -182,7 +181,9 @@ def test_a_form_that_another_process_renewed_meanwhile_is_kept(tmp_path, root, m
 
     def be_slower(self: MapStore):
         monkeypatch.setattr(MapStore, "hold", hold)
-        scan_folder(MapStore(path), root)
+        other = MapStore(path)
+        scan_folder(other, root)
+        other.close()
         return hold(self)
 
     monkeypatch.setattr(MapStore, "hold", be_slower)

@@ -10,6 +10,7 @@ import pytest
 import runtimes
 from executor import open_engine
 from executor.model import Request, Status
+from tests.needs import needs
 
 pytestmark = pytest.mark.tier_a
 
@@ -181,6 +182,7 @@ async def test_compiling_takes_from_the_time_of_the_run(run):
     assert (result.status, result.phase) == (Status.TIMED_OUT, "run")
 
 
+@needs("c")
 async def test_another_server_of_the_user_finds_what_one_kept(tmp_path: Path, state_dir: Path):
     request = Request("c", PROGRAMS["c"] + "// another server")
     seen = []
@@ -201,6 +203,7 @@ exec /usr/bin/gcc "$@"
 """
 
 
+@needs("c")
 @pytest.mark.once
 async def test_what_compiling_was_refused_is_told_by_the_run_that_compiled(
     tmp_path: Path, project: Path, monkeypatch

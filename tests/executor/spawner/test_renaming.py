@@ -109,6 +109,8 @@ async def test_threads_and_processes_rename_at_once(project, run):
         (project / f"{number}/below").mkdir(parents=True)
         (project / f"{number}/below/file").write_text(f"{number}")
     code = """
+import warnings
+warnings.simplefilter('ignore')  # newer releases of Python advise against the fork below
 def move(number):
     for name in range(number, number + 3):
         os.rename(str(name), f'moved-{name}')
