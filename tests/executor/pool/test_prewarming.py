@@ -64,6 +64,7 @@ async def both(
 
 
 async def run(executor: LocalEngine, request: Request) -> Result:
+    need(request.language)
     return (await executor.run(request)).result
 
 
@@ -114,7 +115,6 @@ async def test_a_warm_run_is_told_from_a_cold_one_by_nothing(language, both):
     cold, warm = both
     different = {}
     for title, request in requests(language):
-        need(language)
         expected = told(await run(cold, request))
         found = told(await run_warm(warm, request))
         if found != expected:

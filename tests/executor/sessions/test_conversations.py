@@ -105,6 +105,7 @@ async def say(executor: LocalEngine, language: str, code: str, **more: object) -
 
 async def interrupted(executor: LocalEngine, language: str, code: str) -> Result:
     """How a program ends that is interrupted once it has printed something."""
+    need(language)
     begun, ended = trio.Event(), trio.Event()
     results: list[Result] = []
 
