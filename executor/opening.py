@@ -48,6 +48,8 @@ async def open_engine(
     """
     settings = settings or Settings()
     project = await trio.to_thread.run_sync(Path.resolve, project)
+    # What is stored there is shown to boxes only where no link is on the way.
+    state_dir = await trio.to_thread.run_sync(Path.resolve, state_dir)
     with instance.join(state_dir / "instances") as here, open_ground(here, state_dir) as ground:
         temporary.own(here.temporary)
         filled = state_dir / "caches"

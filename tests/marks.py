@@ -27,7 +27,7 @@ _UNIT = """
 base/ fleet/ memory/ policy/ kb/ runtimes/ structure/ ctxmode/ executor/cells/test_description.py
 executor/cells/test_placement.py executor/cells/test_cgroup.py executor/compile/test_products.py
 executor/engine/test_layers.py executor/engine/test_messages.py executor/engine/test_seccomp.py
-executor/instance/test_unpacking.py executor/pool/test_budget.py executor/pool/test_pool.py
+executor/engine/test_unpacking.py executor/pool/test_budget.py executor/pool/test_pool.py
 executor/pool/test_pressure.py executor/run/test_capture.py executor/run/test_outcome.py
 executor/run/test_output_routing.py executor/run/test_runner.py executor/test_model.py
 executor/run/refusals/test_told.py executor/run/refusals/test_collecting.py
@@ -50,6 +50,7 @@ memory/pages/test_many_writers.py memory/pages/test_pulling.py memory/pages/test
 memory/pages/test_merging.py memory/pages/test_evolution.py memory/pages/test_forgetting.py
 memory/pages/test_killed_push.py memory/pages/test_pushing.py
 executor/ escapes/ e2e/ benchmarks/ examples/ policy/test_cases.py policy/test_deadline.py
+executor/engine/test_unpacking.py::test_what_was_there
 policy/test_import_cost.py policy/test_judging.py policy/test_languages.py::test_a_perl_comment
 fleet/test_back.py fleet/test_returned.py fleet/test_fuzz.py fleet/test_whole_way.py
 fleet/test_front.py fleet/test_same_result.py

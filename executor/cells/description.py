@@ -39,6 +39,8 @@ class CellSpec:
     judged: JudgedCalls | None = None  # tier B: the calls that are judged one by one
     scopes_signals: bool = True  # Landlock keeps signals within the run
     binds: tuple[tuple[str, str], ...] = ()  # (source, path in the cell), read-only
+    # The same of what the server stores: no link on the way to a source is followed.
+    shown: tuple[tuple[str, str], ...] = ()
     limits: Limits = field(default_factory=Limits)
     scratch: str = rootfs.SCRATCH
     job: str = rootfs.JOB
@@ -107,6 +109,7 @@ def _describe_tree(
     description["root_bytes"] = ROOT_BYTES
     description["job_bytes"] = JOB_BYTES
     description["binds"] = [*binds, *((path, path, NOSUID) for path in devices)]
+    description["shown"] = list(spec.shown)
     description["symlinks"] = list(system.links)
     description["files"] = [packed.file(path, content) for path, content in accounts.items()]
     description["scratch"] = {
@@ -138,6 +141,6 @@ def _describe_tree(
 def _tier_b_access(spec: CellSpec) -> list[tuple[str, str]]:
     system = [(path, "r") for path in (*rootfs.SYSTEM_FOLDERS, "/proc")]
     etc = [(f"/etc/{name}", "r") for name in rootfs.ETC_ENTRIES]
-    binds = [(source, "r") for source, _ in spec.binds]
+    binds = [(source, "r") for source, _ in (*spec.binds, *spec.shown)]
     devices = [(path, "rw") for path in rootfs.DEVICES]
     return [*system, *etc, *binds, *devices, (spec.job, "r"), (spec.scratch, "rw"), *spec.readable]

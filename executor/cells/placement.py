@@ -181,8 +181,8 @@ class Placement:
 
     def showing(self, spec: CellSpec, shown: Sequence[tuple[str, str]]) -> CellSpec:
         """The same cell with further paths, read-only, if they lie at or below a staged one."""
-        binds = tuple((self._source(path), target) for path, target in shown)
-        return replace(spec, binds=(*spec.binds, *binds))
+        further = tuple((self._source(path), target) for path, target in shown)
+        return replace(spec, shown=(*spec.shown, *further))
 
     def _source(self, path: str) -> str:
         """Where the spawner reaches what lies at or below a staged path."""

@@ -1,4 +1,4 @@
-"""A project that travels: into a container as an archive, and back as what a run changed.
+"""A project that travels: to a container as an archive, back as a bundle of what a run changed.
 
 For engines that do not share this machine's file systems: remote ones, rootless ones, those in a
 virtual machine.
@@ -12,8 +12,8 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from executor.engine.unpacking import take_out, unpack
 from executor.errors import RequestError
-from executor.instance.unpacking import take_out, unpack, within
 from executor.model import GIB
 from executor.project.view.search import ProjectSearch
 from executor.project.view.walking import FOLDER_FLAGS, OpenFolder, walk
@@ -91,6 +91,6 @@ def bring_back(archive: int, changed: list[tuple[str, str, int | None]], copy: P
     """
     for path, change, _ in changed:
         if change == "deleted":
-            take_out(within(copy, path))
-    with open(os.dup(archive), "rb") as file, tarfile.open(fileobj=file, mode="r|") as tar:
-        unpack(tar, copy)
+            take_out(copy, path.rstrip("/"))
+    with open(os.dup(archive), "rb") as file:
+        unpack(file, copy, as_is=True)

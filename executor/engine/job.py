@@ -25,6 +25,8 @@ class Job:
     stdin: bytes | None = None
     drain: bool = False  # beyond its limit, output is counted and discarded
     artifacts: tuple[str, ...] = ()
+    # A folder of the scratch, of which these entries, or all, are handed back as one bundle.
+    packed: tuple[str, tuple[str, ...]] | None = None
     profile: Profile = ANALYZE
     label: str = ""  # what it is called while it runs
     language: str = ""  # by the name of its row
@@ -45,5 +47,6 @@ class Job:
             self.files,
             self.links,
             self.artifacts,
+            self.packed,
             without_cgroup,
         )

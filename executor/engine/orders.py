@@ -26,6 +26,7 @@ class RunSpec:
     files: Mapping[str, bytes] = field(default_factory=dict)
     links: Mapping[str, str] = field(default_factory=dict)
     artifacts: tuple[str, ...] = ()  # patterns of files to hand back
+    packed: tuple[str, tuple[str, ...]] | None = None  # see `Job.packed`
     # Without a control group the supervisor sums memory, and the kernel counts processes by uid.
     without_cgroup: bool = False
 
@@ -52,7 +53,11 @@ class Packed:
 def pack_run(spec: RunSpec) -> bytes:
     """The description of a run."""
     packed = Packed()
-    return packed.pack(_run(spec, packed))
+    description = _run(spec, packed)
+    if spec.packed is not None:
+        folder, names = spec.packed
+        description["packed"] = (folder, list(names))
+    return packed.pack(description)
 
 
 def _run(spec: RunSpec, packed: Packed) -> RunDescription:

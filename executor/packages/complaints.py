@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from executor.model import Connection, Result, Status
+from executor.spawner.artifacts import TOO_LARGE
 from runtimes.packages.model import Ecosystem
 
 LINES_MAX = 6
@@ -22,11 +23,16 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 NOT_ALLOWED = "the profile does not name it"
 
 
-def explain(row: Ecosystem, phase: str, result: Result) -> tuple[str, str]:
-    """The message and the hint for a phase that failed."""
+def explain(row: Ecosystem, phase: str, result: Result, bytes_max: int) -> tuple[str, str]:
+    """Return the message and the hint for a phase that failed, or left what is not handed back.
+
+    `bytes_max` is what it may leave.
+    """
+    head = f"packages of {row.title} were not {_DONE[phase]}"
+    if result.ok and result.artifacts:
+        return _explain_kept_back(head, result.artifacts[0].reason, bytes_max)
     said = [_ESCAPES.sub("", line).rstrip() for line in result.stderr.text.splitlines()]
     text = "\n".join(line[:LINE_CHARS_MAX] for line in said if line.strip())
-    head = f"packages of {row.title} were not {_DONE[phase]}"
     status = Status.DISK_LIMIT if _FULL.search(text) else result.status
     if status in _LIMITS:
         return f"{head}: {_LIMITS[status]}", "name fewer or smaller packages"
@@ -48,6 +54,16 @@ def explain(row: Ecosystem, phase: str, result: Result) -> tuple[str, str]:
 
 
 _DONE = {"lock": "locked", "fetch": "fetched", "build": "built"}
+
+
+def _explain_kept_back(head: str, reason: str, bytes_max: int) -> tuple[str, str]:
+    if TOO_LARGE not in reason:
+        return f"{head}: what they unpack to is not kept: {reason}", ""
+    return (
+        f"{head}: what they unpack to is larger than {bytes_max:,} bytes",
+        "name fewer or smaller packages, or set a larger layer_bytes under [packages] in your "
+        "configuration",
+    )
 
 
 def _explain_refused(row: Ecosystem, head: str, refused: Connection) -> tuple[str, str]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import trio
@@ -183,8 +184,8 @@ class Packages:
 
         row = BY_NAME[wanted.ecosystem]
         phase = self._online("lock", row, {"wanted": f"{wanted.text}\n".encode()})
-        async with self.phases.run(phase, toolchain.candidate) as archive:
-            files = await _write(partial(read_files, archive, LOCK_BYTES_MAX))
+        async with self.phases.run(phase, toolchain.candidate) as bundle:
+            files = await _write(partial(read_files, bundle, LOCK_BYTES_MAX))
         if row.lock_name not in files:
             raise PackagesError(f"packages of {row.title} were not locked: no {row.lock_name}")
         return files
@@ -192,20 +193,22 @@ class Packages:
     async def _make_layer(
         self, key: str, wanted: Wanted, files: Mapping[str, bytes], toolchain: ProvenToolchain
     ) -> None:
-        from executor.packages.phases import Phase, unpack_archive  # noqa: PLC0415 - as above
+        from executor.packages.phases import Phase, unpack_bundle  # noqa: PLC0415 - as above
 
         row, limit = BY_NAME[wanted.ecosystem], self.phases.limits.artifact_bytes
         about = {"ecosystem": row.name, "packages": wanted.label}
         place = await _write(partial(self._store.begin, key))
         try:
             phase = self._online("fetch", row, files)
-            async with self.phases.run(phase, toolchain.candidate) as archive:
-                await _write(partial(unpack_archive, archive, place, limit))
+            async with self.phases.run(phase, toolchain.candidate) as bundle:
+                await _write(partial(unpack_bundle, bundle, place / TREE, limit))
             if row.build:
                 shown = ((str(place / TREE), row.at),)
                 building = Phase("build", row, row.build, files, shown=shown)
-                async with self.phases.run(building, toolchain.candidate) as archive:
-                    await _write(partial(unpack_archive, archive, place, limit))
+                async with self.phases.run(building, toolchain.candidate) as bundle:
+                    await _write(partial(unpack_bundle, bundle, place / TREE, limit))
+            for path, _ in row.shown:
+                _refuse_unless_folder(place / TREE / path)
             await _write(partial(self._store.put, key, place, about))
         finally:
             with trio.CancelScope(shield=True):
@@ -261,6 +264,16 @@ async def _write(change: Callable[[], T]) -> T:
             f"packages can't be stored{place}: {error.strerror}",
             "free some space there, or check its owner and mode",
         ) from error
+
+
+def _refuse_unless_folder(path: Path) -> None:
+    """Refuse a layer of which boxes would be shown something else than a folder of its own.
+
+    Raises:
+        PackagesError: it has none there.
+    """
+    if not path.is_dir() or path.is_symlink():
+        raise PackagesError(f"the packages are not kept: {path.name} is not a folder of theirs")
 
 
 def _hide_password(url: str) -> str:

@@ -1,13 +1,13 @@
 """One phase of having packages, in a cell of its own: its program, its limits, what it leaves.
 
-The cell shows an empty folder in the project's place, and has none of the user's variables. What
-the phase leaves comes out as an archive.
+The cell shows an empty folder in the project's place, and has none of the user's variables. The
+supervisor packs what the phase leaves, when every process of it is dead.
 """
 
 from __future__ import annotations
 
 import contextlib
-import tarfile
+import stat
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,9 +17,9 @@ import runtimes
 from executor.engine.engine import Completed
 from executor.engine.job import Job
 from executor.engine.layout import Layout
+from executor.engine.unpacking import read_entries, unpack
 from executor.errors import PackagesError, SandboxError
 from executor.instance import temporary
-from executor.instance.unpacking import unpack
 from executor.model import MIB, Limits
 from executor.network import Allowlist
 from executor.packages.complaints import explain
@@ -35,12 +35,15 @@ OWN_BYTES = 128 * MIB  # what a phase's tools take themselves
 
 
 def limits_of(layer_bytes: int) -> Limits:
-    """What one phase may take. Its scratch holds what is downloaded, unpacked and archived."""
-    scratch = OWN_BYTES + 3 * layer_bytes
+    """What one phase may take. Its scratch holds what is downloaded and unpacked.
+
+    What is packed of that for the server is in memory.
+    """
+    scratch = OWN_BYTES + 2 * layer_bytes
     return Limits(
         wall_s=600,
         cpu_s=1200,
-        memory_bytes=OWN_BYTES * 8 + scratch,
+        memory_bytes=OWN_BYTES * 8 + scratch + layer_bytes,
         file_bytes=OWN_BYTES + layer_bytes,
         scratch_bytes=scratch,
         scratch_inodes=400_000,
@@ -81,7 +84,7 @@ class Phases:
 
     @asynccontextmanager
     async def run(self, phase: Phase, candidate: runtimes.Candidate) -> AsyncIterator[Path]:
-        """Run a phase; the archive of what it left, which is deleted at the block's end.
+        """Run a phase; the bundle of what it left, which is deleted at the block's end.
 
         Raises:
             PackagesError: it failed, or what it left can't be stored; the message says why.
@@ -99,7 +102,8 @@ class Phases:
         bundles = [Path(a.path) for a in completed.result.artifacts if a.path is not None]
         try:
             if not completed.result.ok or not bundles:
-                raise PackagesError(*explain(phase.row, phase.name, completed.result))
+                limit = self.limits.artifact_bytes
+                raise PackagesError(*explain(phase.row, phase.name, completed.result, limit))
             yield bundles[0]
         finally:
             _discard(completed, bundles)
@@ -113,7 +117,6 @@ class Phases:
         substitute: str,
     ) -> Job:
         given, out = f"{layout.job}/in", f"{layout.scratch}/out"
-        bundle = f"{layout.scratch}/{phase.name}.tar"
         image = self.runner.placement.image(candidate.language.name)
         needed = _needed(phase.row, phase.inputs)
         by_name = [tool.name for tool in needed if image and not tool.portable]
@@ -124,7 +127,7 @@ class Phases:
             files["ca.pem"] = _read_system_ca() + b"\n" + phase.ca.encode()
         files["phase.sh"] = (
             f"set -eu\nmkdir -p {out}/tree\n{''.join(map(_must_be_there, by_name))}"
-            f"finish() {{ exec tar -cf {bundle} -C {out} tree; }}\n{phase.program}\nfinish\n"
+            f"finish() {{ exit 0; }}\n{phase.program}\n"
         ).encode()
         env = {role.upper(): path for role, path in candidate.real_paths.items()} | env
         env |= {
@@ -152,7 +155,7 @@ class Phases:
             cwd=self.cwd,
             limits=self.limits,
             env=grant_environment(profile) | env | dict(phase.env),
-            artifacts=(bundle,),
+            packed=(f"{out}/tree", ()),
             profile=profile,
             substitute=substitute,
             may_be_prewarmed=False,
@@ -161,36 +164,30 @@ class Phases:
         )
 
 
-def read_files(archive: Path, bytes_max: int) -> dict[str, bytes]:
-    """The files of a small archive by their names; what is no file is left out.
+def read_files(bundle: Path, bytes_max: int) -> dict[str, bytes]:
+    """Read the files of a small bundle by their names; links and folders are left out.
 
     Raises:
-        PackagesError: they are larger than `bytes_max`.
+        PackagesError: they are larger than `bytes_max`, or can't be read.
     """
-    with tarfile.open(archive) as tar:
-        members = [member for member in tar if member.isreg()]
-        if sum(member.size for member in members) > bytes_max:
-            raise PackagesError(f"a lock of more than {bytes_max:,} bytes is not taken")
-        files = {member.name: tar.extractfile(member) for member in members}
-        return {
-            name.removeprefix("tree/"): file.read()
-            for name, file in files.items()
-            if file is not None
-        }
+    try:
+        with open(bundle, "rb") as file:
+            entries = read_entries(file, bytes_max)
+            return {e.name: e.read() for e in entries if stat.S_ISREG(e.mode) and not e.is_again}
+    except SandboxError as error:
+        raise PackagesError(f"the lock is not kept: {error}") from error
 
 
-def unpack_archive(archive: Path, folder: Path, bytes_max: int) -> None:
+def unpack_bundle(bundle: Path, folder: Path, bytes_max: int) -> None:
     """Unpack what a phase left into a folder of the host.
 
     Raises:
-        PackagesError: it is too large, a name leads out of the folder, or there is no room.
+        PackagesError: it is too large, some of it is refused, or there is no room.
     """
     try:
-        with tarfile.open(archive) as tar:
-            if sum(member.size for member in tar if member.isreg()) > bytes_max:
-                raise PackagesError(f"packages of more than {bytes_max:,} bytes are not kept")
-            unpack(tar, folder)  # which goes over the members that were just read
-    except (SandboxError, tarfile.TarError) as error:
+        with open(bundle, "rb") as file:
+            unpack(file, folder, bytes_max)
+    except SandboxError as error:
         raise PackagesError(f"what the packages unpack to is not kept: {error}") from error
     except OSError as error:
         raise _no_room(error, folder.parent) from error

@@ -7,6 +7,7 @@ was replaced, added or removed, in a tenth of the time.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -31,6 +32,7 @@ def seal(tree: Path) -> Seal:
     Raises:
         OSError: it can't be read.
     """
+    state = state_of(tree)
     entries = bytes_total = 0
     top = str(tree)
     folders = [(".", os.lstat(top).st_ctime_ns)]
@@ -47,7 +49,7 @@ def seal(tree: Path) -> Seal:
             folders.append((name, info.st_ctime_ns))
         elif stat.S_ISLNK(info.st_mode):
             contents.update(os.fsencode(os.readlink(path)))
-    return Seal(state_of(tree), contents.hexdigest(), entries, bytes_total, folders)
+    return Seal(state, contents.hexdigest(), entries, bytes_total, folders)
 
 
 def has_folders(tree: Path, folders: list[tuple[str, int]]) -> bool:
@@ -63,8 +65,10 @@ def state_of(tree: Path) -> str:
     """The digest of what the kernel says of every entry: name, kind, mode, size, change time.
 
     Raises:
-        OSError: it can't be read.
+        OSError: it can't be read, or is a link.
     """
+    if tree.is_symlink():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(tree))
     digest = hashlib.sha256()
     folders = [str(tree)]
     while folders:

@@ -12,6 +12,7 @@ import base64
 import contextlib
 import os
 import re
+import stat
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -81,15 +82,21 @@ class LayerStore:
         write_json(self.folder / "locks" / f"{key}.json", about)
 
     def has(self, key: str) -> bool:
-        """Whether there is such a layer; it thereby was used now."""
+        """Return whether there is such a layer; it thereby was used now.
+
+        One with a link in its tree's place, or around it, does not count.
+        """
         try:
-            os.utime(self.folder / "layers" / key / SEAL)
+            with _open_layer(self.folder, key) as layer:
+                if not stat.S_ISDIR(os.stat(TREE, dir_fd=layer, follow_symlinks=False).st_mode):
+                    return False
+                os.utime(SEAL, dir_fd=layer, follow_symlinks=False)
         except OSError:
             return False
         return True
 
     def begin(self, key: str) -> Path:
-        """A folder for a layer to be made in, by whoever holds its key alone and removes it.
+        """A folder with an empty tree for a layer to be made in, by whoever holds its key alone.
 
         Raises:
             OSError: it can't be made.
@@ -97,6 +104,7 @@ class LayerStore:
         self._sweep(key)
         place = Path(tempfile.mkdtemp(dir=self.folder / "layers", prefix=f"{PARTIAL}{key}-"))
         os.chmod(place, 0o755)  # noqa: S103 - the folder above is its user's alone
+        (place / TREE).mkdir()
         return place
 
     def put(self, key: str, made: Path, about: Mapping[str, str]) -> LayerInfo:
@@ -108,7 +116,7 @@ class LayerStore:
         found = seal(made / TREE)
         now = time.time()
         write_json(made / SEAL, {**about, **found._asdict(), "made_at": now})
-        (made / VERIFIED).touch()
+        os.close(os.open(made / VERIFIED, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         place = self.folder / "layers" / key
         remove(place)
         made.rename(place)
@@ -126,14 +134,15 @@ class LayerStore:
         kept = read_json(place / SEAL)
         try:
             sealed = Seal(*((kept or {})[name] for name in Seal._fields))
-            if not in_full and 0 <= time.time() - (place / VERIFIED).stat().st_mtime < VERIFIED_S:
+            verified_at = (place / VERIFIED).lstat().st_mtime
+            if not in_full and 0 <= time.time() - verified_at < VERIFIED_S:
                 return has_folders(place / TREE, sealed.folders)
             if state_of(place / TREE) != sealed.state:
                 found = seal(place / TREE)
                 if found.contents != sealed.contents:
                     return False
                 write_json(place / SEAL, {**(kept or {}), **found._asdict()})
-            os.utime(place / VERIFIED)
+            os.utime(place / VERIFIED, follow_symlinks=False)
         except (OSError, KeyError, TypeError):
             return False
         return True
@@ -190,3 +199,13 @@ class LayerStore:
                 continue
             with contextlib.suppress(OSError), self.hold(found[0], is_shared=False):
                 remove(place)
+
+
+@contextlib.contextmanager
+def _open_layer(folder: Path, key: str) -> Iterator[int]:
+    """Open a layer's folder, which is not a link."""
+    opened = os.open(folder / "layers" / key, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        yield opened
+    finally:
+        os.close(opened)

@@ -73,7 +73,7 @@ def _list_shown(spec: CellSpec, run: RunSpec) -> Iterator[str]:
     copy-on-write view goes on showing what it has looked up before.
     """
     yield from rootfs.system_entries().binds
-    for _, path in spec.binds:
+    for _, path in (*spec.binds, *spec.shown):
         yield path
     for step in run.steps:
         yield step.argv[0]

@@ -10,7 +10,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from .kernel import StepError, open_beneath
+from . import bundle
+from .kernel import StepError, open_absolute, open_beneath
 from .messages import ArtifactsAsked, BoxDescription
 from .view import FOLDER
 from .wire import send
@@ -19,6 +20,7 @@ COUNT_MAX = 100  # below what one message may carry of descriptors (SCM_MAX_FD, 
 ENTRIES_MAX = 50_000
 DEPTH_MAX = 32
 SECONDS_MAX = 2.0
+TOO_LARGE = "what may be handed back"
 
 
 class TooMuchError(Exception):
@@ -56,15 +58,38 @@ class Collected:
             self.found.append((name, info.st_size))
             return
         os.close(fd)
-        too_large = f"its {info.st_size:,} bytes exceed what may be handed back"
+        too_large = f"its {info.st_size:,} bytes exceed {TOO_LARGE}"
         self.skip(name, too_large if stat.S_ISREG(info.st_mode) else "not a regular file")
+
+    def pack(self, folder: str, names: Sequence[str]) -> None:
+        """Pack these entries of a folder, as far as they are there; without names all."""
+        try:
+            top = open_absolute(folder, FOLDER)
+        except StepError:
+            self.skip(folder, "the folder is missing, or a link lies on the way to it")
+            return
+        try:
+            present = [name for name in os.listdir(top) if not names or name in names]
+            fd = bundle.pack(top, bundle.walk(top, present), self.room)
+        except bundle.TooLargeError:
+            self.skip(folder, f"its bytes exceed {TOO_LARGE}")
+        except (StepError, OSError) as error:
+            self.skip(folder, str(error))
+        else:
+            self.fds.append(fd)
+            self.found.append((folder, os.fstat(fd).st_size))
+        finally:
+            os.close(top)
 
 
 def hand_over(control: socket.socket, cell: BoxDescription, run: ArtifactsAsked) -> None:
     """Pass the declared files on, open: nothing of the run is alive that could exchange them."""
-    if not run["artifacts"]:
+    packed = run.get("packed")
+    if not run["artifacts"] and packed is None:
         return
     collected = collect(run["artifacts"], run["cwd"], cell["scratch_folder"], run["artifact_bytes"])
+    if packed is not None:
+        collected.pack(*packed)
     send(control, {"artifacts": collected.found, "skipped": collected.skipped}, collected.fds)
     for fd in collected.fds:
         os.close(fd)
@@ -91,6 +116,8 @@ def collect(patterns: Sequence[str], cwd: str, scratch: str, bytes_max: int) -> 
                 _search(scratch, rest, "", collected, deadline)
         except TooMuchError:
             collected.skip(pattern, "there is too much to search through")
+        except StepError:
+            collected.skip(pattern, f"{base} is missing, or a link lies on the way to it")
     return collected
 
 
@@ -98,7 +125,7 @@ def _search(
     base: str, parts: list[str], prefix: str, collected: Collected, deadline: float
 ) -> bool:
     """Take what matches below a folder; whether anything did."""
-    top = os.open(base, FOLDER)
+    top = open_absolute(base, FOLDER)  # on which programs may have put links
     any_match = False
     try:
         for path in _Search(top, deadline).matches("", parts):

@@ -8,6 +8,7 @@ import errno
 import os
 import platform
 import signal
+import stat
 import struct
 
 ARM = platform.machine() == "aarch64"
@@ -68,7 +69,8 @@ def check(result: int, step: str) -> int:
     """
     if result < 0:
         code = ctypes.get_errno()
-        raise StepError(f"{step}: {os.strerror(code)} ({errno.errorcode.get(code, code)})")
+        cause = OSError(code, os.strerror(code))
+        raise StepError(f"{step}: {cause.strerror} ({errno.errorcode.get(code, code)})") from cause
     return result
 
 
@@ -106,6 +108,20 @@ def open_tree(path: str, *, recursive: bool = True) -> int:
     return syscall(f"open_tree {path}", SYS_OPEN_TREE, AT_FDCWD, os.fsencode(path), flags)
 
 
+def open_plain_tree(path: str) -> int:
+    """Make a detached copy of the mount at an absolute path, reached through no link.
+
+    Raises:
+        StepError: a link is on the way, or it can't be mounted.
+    """
+    place = open_absolute(path, os.O_PATH)
+    try:
+        flags = OPEN_TREE_CLONE | os.O_CLOEXEC | AT_RECURSIVE | AT_EMPTY_PATH
+        return syscall(f"open_tree {path}", SYS_OPEN_TREE, place, b"", flags)
+    finally:
+        os.close(place)
+
+
 def set_attributes(tree: int, attributes: int, userns: int = 0, *, recursive: bool = True) -> None:
     spec = struct.pack("=QQQQ", attributes, 0, 0, userns)
     flags = AT_EMPTY_PATH | (AT_RECURSIVE if recursive else 0)
@@ -128,8 +144,23 @@ def attach_at(tree: int, place: int) -> None:
     os.close(place)
 
 
+def open_absolute(path: str, flags: int) -> int:
+    """Open an absolute path without following any symbolic link.
+
+    Raises:
+        StepError: there is no such file, or a link is on the way.
+    """
+    root = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        return open_beneath(root, path.strip("/") or ".", flags)
+    finally:
+        os.close(root)
+
+
 def open_beneath(folder: int, path: str, flags: int) -> int:
     """Open below `folder` without following any symbolic link.
+
+    With O_PATH and O_NOFOLLOW a link at the end is opened itself.
 
     Raises:
         StepError: there is no such file, or a link is on the way.
@@ -154,7 +185,12 @@ def _open_step_by_step(folder: int, path: str, flags: int) -> int:
             below = os.open(parent, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
             os.close(at)
             at = below
-        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+        opened = os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+        may_be_link = not flags & os.O_PATH or flags & os.O_NOFOLLOW
+        if not may_be_link and stat.S_ISLNK(os.fstat(opened).st_mode):
+            os.close(opened)
+            raise StepError(f"open {path}: it is a link")
+        return opened
     except OSError as error:
         raise StepError(f"open {path}: {error.strerror}") from error
     finally:

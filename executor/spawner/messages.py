@@ -57,6 +57,7 @@ class ArtifactsAsked(TypedDict):
     artifacts: list[str]
     cwd: str
     artifact_bytes: int
+    packed: NotRequired[tuple[str, list[str]]]  # a folder, and which of its entries, or all
 
 
 class RunDescription(ArtifactsAsked):
@@ -146,6 +147,7 @@ class CellDescription(BoxDescription):
     root_bytes: NotRequired[int]
     job_bytes: NotRequired[int]
     binds: NotRequired[list[tuple[str, str, int]]]
+    shown: NotRequired[list[tuple[str, str]]]  # read-only, and reached through no link
     symlinks: NotRequired[list[tuple[str, str]]]
     files: NotRequired[list[File]]
     scratch: NotRequired[Scratch]

@@ -7,7 +7,7 @@ import os
 import re
 import socket
 import stat
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from .kernel import (
@@ -27,6 +27,7 @@ from .kernel import (
     detach,
     mount,
     open_beneath,
+    open_plain_tree,
     open_tree,
     set_attributes,
     syscall,
@@ -67,7 +68,10 @@ def build(cell: Description[CellDescription]) -> Handles:
         StepError, OSError: a mount failed.
     """
     given = cell.data
-    trees = list(_open_binds(given["binds"], or_skipped=given["session"]))
+    or_skipped = given["session"]
+    trees = list(_open_binds(given["binds"], open_tree, or_skipped=or_skipped))
+    shown = [(source, path, READ_ONLY) for source, path in given.get("shown", ())]
+    trees += _open_binds(shown, open_plain_tree, or_skipped=or_skipped)
     project = open_tree(given["project"]["source"])
     room = open_tree(given["project"]["room"]) if given["project"]["room"] else -1
     mount("none", "/", "none", MS_REC | MS_PRIVATE)
@@ -175,12 +179,12 @@ def _make_parents(path: str) -> None:
 
 
 def _open_binds(
-    binds: Sequence[tuple[str, str, int]], *, or_skipped: bool
+    binds: Sequence[tuple[str, str, int]], open_source: Callable[[str], int], *, or_skipped: bool
 ) -> Iterator[tuple[int, str, int]]:
     """The sources as detached mounts. A session is given what any language might need of it."""
     for source, path, attributes in binds:
         try:
-            yield open_tree(source), path, attributes
+            yield open_source(source), path, attributes
         except StepError:
             if not or_skipped:
                 raise

@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import json
 import os
-import tarfile
 import tempfile
 from pathlib import Path
 
@@ -21,17 +20,16 @@ import trio
 import runtimes
 from executor.engine.job import Job
 from executor.engine.layout import Layout
+from executor.engine.unpacking import unpack
 from executor.errors import SandboxError
 from executor.instance import temporary
 from executor.instance.removal import remove
-from executor.instance.unpacking import unpack
-from executor.model import GIB, Limits, Status
+from executor.model import GIB, Limits
 from executor.profile import Profile, ProjectAccess
 from executor.run.program_job import job_of
 from executor.run.runner import Runner
 
 KEPT_MAX = 4  # toolchains come and go; this many of them keep their folders
-BUNDLE = ".caches.tar"
 WARMING = Profile("warm-up", ProjectAccess.READ_ONLY)
 LIMITS = Limits(
     wall_s=300, cpu_s=600, memory_bytes=4 * GIB, scratch_bytes=2 * GIB, artifact_bytes=GIB
@@ -53,7 +51,7 @@ class ToolchainCaches:
         if not self._serves(candidate):
             return ()
         home = self._folder / _key(candidate)
-        names = (name for name in candidate.toolchain.caches if (home / name).is_dir())
+        names = (name for name in candidate.toolchain.caches if _is_folder(home / name))
         return tuple((f"{home}/{name}", f"{Layout().scratch}/{name}") for name in names)
 
     def equip(self, candidate: runtimes.Candidate) -> runtimes.Candidate:
@@ -78,7 +76,7 @@ class ToolchainCaches:
         result = completed.result
         bundles = [Path(a.path) for a in result.artifacts if a.path is not None]
         try:
-            if result.status in (Status.OK, Status.NONZERO_EXIT):  # else it may do better later
+            if result.ok:  # else it may do better later
                 await trio.to_thread.run_sync(self._unpack, key, bundles)
         finally:
             for bundle in bundles:
@@ -95,7 +93,7 @@ class ToolchainCaches:
         )
 
     def _job(self, candidate: runtimes.Candidate, layout: Layout, substitute: str) -> Job:
-        """Compile the warm-up program or the helper, then bundle what that left."""
+        """Compile the warm-up program or the helper; what that leaves is packed."""
         helper = runtimes.helper(candidate)
         program = runtimes.prepare(
             runtimes.as_helper(candidate) if helper else candidate,
@@ -104,26 +102,16 @@ class ToolchainCaches:
             scratch_dir=layout.scratch,
             cwd=self._cwd,
         )
-        bundle = f"{layout.scratch}/{BUNDLE}"
         made = tuple(path.removeprefix(f"{layout.scratch}/") for path in program.products)
         left = made if helper else candidate.toolchain.caches
-        pack = (
-            "/usr/bin/env",
-            "tar",
-            "-cf",
-            bundle,
-            "-C",
-            layout.scratch,
-            *left,
-        )
         compiling = [step for step in program.steps if step.phase == "compile"]
         return job_of(
-            program._replace(steps=(*compiling, runtimes.Step(pack, "run"))),
+            program._replace(steps=(*compiling, runtimes.Step(("/bin/sh", "-c", ":"), "run"))),
             candidate,
             layout,
             cwd=self._cwd,
             limits=LIMITS,
-            artifacts=(bundle,),
+            packed=(layout.scratch, left),
             profile=WARMING,
             substitute=substitute,
             may_be_prewarmed=False,
@@ -132,12 +120,12 @@ class ToolchainCaches:
 
     def _unpack(self, key: str, bundles: list[Path]) -> None:
         """Put the folders in their place as a whole; none stands for "tried, to no avail"."""
-        with contextlib.suppress(OSError, tarfile.TarError, SandboxError):
+        with contextlib.suppress(OSError, SandboxError):
             partial = Path(tempfile.mkdtemp(dir=self._folder, prefix=".partial-"))
             try:
                 for bundle in bundles:
-                    with tarfile.open(bundle) as archive:
-                        unpack(archive, partial)
+                    with open(bundle, "rb") as file:
+                        unpack(file, partial, LIMITS.artifact_bytes)
                 os.chmod(partial, 0o755)  # noqa: S103 - the folder above is its user's alone
                 partial.rename(self._folder / key)
             finally:
@@ -150,6 +138,10 @@ class ToolchainCaches:
             remove(path)
 
 
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
 def _key(candidate: runtimes.Candidate) -> str:
     parts = [candidate.toolchain.name, candidate.path, candidate.fingerprint]
     warm_up = runtimes.helper(candidate) or candidate.language.warm_up
@@ -158,5 +150,5 @@ def _key(candidate: runtimes.Candidate) -> str:
 
 def _contents(folder: Path) -> dict[str, bytes]:
     """The files below a folder, by their paths there."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}

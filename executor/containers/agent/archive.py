@@ -6,8 +6,11 @@ import os
 import socket
 import stat
 import tarfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+from executor.spawner import bundle
+from executor.spawner.kernel import StepError, open_absolute, open_beneath
+from executor.spawner.view import FOLDER
 from executor.spawner.wire import send
 
 
@@ -26,22 +29,24 @@ def hand_over(
     control: socket.socket, folder: str, changed: Sequence[tuple[str, str, object]]
 ) -> None:
     """What a run left at the changed paths, packed: nothing of it is alive that could write on."""
-    fd = os.memfd_create("changes", os.MFD_CLOEXEC)
-    with open(os.dup(fd), "wb") as file:
-        pack(file.fileno(), folder, (path.rstrip("/") for path, _, _ in changed))
-    os.lseek(fd, 0, os.SEEK_SET)
+    top = open_absolute(folder, FOLDER)
+    try:
+        paths = (path.rstrip("/") for path, _, _ in changed)
+        fd = bundle.pack(top, (path for path in paths if _is_plain(top, path)))
+    finally:
+        os.close(top)
     send(control, {"changes": len(changed)}, [fd])
     os.close(fd)
 
 
-def pack(target: int, folder: str, paths: Iterable[str]) -> None:
-    """Regular files, folders and links at these paths below `folder`; a missing one is left out."""
-    with open(os.dup(target), "wb") as file, tarfile.open(fileobj=file, mode="w|") as tar:
-        for path in paths:
-            full = f"{folder}/{path}"
-            try:
-                mode = os.lstat(full).st_mode
-            except OSError:
-                continue
-            if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode):
-                tar.add(full, arcname=path, recursive=False)
+def _is_plain(top: int, path: str) -> bool:
+    """Return whether a file, a folder or a link is there."""
+    try:
+        entry = open_beneath(top, path, bundle.ITSELF)
+    except StepError:
+        return False
+    try:
+        mode = os.fstat(entry).st_mode
+    finally:
+        os.close(entry)
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)

@@ -113,7 +113,7 @@ def test_paths_are_those_that_the_spawner_reaches(place: Placement):
     place = replace(place, spawner=spawner)
     spec = place.showing(described(place, ANALYZE), [("/opt/tool/lib", "/job/lib")])
     assert spec.project_source == "/staged/1"
-    assert ("/staged/2/lib", "/job/lib") in spec.binds
+    assert spec.shown == (("/staged/2/lib", "/job/lib"),)
 
 
 def test_without_the_project_nothing_of_it_is_shown(place: Placement, tmp_path: Path):

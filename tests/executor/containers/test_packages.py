@@ -132,8 +132,8 @@ async def test_a_phase_reaches_its_registry_and_nothing_of_the_project(executor,
         phase = phases.Phase(
             "fetch", row, program, reach=reach.network, env={"REGISTRY": reach.url}
         )
-        async with executor._packages().phases.run(phase, chosen) as archive:
-            files = phases.read_files(archive, 4096)
+        async with executor._packages().phases.run(phase, chosen) as bundle:
+            files = phases.read_files(bundle, 4096)
     assert files == {"said": b"[]\nb'there'\nrefused\nrefused\n"}
     assert other.asked == []
 

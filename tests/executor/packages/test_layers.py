@@ -13,6 +13,7 @@ from executor import Caller, PackagesError, RequestError, Status
 from executor.packages import phases
 from executor.packages.model import Registry
 from executor.packages.reach import reach_of
+from executor.packages.store import LayerStore
 from runtimes.packages.registry import BY_NAME
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.served import serve
@@ -84,7 +85,7 @@ async def test_a_fetch_that_is_cancelled_leaves_nothing(engine, index, kept):
 async def test_a_disk_that_is_full_in_mid_fetch_leaves_nothing(engine, index, kept, monkeypatch):
     index.add("alpha")
 
-    def unpack(tar, folder):
+    def unpack(bundle, folder, bytes_max):
         (folder / "half").write_bytes(b"half")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -146,6 +147,77 @@ async def test_a_copy_with_the_same_contents_is_sound(engine, index, kept):
     module.write_bytes(content)
     make_old(kept)
     assert (await run_in(engine, "python", USE, "alpha")).packages == "kept"
+
+
+@pytest.mark.parametrize("place", ["tree", "."])
+async def test_a_stored_layer_that_is_a_link_is_not_shown_and_fetched_again(
+    engine, index, kept, tmp_path, place
+):
+    index.add("alpha")
+    assert (await run_in(engine, "python", USE, "alpha")).stdout.text == "1\n"
+    (layer,) = kept.glob("layers/*")
+    layer.rename(tmp_path / "moved")
+    (tmp_path / "moved/tree/alpha.py").write_text("VALUE = 'private'\n")
+    if place == "tree":
+        layer.mkdir()
+        for name in ("seal.json", "verified"):
+            (tmp_path / "moved" / name).rename(layer / name)
+        (layer / "tree").symlink_to(tmp_path / "moved/tree")
+    else:
+        layer.symlink_to(tmp_path / "moved")
+    result = await run_in(engine, "python", USE, "alpha")
+    assert (result.stdout.text, result.packages) == ("1\n", "now")
+    assert (tmp_path / "moved/tree/alpha.py").exists()
+
+
+def test_a_link_in_the_place_of_a_mark_makes_the_server_touch_nothing(tmp_path):
+    """The control: with a mark of its own the layer is put in its place, and is sound."""
+    store = LayerStore(tmp_path / "store", 1 << 20)
+    store.prepare()
+    about = {"ecosystem": "python", "packages": "alpha"}
+    target = tmp_path / "target"
+    made = store.begin("0" * 32)
+    (made / "verified").symlink_to(target)
+    with pytest.raises(FileExistsError):
+        store.put("0" * 32, made, about)
+    assert not target.exists()
+    (made / "verified").unlink()
+    store.put("0" * 32, made, about)
+    assert store.has("0" * 32)
+    assert store.is_sound("0" * 32, in_full=True)
+    target.touch()
+    os.utime(target, (1, 1))
+    for name in ("verified", "seal.json"):
+        mark = tmp_path / "store/layers" / ("0" * 32) / name
+        text = mark.read_text()
+        mark.unlink()
+        target.write_text(text)
+        os.utime(target, (1, 1))
+        mark.symlink_to(target)
+        store.has("0" * 32)
+        store.is_sound("0" * 32, in_full=True)
+        assert target.stat().st_mtime == 1
+
+
+async def test_what_is_shown_is_reached_through_no_link(engine, kept):
+    """The control is the same folder by its own name."""
+    chosen = await engine._toolchains.choose(runtimes.language("python"))
+    packages = engine._packages()
+    folder = kept / "layers" / "folder"
+    folder.mkdir(parents=True)
+    (folder / "file").write_text("there\n")
+    (kept / "layers" / "link").symlink_to(folder)
+
+    async def read(name):
+        shown = ((str(kept / "layers" / name), "/packages/shown"),)
+        program = 'cat /packages/shown/file > "$OUT/said"'
+        phase = phases.Phase("build", BY_NAME["python"], program, shown=shown)
+        async with packages.phases.run(phase, chosen) as bundle:
+            return phases.read_files(bundle, 4096)
+
+    assert await read("folder") == {"said": b"there\n"}
+    with pytest.raises(PackagesError, match="Too many levels of symbolic links"):
+        await read("link")
 
 
 async def test_the_least_recently_used_goes(open_with, index, registries, kept):
@@ -219,8 +291,8 @@ async def test_a_phase_reaches_its_registry_and_no_other_address(engine, index):
         phase = phases.Phase(
             "fetch", row, program, reach=reach.network, env={"REGISTRY": reach.url}
         )
-        async with packages.phases.run(phase, chosen) as archive:
-            said = phases.read_files(archive, 4096)["said"].decode()
+        async with packages.phases.run(phase, chosen) as bundle:
+            said = phases.read_files(bundle, 4096)["said"].decode()
     assert said.splitlines() == [
         f"{index.url}/ b'there'",
         f"{other.url}/simple/ refused",
