@@ -128,7 +128,8 @@ def _write(had: PackagesAnswer, folder: Path) -> list[str]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, content in zip(paths, had.files.values(), strict=True):
-            path.write_bytes(content)
+            with open(path, "xb") as file:  # and through no link that leads to nothing yet
+                file.write(content)
     except OSError as error:
         raise ContextModeError(
             f"the lock cannot be written to {folder}: {why(error)}", "Name another folder."

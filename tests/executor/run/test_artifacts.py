@@ -77,6 +77,23 @@ async def test_a_linked_folder_is_not_entered(run):
     assert not [a for a in result.artifacts if a.path]
 
 
+@pytest.mark.parametrize("leads_to", ["{outside}", "/etc", "/proc/self/fd"])
+async def test_a_working_folder_that_became_a_link_is_not_entered(run, project, tmp_path, leads_to):
+    """The control hands the same name back, out of the folder itself."""
+    outside = tmp_path / "outside"
+    for folder in (outside, project / "sub"):
+        folder.mkdir()
+        (folder / "os-release").write_text("private\n")
+    asked = {"profile": "build", "cwd": "sub", "artifacts": ("os-release", "*")}
+    honest = await run("shell", "echo own > os-release", **asked)
+    assert by_name(honest) == {"os-release": b"own\n"}
+    swap = f"mv ../sub ../moved && ln -s {leads_to.format(outside=outside)} ../sub && echo swapped"
+    result = await run("shell", swap, **asked)
+    assert result.stdout.text == "swapped\n"
+    assert not [a for a in result.artifacts if a.path]
+    assert "a link lies on the way" in result.artifacts[0].reason
+
+
 @pytest.mark.tier_a
 @pytest.mark.parametrize("pattern", ["/etc/os-release", "../*", "/proc/self/*", "/job/../etc/*"])
 async def test_no_pattern_leads_out_of_the_folders(pattern, run):
