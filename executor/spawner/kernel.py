@@ -179,22 +179,37 @@ def _open_step_by_step(folder: int, path: str, flags: int) -> int:
     *parents, name = path.split("/")
     at = os.dup(folder)
     try:
+        if not {"", ".", ".."}.isdisjoint(parents) or name in ("", ".."):
+            raise StepError(f"open {path}: not a plain path")
         for parent in parents:
-            if parent in ("", ".", ".."):
-                raise StepError(f"open {path}: not a plain path")
             below = os.open(parent, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
             os.close(at)
             at = below
-        opened = os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
-        may_be_link = not flags & os.O_PATH or flags & os.O_NOFOLLOW
-        if not may_be_link and stat.S_ISLNK(os.fstat(opened).st_mode):
-            os.close(opened)
-            raise StepError(f"open {path}: it is a link")
-        return opened
+        return _open_itself(at, name, flags)
     except OSError as error:
         raise StepError(f"open {path}: {error.strerror}") from error
     finally:
         os.close(at)
+
+
+def _open_itself(folder: int, name: str, flags: int) -> int:
+    """Open an entry that is not a link, or that link if the flags ask for it.
+
+    gVisor follows a link in spite of O_NOFOLLOW where O_DIRECTORY is given, so it is compared.
+    """
+    place = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        found = os.fstat(place)
+        is_wanted = flags & os.O_PATH and flags & os.O_NOFOLLOW
+        if stat.S_ISLNK(found.st_mode) and not is_wanted:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        opened = os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        if not os.path.samestat(os.fstat(opened), found):
+            os.close(opened)
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    finally:
+        os.close(place)
+    return opened
 
 
 def close_from(first: int) -> None:

@@ -150,3 +150,35 @@ async def test_npm_of_this_machine_and_node_of_the_image_fetch_packages(
         use = 'import value from "alpha"; console.log(value);'
         result = await run_in(executor, "javascript", use, "alpha")
     assert (result.stdout.text, result.packages) == ("42\n", "now"), result.message
+
+
+@pytest.mark.parametrize(
+    ("attack", "words"),
+    [
+        (":", ""),
+        ('ln -s /etc "$OUT/stolen"', "a link leads out"),
+        ('mkfifo "$OUT/pipe"', "neither a file, a folder nor a link"),
+        ('mv "$OUT" "$OUT.x"; ln -s /etc "$OUT"', "a link lies on the way"),
+    ],
+)
+async def test_what_a_phase_leaves_is_taken_as_a_plain_folder_or_refused(
+    executor, tmp_path, attack, words
+):
+    """The control has a link that stays inside."""
+    chosen = await executor._toolchains.choose(runtimes.language("python"))
+    folder = tmp_path / "layer"
+    folder.mkdir()
+    honest = 'mkdir "$OUT/d"; echo honest > "$OUT/d/file"; ln -s d/file "$OUT/inside"'
+    phase = phases.Phase("build", BY_NAME["python"], f"{honest}\n{attack}\n")
+
+    async def take():
+        async with executor._packages().phases.run(phase, chosen) as bundle:
+            phases.unpack_bundle(bundle, folder, 1 << 20)
+
+    if words:
+        with pytest.raises(PackagesError, match=words):
+            await take()
+    else:
+        await take()
+        assert (folder / "inside").is_symlink()
+        assert (folder / "inside").read_text() == "honest\n"

@@ -94,6 +94,14 @@ async def test_a_working_folder_that_became_a_link_is_not_entered(run, project, 
     assert "a link lies on the way" in result.artifacts[0].reason
 
 
+async def test_a_working_folder_that_is_gone_is_a_reason_and_no_error(run, project):
+    (project / "sub").mkdir()
+    asked = {"profile": "build", "cwd": "sub", "artifacts": ("x",)}
+    result = await run("shell", "rmdir ../sub && echo gone", **asked)
+    assert (result.status, result.stdout.text) == (Status.OK, "gone\n")
+    assert "is missing" in result.artifacts[0].reason
+
+
 @pytest.mark.tier_a
 @pytest.mark.parametrize("pattern", ["/etc/os-release", "../*", "/proc/self/*", "/job/../etc/*"])
 async def test_no_pattern_leads_out_of_the_folders(pattern, run):
