@@ -38,7 +38,7 @@ class Instance:
     @property
     def temporary(self) -> Path:
         """A folder for what has to lie on the host while it runs; made by who needs it."""
-        return Path(tempfile.gettempdir()) / f"ctxmode-{self.id}"
+        return Path(os.path.realpath(tempfile.gettempdir())) / f"ctxmode-{self.id}"
 
     def remember(self, made: Iterable[Path]) -> None:
         """Note which folders the next server has to remove should this one be killed."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from executor import Limits, Status
+from executor import Limits, Request, Status, open_engine
 from executor.run.artifacts import safe_name
 
 
@@ -92,6 +93,23 @@ async def test_a_working_folder_that_became_a_link_is_not_entered(run, project, 
     assert result.stdout.text == "swapped\n"
     assert not [a for a in result.artifacts if a.path]
     assert "a link lies on the way" in result.artifacts[0].reason
+
+
+async def test_links_on_the_way_to_the_servers_own_folders_are_followed(
+    project, tmp_path, monkeypatch
+):
+    for name in ("temporary", "state"):
+        (tmp_path / f"real-{name}").mkdir(mode=0o700)
+        (tmp_path / name).symlink_to(f"real-{name}")
+    (tmp_path / "real-temporary").chmod(0o711)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    async with open_engine(
+        project=project, state_dir=tmp_path / "state", rules=None, home=Path.home()
+    ) as engine:
+        code = "echo plot > x; echo plot > $TMPDIR/y"
+        request = Request("shell", code, artifacts=("x", "y"), profile="build")
+        result = (await engine.run(request)).result
+    assert [one.reason for one in result.artifacts] == ["", ""]
 
 
 async def test_a_working_folder_that_is_gone_is_a_reason_and_no_error(run, project):
