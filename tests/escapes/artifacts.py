@@ -45,6 +45,15 @@ async def _links_are_not_followed(arena: Arena) -> None:
     assert {Path(name).name for name in contents} == {"fine.out"}  # the control among them
     assert all(content == b"fine\n" for content in contents.values())
     assert arena.canary not in json.dumps(result.to_json())
+    work = arena.project / "work"
+    work.mkdir()
+    (work / "secret").write_text("fine\n")
+    plain = await _collected(arena, shell("true"), "secret", cwd="work")
+    assert list(_contents(plain).values()) == [b"fine\n"]  # the control
+    swap = shell("mv ../work ../moved && ln -s @home@ ../work && echo swapped")
+    swapped = await _collected(arena, swap, "secret", cwd="work")
+    assert "swapped" in swapped.stdout.text
+    assert not _contents(swapped)
 
 
 async def _racing_links_win_nothing(arena: Arena) -> None:
