@@ -13,14 +13,16 @@ if TYPE_CHECKING:  # a hook's start imports this module, and none of these
     StrPath: TypeAlias = str | os.PathLike[str]
 
 
-def read_plain(path: StrPath, bytes_max: int, root: StrPath | None = None) -> bytes:
-    """Read all of a regular file, wherever links below `root` lead to it.
+def read_plain(
+    path: StrPath, bytes_max: int, root: StrPath | None = None, *, follow: bool = True
+) -> bytes:
+    """Read all of a regular file, wherever links below `root` lead to it if it may be a link.
 
     Raises:
         OSError: it is something else, larger, elsewhere, or can't be opened.
     """
-    _refuse_unless_plain(os.stat(path), path)  # opening alone sets some devices off
-    with open_plain(path, None if root is None else os.path.realpath(root)) as file:
+    real_root = None if root is None else os.path.realpath(root)
+    with open_plain(path, real_root, follow=follow) as file:
         data = file.read(bytes_max + 1)
     if len(data) > bytes_max:
         raise OSError(errno.EFBIG, f"it is larger than {bytes_max >> 10} KiB", os.fspath(path))
@@ -33,7 +35,6 @@ def read_head(path: StrPath, bytes_max: int = 1 << 20) -> bytes:
     Raises:
         OSError: it is something else, or can't be opened.
     """
-    _refuse_unless_plain(os.stat(path), path)
     with open_plain(path) as file:
         return file.read(bytes_max)
 
@@ -47,6 +48,8 @@ def open_plain(path: StrPath, root: StrPath | None = None, *, follow: bool = Tru
     Raises:
         OSError: it is something else, lies elsewhere, or can't be opened.
     """
+    if follow:
+        _refuse_unless_plain(os.stat(path), path)  # opening alone sets some devices off
     # A FIFO must not wait for its other end, nor a terminal become ours.
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     descriptor = os.open(path, flags | (0 if follow else os.O_NOFOLLOW))

@@ -8,13 +8,17 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import runtimes
-from base.plain_files import open_plain
 from executor.errors import RequestError
 from executor.model import MIB, Limits, Request
 from executor.profile import Profile, ProjectAccess
 from policy import real_path
+from policy.project_file import HiddenError, open_project_file
+
+if TYPE_CHECKING:
+    from executor.project.view.search import ProjectSearch
 
 CODE_BYTES_MAX = 4 * MIB
 PATTERN_CHARS_MAX = 1024
@@ -40,7 +44,7 @@ class Checked:
 
 def check(
     request: Request,
-    project: Path,
+    search: ProjectSearch,
     profiles: Mapping[str, Profile],
     limits: Limits | None = None,
 ) -> Checked:
@@ -51,11 +55,12 @@ def check(
     Raises:
         RequestError: some part can't be run as asked.
     """
+    project = search.project
     cwd = _folder(request.cwd, project)
     if (request.code is None) == (request.path is None):
         raise RequestError("give either code or a path, not both or neither")
     script = None if request.path is None else _file(request.path, cwd, project)
-    text = _script_text(script, project) if script else _code_text(request.code or "")
+    text = _script_text(script, search) if script else _code_text(request.code or "")
     try:
         row = runtimes.language(request.language)
     except runtimes.UnknownLanguage as error:
@@ -194,11 +199,17 @@ def _code_text(code: str) -> str:
     return code
 
 
-def _script_text(path: str, project: Path) -> str:
+def _script_text(path: str, search: ProjectSearch) -> str:
+    if search.denies(path):
+        return ""  # the verdict on reading it refuses the run, whatever it holds
     try:
-        with open_plain(path, project) as file:
+        with open_project_file(path, str(search.project), search.hides) as file:
             _check_size(os.fstat(file.fileno()).st_size)
             content = file.read(CODE_BYTES_MAX)
+    except HiddenError as error:
+        raise RequestError(
+            f"{path} is kept from programs: {error.strerror}", "Name another script."
+        ) from error
     except OSError as error:
         raise RequestError(f"{path} can't be read: {error.strerror}") from error
     return content.decode(errors="replace")

@@ -230,9 +230,11 @@ class LocalEngine:
         Raises:
             RequestError: the request can't be run as asked; its hint says what to do.
         """
-        await trio.to_thread.run_sync(
-            check, request, self.project, self._terms.profiles, self._terms.limits
-        )
+        await trio.to_thread.run_sync(self._check_alone, request)
+
+    def _check_alone(self, request: Request) -> None:
+        self._load_rules()
+        check(request, self.search, self._terms.profiles, self._terms.limits)
 
     async def interrupt(self, session: str, owner: str = "") -> bool:
         """Tell what runs in a session to stop, as Ctrl-C at a terminal does; whether any does.
@@ -249,10 +251,7 @@ class LocalEngine:
     ) -> Completed:
         """A call of the session that the request names."""
         checked, packages = judged.checked, None
-        request, script = checked.request, checked.script
-        if script is not None and await trio.to_thread.run_sync(self._is_hidden, script):
-            # A session's scripts are read here, on the outside.
-            raise RequestError(f"{script} is kept from programs", "name another script")
+        request = checked.request
         from executor.sessions.call import session_call  # noqa: PLC0415 - most runs have none
 
         if judged.packages is not None:
@@ -263,10 +262,6 @@ class LocalEngine:
         call = session_call(checked, candidate, packages)
         name = _session_name(str(request.session), request.owner)
         return await self._sessions.call(name, call, on_output, fresh=request.fresh)
-
-    def _is_hidden(self, path: str) -> bool:
-        secrets = self._runner.placement.search.secrets()
-        return any(path == secret or path.startswith(f"{secret}/") for secret in secrets)
 
     async def have_packages(
         self, request: Request, caller: Caller, *, fetch: bool, fresh: bool = False
@@ -284,7 +279,12 @@ class LocalEngine:
         if unmet := find_unmet_of_packages(self._runner.placement):
             raise PackagesError(unmet)
         row, cwd = runtimes.language(request.language), str(self.project / (request.cwd or ""))
-        given = wanted.read_wanted(request.packages, row.name, cwd, self.project)
+
+        def read() -> Wanted:
+            self._load_rules()
+            return wanted.read_wanted(request.packages, row.name, cwd, self.search)
+
+        given = await trio.to_thread.run_sync(read)
         chosen = await self._toolchains.choose(
             row, interactive=request.interactive, preparing=caller.preparing
         )
@@ -320,13 +320,12 @@ class LocalEngine:
 
     def _check(self, request: Request) -> _Examined:
         """A request that can be run as asked, what it demands in vain, and what rules are asked."""
-        checked = check(request, self.project, self._terms.profiles, self._terms.limits)
+        rules = self._load_rules()
+        checked = check(request, self.search, self._terms.profiles, self._terms.limits)
         wanted = self._read_packages(checked)
         unmet = find_unmet(checked, self._runner.placement)
-        if unmet or self._terms.rules is None:
+        if unmet or rules is None:
             return _Examined(checked, wanted, unmet)
-        rules = self._terms.rules()
-        self._hide(rules)
         subject = policy.Subject(
             language=checked.language.name,
             code=checked.text,
@@ -352,14 +351,19 @@ class LocalEngine:
         from executor.packages.wanted import read_wanted  # noqa: PLC0415 - most runs want none
 
         named = checked.request.packages
-        return read_wanted(named, checked.language.name, checked.cwd, self.project)
+        return read_wanted(named, checked.language.name, checked.cwd, self.search)
 
-    def _hide(self, rules: policy.Rules) -> None:
-        """Keep what rules deny to be read out of every box, whatever opens it there.
+    def _load_rules(self) -> policy.Rules | None:
+        """Load the rules, if any, and keep what they deny to be read out of every box.
+
+        The server opens none of it either, so this comes before any file of the project.
 
         Raises:
             RequestError: that is the whole project.
         """
+        if self._terms.rules is None:
+            return None
+        rules = self._terms.rules()
         shown = {path for profile in self._terms.profiles.values() for path in profile.read}
         shown = {os.path.realpath(os.path.expanduser(path)) for path in shown}
         denied = policy.find_hidden_paths(rules, [str(self.project), *sorted(shown)])
@@ -368,7 +372,8 @@ class LocalEngine:
                 f"a rule denies to read all of {self.project}",
                 "`context-mode policy list` shows it; change it, or work in another project",
             )
-        self._runner.placement.search.deny(denied)
+        self.search.deny(denied)
+        return rules
 
     def _refuse(
         self,

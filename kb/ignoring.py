@@ -87,7 +87,9 @@ def _read(folder: Path) -> Iterator[IgnoreFile]:
     own = f"{str(folder).rstrip('/')}/"
     for name in IGNORE_FILES:
         try:
-            text = read_plain(folder / name, BYTES_MAX).decode("latin-1")
+            # Git doesn't follow such a link either, and problems show lines of the file.
+            follow = name != ".gitignore"
+            text = read_plain(folder / name, BYTES_MAX, follow=follow).decode("latin-1")
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:

@@ -9,6 +9,7 @@ from policy.analysis import Analysis, analyse
 from policy.deadline import SECONDS, results_of
 from policy.decide import decide, deny_undecided
 from policy.folders import Folders
+from policy.hiding import find_hidden_paths
 from policy.load import real_path
 from policy.matching import FileFacts
 from policy.model import Subject, Verdict
@@ -34,7 +35,10 @@ def judge_with_analysis(
     subject: Subject, rules: Rules, tools: Collection[str] | None = None, *, on_disk: bool = True
 ) -> tuple[Analysis, Verdict]:
     """What a program does, and the verdict on that."""
-    texts = script_texts(subject.project) if on_disk and subject.project else lambda path: None
+    texts: Callable[[str], str | None] = lambda path: None  # noqa: E731
+    if on_disk and subject.project:
+        hides = find_hidden_paths(rules, [subject.project]).covers
+        texts = script_texts(subject.project, hides)
     analysis = analyse(subject, texts)
     ground = FileFacts(real_path, Folders()) if on_disk else FileFacts()
     return analysis, decide(analysis, subject, rules, ground, tools)

@@ -15,6 +15,7 @@ from policy.claude_settings import entries_of, read_settings, warnings_of
 from policy.model import Decision, RuleFileError, RuleSource, Subject
 from policy.name_patterns import SPECIAL
 from policy.paths import is_below, lies_in
+from policy.project_file import read_project_file
 from policy.rules import DEFAULT_RULES, Rule, Rules
 
 if TYPE_CHECKING:
@@ -183,7 +184,10 @@ class _Loader:
 
     def _text(self, path: str, *, root: str | None = None) -> str | None:
         try:
-            text = read_plain(path, trust.BYTES_MAX, root).decode("utf-8")
+            if root is None:  # the user's own, or of a project that the user trusts
+                text = read_plain(path, trust.BYTES_MAX).decode("utf-8")
+            else:
+                text = read_project_file(path, root, None, trust.BYTES_MAX).decode("utf-8")
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, UnicodeDecodeError) as error:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from base.plain_files import read_plain
-from policy.secrets.names import is_secret_path
+from policy.project_file import HiddenError, read_project_file, refuse_hidden
+
+if TYPE_CHECKING:
+    from policy.project_file import Hides
 
 BYTES_MAX = 256 * 1024
 NAMES_MAX = 1024
 
 
-def script_texts(project: str) -> Callable[[str], str | None]:
-    """A reader for `evaluate`: the text of a plain file of the project, by its absolute path.
+def script_texts(project: str, hides: Hides | None = None) -> Callable[[str], str | None]:
+    """Return a reader for `evaluate`: the text of a file of the project, by its absolute path.
 
-    None for what lies outside, whatever links say, for files of secrets, for large ones, and for
-    what is no UTF-8. Of a folder, by its path with a slash at the end, the names in it.
+    None for what lies outside, whatever links say, for large files, and for what is not UTF-8. Of a
+    folder, by its path with a slash at the end, the names in it. The reader raises `HiddenError`
+    for files of secrets, and for those that `hides` names.
     """
     root = os.path.realpath(project)
     spellings = (f"{root.rstrip('/')}/", f"{project.rstrip('/')}/")
@@ -27,13 +31,15 @@ def script_texts(project: str) -> Callable[[str], str | None]:
             return None
         try:
             real = os.path.realpath(path)
-            is_there = f"{real}/".startswith(f"{root}/") and os.path.exists(real)
-            if not is_there or is_secret_path(real[len(root) :]):
+            if not f"{real}/".startswith(f"{root}/") or not os.path.exists(real):
                 return None
             if path[-1:] == "/":
+                refuse_hidden(real, (root,), hides)
                 with os.scandir(real) as entries:
                     return "\n".join(sorted(item.name for item in islice(entries, NAMES_MAX)))
-            return read_plain(real, BYTES_MAX, root).decode("utf-8")
+            return read_project_file(path, project, hides, BYTES_MAX).decode("utf-8")
+        except HiddenError:
+            raise
         except (OSError, ValueError, RecursionError):
             return None
 

@@ -172,7 +172,16 @@ def _numbers(folder: Path) -> tuple[int, ...]:
 
 
 def _upwards(folder: Path | None, name: str) -> list[Path]:
-    return [] if folder is None else [place / name for place in (folder, *folder.parents)]
+    """Return where a file of a name is looked for: in the project, and in the folders above it.
+
+    One of the project's that is a link may lead to a secret, and the version that it asks for is
+    shown.
+    """
+    if folder is None:
+        return []
+    own = folder / name
+    above = [place / name for place in folder.parents]
+    return above if own.is_symlink() else [own, *above]
 
 
 def _read(file: Path) -> str:

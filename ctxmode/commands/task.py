@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
 
     config = load_config(args.project)
     if args.task == "show":
-        found = tasks.find_task(config, "", tasks.read_contextos(config.project))
+        found = tasks.find_task(config, "", tasks.read_contextos(config))
         text = found.text or "No task is kept. Keep one with: context-mode task TEXT"
         print_answer(args, {"task": found.text, "source": found.source}, text)
         return exit_codes.OK

@@ -46,12 +46,17 @@ class ConfigFile:
 
 
 def read(path: Path, root: Path = Path("/")) -> ConfigFile:
-    """Read the file; an absent one is empty. No link is followed out of `root`, a real path. A
-    UsageError says that it cannot be read, or is no TOML."""
+    """Read the file; an absent one is empty. No link is followed out of `root`, a real path, nor to
+    a file of secrets in it. A UsageError says that it cannot be read, or is not TOML."""
     from base.plain_files import read_plain  # noqa: PLC0415 - where there may be such a file
+    from policy.project_file import read_project_file  # noqa: PLC0415 - as above
 
     try:
-        text = read_plain(path, BYTES_MAX, root).decode("utf-8")
+        if root == Path("/"):  # the user's own
+            text = read_plain(path, BYTES_MAX).decode("utf-8")
+        else:
+            data = read_project_file(str(path.absolute()), str(root), None, BYTES_MAX)
+            text = data.decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return ConfigFile(path)
     except (OSError, UnicodeDecodeError) as error:

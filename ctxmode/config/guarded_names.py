@@ -29,7 +29,7 @@ def load_names(project: Path, config_home: Path) -> MovedNames:
     """Load the names that the user moves; a UsageError names the file that is no TOML, or moves a
     name to what means nothing."""
     user = read(config_home / USER_FILE)
-    of_project = read(project / PROJECT_FILE)
+    of_project = read(project / PROJECT_FILE, project)
     warnings: tuple[str, ...] = ()
     if _table(of_project):
         where = of_project.at("names")

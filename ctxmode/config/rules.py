@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +24,19 @@ def load(project: StrPath, home: StrPath, environ: Mapping[str, str] = os.enviro
         claude_home=_folder(environ.get("CLAUDE_CONFIG_DIR")),
         config_home=_folder(environ.get("XDG_CONFIG_HOME")),
     )
+
+
+def make_hides(project: StrPath, home: StrPath) -> Callable[[str], bool]:
+    """Make the question whether rules let an absolute path be read, for `open_project_file`; they
+    are loaded with the first one."""
+    rules = cache(lambda: load(project, home))
+
+    def hides(path: str) -> bool:
+        import policy  # noqa: PLC0415 - as above
+
+        return not policy.evaluate_read(path, rules(), real_path=policy.real_path).allowed
+
+    return hides
 
 
 def _folder(given: str | None) -> str | None:

@@ -95,7 +95,7 @@ def prepare_pack(config: Config, asked: PackAsked) -> PreparedPack:
         ContextModeError: what is remembered cannot be read.
     """
     family = find_family(config, asked.family)
-    texts = read_contextos(config.project)
+    texts = read_contextos(config)
     task = find_task(config, asked.task, texts)
     request = PackRequest(
         task=task.text,

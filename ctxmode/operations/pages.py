@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ctxmode.config import file_names
 from ctxmode.config.locations import Config, prepare_storage
+from ctxmode.config.rules import make_hides
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.operations.page_place import find_repository
 from memory.errors import BadInputError, MemoryRoomError
@@ -50,6 +51,7 @@ def open_pages(
             config.project,
             repository,
             find_secrets=find_secrets,
+            hides=make_hides(config.project, config.home),
             clock=time.time,
             author=author or find_author(config.project, environ),
             is_distill_disabled=environ.get("CONTEXO_DISTILL_DISABLE") == "1",

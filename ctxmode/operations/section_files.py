@@ -7,6 +7,8 @@ from pathlib import Path
 
 from base.plain_files import read_plain
 from base.whole_files import new_file_mode, replace_file
+from ctxmode.config.locations import Config
+from ctxmode.config.rules import make_hides
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.operations.facts import translate_fact_errors
 from ctxmode.operations.tasks import CONTEXTOS_FOLDER
@@ -14,6 +16,7 @@ from memory.facts.claude_md import put_section
 from memory.facts.exporting import DECISIONS, export_decisions
 from memory.facts.importing import import_facts
 from memory.facts.memory import Memory
+from policy.project_file import read_project_file
 
 DOCUMENT_BYTES_MAX = 4 << 20
 
@@ -53,7 +56,7 @@ def find_decisions_file(project: Path) -> Path | None:
     return path
 
 
-def read_decisions(memory: Memory, path: Path, branch: str) -> int:
+def read_decisions(config: Config, memory: Memory, path: Path, branch: str) -> int:
     """Take over what a person wrote into DECISIONS.md; return how many facts are new or changed.
 
     Raises:
@@ -64,7 +67,9 @@ def read_decisions(memory: Memory, path: Path, branch: str) -> int:
     if store is None or not path.exists():
         return 0
     try:
-        text = read_plain(path, DOCUMENT_BYTES_MAX).decode("utf-8", "replace")
+        hides = make_hides(config.project, config.home)
+        data = read_project_file(str(path), str(config.project), hides, DOCUMENT_BYTES_MAX)
+        text = data.decode("utf-8", "replace")
     except OSError as error:
         raise ContextModeError(
             f"{path}: {why(error)}", "Make it a file that can be read."

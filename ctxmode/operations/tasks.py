@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal, NamedTuple
 
-from base.plain_files import read_plain
 from ctxmode.config.locations import Config
+from ctxmode.config.rules import make_hides
 from ctxmode.errors import UsageError
 from ctxmode.operations.facts import PERSON, open_memory
 from memory.facts.errors import UnknownFactError
 from memory.facts.model import Author, Draft
+from policy.project_file import read_project_file
 
 PATH = "/sessions/current/task"
 """Facts below /sessions/ expire after 30 days; none of a project stands in the way."""
@@ -73,12 +73,14 @@ def clear_task(config: Config) -> bool:
     return True
 
 
-def read_contextos(project: Path) -> dict[str, str]:
-    """Return the texts of ContextOS's files that are there, by name."""
+def read_contextos(config: Config) -> dict[str, str]:
+    """Return the texts of ContextOS's files that are there and may be read, by name."""
     found = {}
+    hides = make_hides(config.project, config.home)
     for name in CONTEXTOS_FILES:
+        path = f"{CONTEXTOS_FOLDER}/{name}"
         try:
-            data = read_plain(project / CONTEXTOS_FOLDER / name, CONTEXTOS_BYTES, project)
+            data = read_project_file(path, str(config.project), hides, CONTEXTOS_BYTES)
         except OSError:
             continue
         found[name] = data.decode("utf-8", "replace")

@@ -34,7 +34,8 @@ def load(path: Path, project: Path, usual: Limits) -> Pipeline:
         raise UsageError(
             f"{path} is not a file", "Give the file of a pipeline: ci FILE.toml, or - for stdin."
         )
-    return pipeline_of(read(path), project, usual)
+    own = project if path.absolute().is_relative_to(project) else Path("/")
+    return pipeline_of(read(path, own), project, usual)
 
 
 def load_stdin(project: Path, usual: Limits) -> Pipeline:

@@ -21,7 +21,6 @@ from pathlib import Path
 import trio
 
 import runtimes
-from base.plain_files import open_plain
 from executor.compile.products import Compiled, CompiledStore
 from executor.engine.engine import Completed
 from executor.engine.job import Job
@@ -37,6 +36,7 @@ from executor.run.job import label
 from executor.run.program_job import job_of
 from executor.run.refusals.collecting import of_compiling, with_earlier
 from executor.run.runner import Runner
+from policy.project_file import open_project_file
 
 KEY_VERSION = 1
 PRODUCT_BYTES_MAX = 64 * MIB
@@ -134,9 +134,14 @@ class Compiler:
             scratch_dir=layout.scratch,
             cwd=checked.cwd,
         )
-        script = _text(checked.script, self._project) if checked.script else None
+        script = self._read_script(checked.script) if checked.script else None
         key = _key(program, candidate, version, script)
         return None if key in self._impure else _Plan(key, program, script)
+
+    def _read_script(self, path: str) -> bytes:
+        hides = self._runner.placement.search.hides
+        with open_project_file(path, str(self._project), hides) as file:
+            return file.read()
 
     async def _compile(self, plan: _Plan, execution: Execution) -> Completed:
         above, checked = self._runner.placement.temporary, execution.checked
@@ -226,11 +231,6 @@ def _folders_above(checked: Checked, project: Path) -> list[Path]:
     starts = [Path(checked.cwd), *([Path(checked.script).parent] if checked.script else [])]
     found = {f for start in starts for f in (start, *start.parents) if f.is_relative_to(project)}
     return sorted(found)
-
-
-def _text(script: str, project: Path) -> bytes:
-    with open_plain(script, project) as file:
-        return file.read()
 
 
 @contextmanager

@@ -6,16 +6,19 @@ import fnmatch
 import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from base.plain_files import open_plain
 from executor.errors import RequestError
 from executor.model import MIB
 from executor.packages.model import Wanted
 from executor.packages.requirement_lists import read_list
 from policy import real_path
+from policy.project_file import HiddenError, read_project_file
 from runtimes.packages.model import Ecosystem
 from runtimes.packages.registry import ecosystem_of
+
+if TYPE_CHECKING:
+    from executor.project.view.search import ProjectSearch
 
 SPECS_MAX = 100
 SPEC_CHARS_MAX = 300
@@ -23,7 +26,7 @@ FILE_BYTES_MAX = 8 * MIB
 _ADDRESS = re.compile(r"://|@\s*[\w.+-]+:|^[\w.+-]+@[\w.-]+:|^(?:git|file|link|github|https?):")
 
 
-def read_wanted(packages: Sequence[str], language: str, cwd: str, project: Path) -> Wanted:
+def read_wanted(packages: Sequence[str], language: str, cwd: str, search: ProjectSearch) -> Wanted:
     """What the packages of a request for a language are.
 
     Raises:
@@ -38,7 +41,7 @@ def read_wanted(packages: Sequence[str], language: str, cwd: str, project: Path)
             "packages are named by one file or one by one, not both", f"put all into {files[0]}"
         )
     if files:
-        return _read_file(files[0], row, cwd, project)
+        return _read_file(files[0], row, cwd, search)
     if len(packages) > SPECS_MAX:
         raise RequestError(f"more than {SPECS_MAX} packages are named", "put them into a file")
     for item in packages:
@@ -66,7 +69,7 @@ def _check_spec(item: str, row: Ecosystem) -> None:
         )
 
 
-def _read_file(item: str, row: Ecosystem, cwd: str, project: Path) -> Wanted:
+def _read_file(item: str, row: Ecosystem, cwd: str, search: ProjectSearch) -> Wanted:
     path = real_path(os.path.join(cwd, item))
     folder, name = os.path.split(path)
     groups = [group for group in row.lock_files if name in group]
@@ -78,10 +81,10 @@ def _read_file(item: str, row: Ecosystem, cwd: str, project: Path) -> Wanted:
             raise RequestError(
                 f"{lacking[0]} is missing, which {name} needs beside it", "lock there first"
             )
-        return Wanted(row.name, lock={n: _read(os.path.join(folder, n), project) for n in group})
+        return Wanted(row.name, lock={n: _read(os.path.join(folder, n), search) for n in group})
     if row.lists_requirements:
-        return _read_list(path, row, project)
-    content = _read(path, project)
+        return _read_list(path, row, search)
+    content = _read(path, search)
     if row.locked_by and row.locked_by.encode() in content:
         return Wanted(row.name, lock={row.lock_name: content})
     try:
@@ -90,11 +93,11 @@ def _read_file(item: str, row: Ecosystem, cwd: str, project: Path) -> Wanted:
         raise RequestError(f"{item} is no UTF-8 text", "name another file") from error
 
 
-def _read_list(path: str, row: Ecosystem, project: Path) -> Wanted:
+def _read_list(path: str, row: Ecosystem, search: ProjectSearch) -> Wanted:
     contents: dict[str, bytes] = {}
 
     def read(file: str) -> bytes:
-        contents[file] = _read(real_path(file), project)
+        contents[file] = _read(file, search)
         return contents[file]
 
     found = read_list(path, read)
@@ -106,21 +109,23 @@ def _read_list(path: str, row: Ecosystem, project: Path) -> Wanted:
     return Wanted(row.name, lock={row.lock_name: content}, indexes=found.indexes)
 
 
-def _read(path: str, project: Path) -> bytes:
-    """A file of the project; no link leads out of it.
+def _read(path: str, search: ProjectSearch) -> bytes:
+    """Read a file of the project that programs are shown, too; no link leads out of it.
 
     Raises:
-        RequestError: it can't be read, lies outside, or is too large.
+        RequestError: it can't be read, is hidden, lies outside, or is too large.
     """
-    if not path.startswith(f"{str(project).rstrip('/')}/"):
+    project = str(search.project)
+    if not real_path(path).startswith(f"{project.rstrip('/')}/"):
         raise RequestError(f"{path} lies outside the project {project}", "name one inside it")
     try:
-        with open_plain(path, project) as file:
-            content = file.read(FILE_BYTES_MAX + 1)
+        return read_project_file(path, project, search.hides, FILE_BYTES_MAX)
+    except HiddenError as error:
+        raise RequestError(
+            f"{path} is kept from programs: {error.strerror}",
+            "Name a file that programs of the project may read.",
+        ) from error
     except OSError as error:
         raise RequestError(
             f"{path} can't be read: {error.strerror}", "name another file"
         ) from error
-    if len(content) > FILE_BYTES_MAX:
-        raise RequestError(f"{path} has more than {FILE_BYTES_MAX:,} bytes", "name another file")
-    return content

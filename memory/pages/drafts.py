@@ -6,7 +6,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -22,8 +22,10 @@ _SUFFIX = ".md"
 class Drafts:
     """The drafts of a project. Paths are those of the repository, such as `wiki/concepts/x.md`."""
 
-    def __init__(self, project: Path) -> None:
+    def __init__(self, project: Path, hides: Callable[[str], bool] = lambda _: False) -> None:
+        """Take the project, and what says of an absolute path whether rules deny to read it."""
         self.folder = project / DRAFTS_FOLDER
+        self._hides = hides
 
     def make_folders(self) -> None:
         """Make the folders of all types of pages.
@@ -42,8 +44,10 @@ class Drafts:
         """Return a draft's text; None if there is none.
 
         Raises:
-            BadInputError: it is a link, no regular file, too large or no UTF-8.
+            BadInputError: it is a link, no regular file, too large, no UTF-8, or a rule denies it.
         """
+        if self._hides(f"{self.folder}/{path}"):
+            raise self._bad(path, "is not read: a rule denies it", "context-mode policy list")
         with self._translated(path):
             try:
                 with self._open_folder(path) as (folder, name):

@@ -51,6 +51,7 @@ class Pages:
         repository: Repository,
         *,
         find_secrets: FindSecrets,
+        hides: Callable[[str], bool] = lambda _: False,
         clock: Callable[[], float] = time.time,
         author: str = "",
         is_distill_disabled: bool = False,
@@ -63,7 +64,7 @@ class Pages:
         self.author = author
         self.is_distill_disabled = is_distill_disabled
         self.is_drift_disabled = is_drift_disabled
-        self.drafts = Drafts(project)
+        self.drafts = Drafts(project, hides)
         self.buffers = Buffers(self.drafts.folder, find_secrets=find_secrets, clock=clock)
         self.fronts = Fronts(repository)
 

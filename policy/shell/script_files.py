@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.effects import Command, Download, Effect, FileAccess, program_name
+from policy.project_file import HiddenError
 from policy.shell.interpreters import interpreter
 from policy.shell.state import ShellState
 
@@ -27,6 +28,7 @@ class Scripts:
         self.read_text = read_text
         self.work_per_byte = work_per_byte
         self.seen = set[str]()
+        self.hidden = set[str]()  # what programs may not read, so that no verdict shows it
         self.texts: dict[str, str | None] = {}
         self.found = 0
 
@@ -37,12 +39,19 @@ class Scripts:
         if not marks.is_known(path) or len(self.texts) >= LOOKS_MAX or self.found >= SCRIPTS_MAX:
             walker.is_partial = True
             return None
-        text = self.read_text(path)
+        text = self._read_text(path)
         if text is not None and path[-1:] != "/":
             self.found += 1
             walker.budget.limit += self.work_per_byte * len(text)
         self.texts[path] = None if text is None else marks.scrub(text)
         return self.texts[path]
+
+    def _read_text(self, path: str) -> str | None:
+        try:
+            return self.read_text(path)
+        except HiddenError:
+            self.hidden.add(path)
+            return None
 
 
 def text_on_disk(walker: Walker, path: str, state: ShellState) -> str | None:

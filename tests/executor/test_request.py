@@ -11,6 +11,7 @@ import runtimes
 from executor.errors import RequestError
 from executor.model import Limits, Request
 from executor.profile import ANALYZE, BUILD, PROFILES
+from executor.project.view.search import ProjectSearch
 from executor.request import CODE_BYTES_MAX, Checked, check
 
 
@@ -69,7 +70,9 @@ def checked(request: Request, project: Path, **differing: object) -> Checked:
 )  # fmt: skip
 def test_a_request_is_resolved_to_real_paths(request_, differing, project: Path):
     paths = {name: str(project / value) for name, value in differing.items() if type(value) is str}
-    assert check(request_, project, PROFILES) == checked(request_, project, **differing | paths)
+    assert check(request_, ProjectSearch(project), PROFILES) == checked(
+        request_, project, **differing | paths
+    )
 
 
 @pytest.mark.parametrize(
@@ -115,7 +118,7 @@ def test_a_request_is_resolved_to_real_paths(request_, differing, project: Path)
 )
 def test_what_cannot_be_run_is_refused_with_a_hint(request_, message, project: Path):
     with pytest.raises(RequestError) as caught:
-        check(request_, project, PROFILES)
+        check(request_, ProjectSearch(project), PROFILES)
     assert message in caught.value.message
 
 
@@ -123,15 +126,22 @@ def test_what_cannot_be_run_is_refused_with_a_hint(request_, message, project: P
 def test_a_file_that_may_not_be_read_is_refused(project: Path):
     (project / "data.txt").chmod(0)
     with pytest.raises(RequestError, match="permission denied"):
-        check(Request("shell", path="data.txt"), project, PROFILES)
+        check(Request("shell", path="data.txt"), ProjectSearch(project), PROFILES)
 
 
 def test_a_project_at_the_root_of_the_file_system_has_everything_inside():
-    assert check(Request("shell", "true", cwd="/usr"), Path("/"), PROFILES).cwd == "/usr"
+    assert (
+        check(Request("shell", "true", cwd="/usr"), ProjectSearch(Path("/")), PROFILES).cwd
+        == "/usr"
+    )
 
 
 @pytest.mark.parametrize("pattern", ["**/" * 9 + "x", "x" * 1_025])
 def test_a_pattern_of_artifacts_has_bounds(project: Path, pattern: str) -> None:
-    check(Request("python", code="1", artifacts=("**/" * 8 + "x", "x" * 1_024)), project, PROFILES)
+    check(
+        Request("python", code="1", artifacts=("**/" * 8 + "x", "x" * 1_024)),
+        ProjectSearch(project),
+        PROFILES,
+    )
     with pytest.raises(RequestError, match="a pattern of artifacts has at most"):
-        check(Request("python", code="1", artifacts=(pattern,)), project, PROFILES)
+        check(Request("python", code="1", artifacts=(pattern,)), ProjectSearch(project), PROFILES)

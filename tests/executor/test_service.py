@@ -27,6 +27,7 @@ LIVE = Profile("live", ProjectAccess.LIVE)
 
 @dataclass
 class Place:
+    project: Path
     tier: str = "A"
     travels: bool = False
     denied: list[object] = field(default_factory=list)
@@ -45,9 +46,6 @@ class Place:
 
     def deny(self, denied: object) -> None:
         self.denied.append(denied)
-
-    def secrets(self) -> frozenset[str]:
-        return frozenset()
 
     def shortfall(self) -> str:
         return "and so on"
@@ -96,7 +94,7 @@ def make(tmp_path: Path) -> Make:
     def made(
         *, tier: str = "A", decision: policy.Decision = policy.Decision.ALLOW, guarded: bool = True
     ) -> tuple[LocalEngine, Everything]:
-        parts: Any = Everything(Place(tier), decision)
+        parts: Any = Everything(Place(tmp_path, tier), decision)
         profiles = PROFILES | {one.name: one for one in (ONLINE, STRICT, LIVE)}
         rules = (lambda: RULES) if guarded else None
         terms = Terms(tmp_path, tmp_path, rules, profiles, Limits())

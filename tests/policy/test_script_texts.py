@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from policy import Decision, Subject, evaluate, load_file
+from policy.project_file import HiddenError
 from policy.script_texts import BYTES_MAX, script_texts
 
 
@@ -32,7 +33,6 @@ def project(tmp_path: Path) -> Path:
         ("deploy.sh", True),
         ("inner.sh", True),
         ("sub/../deploy.sh", True),
-        (".env", False),
         ("large.sh", False),
         ("binary.sh", False),
         ("link.sh", False),
@@ -48,6 +48,14 @@ def project(tmp_path: Path) -> Path:
 def test_only_plain_files_of_the_project_are_read(project, name, is_read):
     (project / "sub").mkdir()
     assert (script_texts(str(project))(f"{project}/{name}") is not None) is is_read
+
+
+def test_a_file_that_is_hidden_from_programs_is_not_read(project):
+    read = script_texts(str(project), lambda path: path.endswith("deploy.sh"))
+    for name in (".env", "deploy.sh", "inner.sh"):
+        with pytest.raises(HiddenError):
+            read(f"{project}/{name}")
+    assert read(f"{project}/") is not None
 
 
 def test_running_a_script_counts_as_what_it_does(project, tmp_path):

@@ -36,11 +36,12 @@ def remember(args: argparse.Namespace) -> int:
 
 def _decide(args: argparse.Namespace, asked: FactRequest) -> int:
     """Remember a decision, and keep ContextOS's DECISIONS.md in step where a project has it."""
-    path = section_files.find_decisions_file(load_config(args.project).project)
+    config = load_config(args.project)
+    path = section_files.find_decisions_file(config.project)
     if path is None:
         return opening.show(args, asked)
     with opening.open_memory(args, "project") as memory:
-        taken = section_files.read_decisions(memory, path, asked.branch)
+        taken = section_files.read_decisions(config, memory, path, asked.branch)
         found = answer(memory, "remember", asked)
         section_files.write_decisions(memory, path, asked.branch)
     tell([f"{taken} decisions were taken over from {path.name}"] * bool(taken))

@@ -9,6 +9,7 @@ from base.plain_files import read_plain
 from ctxmode.errors import ContextModeError, why
 from ctxmode.hosts.setup.host import Command, Scope
 from policy import real_path
+from policy.project_file import read_project_file
 
 BYTES_MAX = 16 << 20  # a host may keep its history beside its servers
 
@@ -47,7 +48,9 @@ def read(path: Path, root: Path = Path("/")) -> str | None:
     """
     real = inside(path, root)
     try:
-        return read_plain(real, BYTES_MAX, root.resolve()).decode("utf-8")
+        if root == Path("/"):  # the user's own
+            return read_plain(real, BYTES_MAX).decode("utf-8")
+        return read_project_file(str(real), str(root), None, BYTES_MAX).decode("utf-8")
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 from executor.errors import RequestError
 from executor.project.view import installed_folders as installed
 from policy import HiddenPaths
+from policy.paths import lies_in
 from policy.secrets import is_secret_path
 
 ENTRIES_MAX = 2_000_000
@@ -69,6 +70,14 @@ class ProjectSearch:
     def denies(self, path: str) -> bool:
         """Whether a rule keeps this path, of the project or not, from being read."""
         return self._denied.covers(path)
+
+    def hides(self, path: str) -> bool:
+        """Return whether programs are not shown a path of the project.
+
+        Raises:
+            RequestError: as in `secrets`.
+        """
+        return self.denies(path) or any(lies_in(path, secret) for secret in self.secrets())
 
     def secrets(self) -> tuple[str, ...]:
         """Absolute paths of secret files, of what rules deny, and of folders that can't be listed.

@@ -49,7 +49,12 @@ class ProjectFiles:
             self.is_made = True
             return made
         path = f"{path}/" if name[-1:] == "/" else path
-        return (walker.scripts and walker.scripts.read(walker, path)) or ""
+        if walker.scripts is None:
+            return ""
+        text = walker.scripts.read(walker, path)
+        if path in walker.scripts.hidden:
+            self.call.report_files(path)  # the runner would read it, which a rule may deny
+        return text or ""
 
     def paths(self, patterns: str, folder: str = "") -> Iterator[str]:
         """The paths that patterns stand for, with names in which `*` is any text."""
