@@ -13,6 +13,7 @@ from typing import Any
 from ctxmode.config.file_names import DRAFTS_FOLDER, is_captured
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
+from ctxmode.operations.session_sources import find_oldest
 from ctxmode.operations.session_store import open_session_store
 from ctxmode.operations.session_tracking import list_known
 from ctxmode.operations.sessions import find_ground, read_recording
@@ -71,7 +72,7 @@ def _read_tracked(config: Config, session: str, commits: Iterable[Commit]) -> Bu
         if not store.database.is_read_only:
             known = tuple(list_known(store, recording, home))
             ground, deadline = find_ground(config), time.monotonic() + IMPORT_S
-            store.import_all(known, ground, deadline=deadline)
+            store.import_all(known, ground, since=find_oldest(config), deadline=deadline)
         return _build(store, session, tuple(commits))
 
 

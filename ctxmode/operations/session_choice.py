@@ -10,6 +10,7 @@ from contextlib import suppress
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations.session_calls import SessionCalls, name_owner
+from ctxmode.operations.session_sources import find_oldest
 from ctxmode.operations.session_store import open_session_store
 from ctxmode.operations.session_tracking import list_known
 from ctxmode.operations.sessions import find_ground, read_recording
@@ -57,7 +58,7 @@ def catch_up(config: Config, calls: SessionCalls, agent: str) -> None:
     deadline = time.monotonic() + CATCH_UP_S
     recording = read_recording(config)
     with (
-        suppress(MemoryRoomError, OSError),
+        suppress(ContextModeError, MemoryRoomError, OSError),
         open_session_store(
             config.sessions_file,
             str(config.project),
@@ -71,7 +72,8 @@ def catch_up(config: Config, calls: SessionCalls, agent: str) -> None:
         calls.write(store)
         known = list_known(store, recording, str(config.home))
         own = (_sort_latest_first(one) for one in known if one.agent == agent)
-        store.import_all(own, find_ground(config), deadline=deadline)
+        since = find_oldest(config)
+        store.import_all(own, find_ground(config), since=since, deadline=deadline)
 
 
 def _sort_latest_first(importer: Importer) -> Importer:

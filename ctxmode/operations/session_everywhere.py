@@ -12,6 +12,7 @@ from ctxmode.config.locations import Config
 from ctxmode.config.project import find_project
 from ctxmode.operations import sessions as operations
 from ctxmode.operations.session_sources import find_oldest, list_sources
+from ctxmode.operations.session_tracking import maintain
 from memory.sessions.importers.importer import Found, Ground, Importer
 from memory.sessions.importing import Imported
 from memory.sessions.sources import needs_reading
@@ -34,7 +35,7 @@ def track_everywhere(config: Config) -> list[Imported]:
 def _list_all(config: Config) -> Iterator[tuple[Importer, Found]]:
     recording = operations.read_recording(config)
     ground = Ground(str(config.home), os.environ)
-    for importer in list_sources(recording, str(config.home), since=find_oldest(config)):
+    for importer in list_sources(recording, str(config.home)):
         for found in importer.find(ground):
             yield importer, found
 
@@ -52,10 +53,13 @@ def _read_one(config: Config, transcripts: list[tuple[Importer, Found]]) -> list
     recording = operations.read_recording(config)
     if not recording.events:
         return []
+    oldest = find_oldest(config)
     with operations.open_sessions(config, create=True) as store:
         done = [
             store.import_transcript(importer, found)
             for importer, found in transcripts
-            if recording.choice(importer.agent).enabled and needs_reading(store.database, found)
+            if recording.choice(importer.agent).enabled
+            and needs_reading(store.database, found, oldest)
         ]
+        maintain(config, store, None)
     return [one for one in done if not one.elsewhere]

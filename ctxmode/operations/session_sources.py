@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from base.clock import DAY_S
 from ctxmode.config.transcripts import Recording, SourceChoice
 from memory.sessions.importers import MODULES, find_importer
 from memory.sessions.importers.importer import Found, Ground, Importer
@@ -16,15 +17,12 @@ from memory.sessions.importers.importer import Found, Ground, Importer
 if TYPE_CHECKING:
     from ctxmode.config.locations import Config
 
-DAY_S = 86_400
 
-
-def list_sources(recording: Recording, home: str, *, since: float = 0.0) -> Iterator[Importer]:
-    """Yield the row of each host whose transcripts are read, those left out that last changed
-    before `since`, in seconds since the epoch."""
+def list_sources(recording: Recording, home: str) -> Iterator[Importer]:
+    """Yield the row of each host whose transcripts are read."""
     for agent in MODULES:
         if (importer := find_source(agent, recording, home)) is not None:
-            yield leave_out_old(importer, since)
+            yield importer
 
 
 def find_oldest(config: Config) -> float:
@@ -33,26 +31,6 @@ def find_oldest(config: Config) -> float:
 
     values = load_settings(config.project, config.config_home).values
     return time.time() - float(values["transcripts.keep_days"]) * DAY_S
-
-
-def leave_out_old(importer: Importer, since: float) -> Importer:
-    """Return a row without the transcripts that last changed before a time: what is in them would
-    go as soon as it was read."""
-
-    def find(ground: Ground) -> Iterator[Found]:
-        return (one for one in importer.find(ground) if not is_old(one, since))
-
-    return importer._replace(find=find) if since else importer
-
-
-def is_old(found: Found, since: float) -> bool:
-    """Tell whether a transcript last changed before a time."""
-    from memory.sessions.sources import measure  # noqa: PLC0415
-
-    try:
-        return measure(found).mtime_ns < since * 1e9
-    except OSError:
-        return False
 
 
 def find_source(agent: str, recording: Recording, home: str) -> Importer | None:

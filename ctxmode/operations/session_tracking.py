@@ -7,7 +7,6 @@ A server reads only hosts of whose sessions some are kept: hooks begin that, or 
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,9 +19,10 @@ from ctxmode.config.settings import load_settings
 from ctxmode.config.transcripts import Recording, load_recording
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.session_calls import SessionCalls
-from ctxmode.operations.session_search import forget_turns, index_turns
-from ctxmode.operations.session_sources import find_oldest, find_source, leave_out_old
+from ctxmode.operations.session_search import forget_indexed, forget_turns, index_turns
+from ctxmode.operations.session_sources import find_oldest, find_source
 from ctxmode.operations.session_store import find_users_store, open_session_store
+from memory.errors import MemoryRoomError
 from memory.sessions import keeping
 from memory.sessions.importers.importer import Ground, Importer
 from memory.sessions.store import SessionStore
@@ -30,13 +30,16 @@ from memory.sessions.store import SessionStore
 STEP_S = 0.5
 """How long one look may take; the next goes on."""
 
+USERS_WAIT_S = 1.0
+"""How long the user's own store is waited for that others keep locked."""
+
 LAST_WAIT_S = 1.0
 """How long other writers are waited for when a server ends."""
 
 
 def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> tuple[str, ...]:
-    """Write the calls that wait, read what is new in transcripts, index the turns that changed, let
-    go what is too old. Return the folders in which something new may appear.
+    """Write the calls that wait, read what is new in transcripts, index the turns that changed,
+    delete what is too old. Return the folders in which something new may appear.
 
     Raises:
         ContextModeError: a configuration file cannot be read.
@@ -50,6 +53,7 @@ def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> tuple[st
         return ()
     deadline = time.monotonic() + STEP_S
     home = str(config.home)
+    roots: tuple[str, ...] = ()
     with open_session_store(
         config.sessions_file,
         str(config.project),
@@ -58,19 +62,17 @@ def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> tuple[st
     ) as sessions:
         if sessions.database.is_read_only:
             return ()
-        roots: tuple[str, ...] = ()
         if recording.events:
             calls.write(sessions)
             ground = Ground(home, os.environ, str(config.project))
+            known = tuple(list_known(sessions, recording, home))
             oldest = find_oldest(config)
-            known = tuple(
-                leave_out_old(one, oldest) for one in list_known(sessions, recording, home)
-            )
-            sessions.import_all(known, ground, deadline=deadline)
+            sessions.import_all(known, ground, since=oldest, deadline=deadline)
             roots = tuple(root for one in known for root in one.roots(ground))
         index_turns(sessions, store, deadline=deadline)
-        let_go(config, sessions, store)
-        return roots
+        maintain(config, sessions, store)
+    _maintain_users_store(config)
+    return roots
 
 
 def end_calls(config: Config, calls: SessionCalls) -> None:
@@ -102,11 +104,6 @@ class Bounds:
     keep_days: float
     bytes_max: int
 
-    def is_exceeded(self, db: sqlite3.Connection, path: Path) -> bool:
-        """Tell whether something is too old, or too much."""
-        is_too_much = keeping.measure(path) > self.bytes_max and keeping.find_next_to_go(db) != ""
-        return is_too_much or bool(keeping.find_expired(db, time.time(), self.keep_days))
-
 
 def load_bounds(config: Config, path: Path) -> Bounds:
     """Load the bounds of the project's store; or of the user's own, of which no project's file may
@@ -116,27 +113,52 @@ def load_bounds(config: Config, path: Path) -> Bounds:
     return Bounds(float(values["transcripts.keep_days"]), int(values["quota.sessions_bytes"]))
 
 
-def let_go(config: Config, sessions: SessionStore, store: kb.Store | None) -> list[str]:
-    """Delete the sessions that are too old, and where too much is kept those that come next; return
-    which went. `store` forgets their turns, too."""
+def maintain(config: Config, sessions: SessionStore, index: kb.Store | None) -> tuple[str, ...]:
+    """Delete the sessions that are too old, and where too much is kept those that come next, with
+    their turns in the index; nothing is too old by a clock that may have leapt. Return what a
+    person should know.
+
+    Nothing else deletes by itself: whoever only looks at sessions leaves them as they are.
+    """
+    if sessions.database.is_read_only:
+        return ()
     bounds = load_bounds(config, Path(sessions.database.path))
     gone: list[str] = []
+    now = time.time()
     with sessions.database.reading() as db:
-        expired = keeping.find_expired(db, time.time(), bounds.keep_days)
-    if expired:
-        gone += _delete(config, sessions, expired)
+        expired = keeping.find_expired(db, now, bounds.keep_days)
+        doubt = keeping.describe_doubt(db, now, bounds.keep_days)
+    if expired and not doubt:
+        gone += _delete(config, sessions, expired, is_expired=True)
     while keeping.measure(sessions.database.path) > bounds.bytes_max:
         with sessions.database.reading() as db:
             last = keeping.find_next_to_go(db)
         if not last:
             break
-        gone += _delete(config, sessions, [last])
-    if store is not None:
-        forget_turns(store, gone)
-    return gone
+        gone += _delete(config, sessions, [last], is_expired=False)
+    if index is not None:
+        forget_turns(index, gone)
+    elif gone:
+        forget_indexed(config, Path(sessions.database.path), gone)
+    return (doubt,) if doubt else ()
 
 
-def _delete(config: Config, sessions: SessionStore, session_ids: list[str]) -> list[str]:
+def _maintain_users_store(config: Config) -> None:
+    """Do the same for the user's own store. Where that cannot be now, a later step does it."""
+    path = find_users_store(config)
+    if not path.is_file():
+        return
+    home = str(config.home)
+    with (
+        suppress(ContextModeError, MemoryRoomError),
+        open_session_store(path, "", home, create=False, wait_s=USERS_WAIT_S) as sessions,
+    ):
+        maintain(config, sessions, None)
+
+
+def _delete(
+    config: Config, sessions: SessionStore, session_ids: list[str], *, is_expired: bool
+) -> list[str]:
     """Delete sessions; what they said goes from the facts, too, of which the user's store has
     none."""
     if Path(sessions.database.path) == config.sessions_file and config.facts_file.exists():
@@ -146,7 +168,8 @@ def _delete(config: Config, sessions: SessionStore, session_ids: list[str]) -> l
         with suppress(ContextModeError):
             erase_facts(config, session_ids, is_scope_alone=True)
     with sessions.database.writing() as db:
-        gone = keeping.delete(db, session_ids)
+        delete = keeping.expire if is_expired else keeping.delete
+        gone = delete(db, session_ids)
     with sessions.database.exclusively() as db:
         keeping.compact(db)
     return gone

@@ -8,7 +8,7 @@ import stat
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -59,7 +59,7 @@ def find_ground(config: Config) -> Ground:
 
 @contextmanager
 def open_sessions(config: Config, *, create: bool = False) -> Iterator[SessionStore]:
-    """Open the project's store, after what is too old or too much has gone from it."""
+    """Open the project's store; nothing is deleted by that."""
     keep_messages = read_recording(config).messages
     project, home = str(config.project), str(config.home)
     with (
@@ -68,8 +68,6 @@ def open_sessions(config: Config, *, create: bool = False) -> Iterator[SessionSt
             config.sessions_file, project, home, keep_messages=keep_messages, create=create
         ) as store,
     ):
-        if not store.database.is_read_only:
-            _let_go(config, store)
         yield store
 
 
@@ -77,7 +75,7 @@ def open_sessions(config: Config, *, create: bool = False) -> Iterator[SessionSt
 def open_users_sessions(
     config: Config, *, keep_messages: bool = False, create: bool = False, wait_s: float = 30.0
 ) -> Iterator[SessionStore]:
-    """Open the user's own store, after what is too old or too much has gone from it."""
+    """Open the user's own store; nothing is deleted by that."""
     with (
         translate_session_errors(),
         open_session_store(
@@ -89,8 +87,6 @@ def open_users_sessions(
             wait_s=wait_s,
         ) as store,
     ):
-        if not store.database.is_read_only:
-            _let_go(config, store)
         yield store
 
 
@@ -200,7 +196,6 @@ def list_everywhere(
     def look(db: sqlite3.Connection) -> list[Session]:
         return reading.list_sessions(db, agent=agent, status=status, limit=limit)
 
-    _keep_users_store_bounded(config)
     gathered = gather(config, look, everywhere=everywhere)
     return Listed(_merge(gathered.found.values())[:limit], gathered.left_out)
 
@@ -260,7 +255,7 @@ def open_holding_store(
 
 @contextmanager
 def _open_to_read(config: Config, path: Path) -> Iterator[SessionStore]:
-    """Open the project's own store, kept within its bounds; another's is left as it is."""
+    """Open the project's own store as it is used; another's is left as it is."""
     if path == config.sessions_file:
         with open_sessions(config) as store:
             yield store
@@ -318,28 +313,16 @@ def forget_all(config: Config, *, pinned: bool) -> list[str]:
         return forget_sessions(config, store, [str(row[0]) for row in rows])
 
 
-def _keep_users_store_bounded(config: Config) -> None:
-    """Let go what is too old or too much in the user's own store. It is opened for writing only
-    where something is; where that cannot be now, the next list does it."""
-    path = find_users_store(config)
-    if not _is_plain(path):
-        return
-    from ctxmode.operations.session_tracking import load_bounds  # noqa: PLC0415 - loads the index
+def maintain_stores(config: Config) -> tuple[str, ...]:
+    """Delete what is too old or too much in the project's store and the user's own; return what a
+    person should know."""
+    from ctxmode.operations.session_tracking import maintain  # noqa: PLC0415 - loads the index
 
-    bounds = load_bounds(config, path)
-    with suppress(ContextModeError):
-        with _open_to_read(config, path) as store, store.database.reading() as db:
-            is_over = bounds.is_exceeded(db, path)
-        if is_over:
-            with open_users_sessions(config, wait_s=OTHERS_WAIT_S):
-                pass
-
-
-def _let_go(config: Config, store: SessionStore) -> None:
-    from ctxmode.operations.session_tracking import let_go  # noqa: PLC0415 - loads the index
-
-    if gone := let_go(config, store, None):
-        _forget_turns(config, store, gone)
+    notices: list[str] = []
+    for path in list_stores(config):
+        with open_to_write(config, path) as store:
+            notices += maintain(config, store, None)
+    return tuple(notices)
 
 
 def _forget_turns(config: Config, store: SessionStore, gone: list[str]) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 
+from base.clock import is_confirmed
 from base.named_tuples import NamedTuple
 from base.plain_files import open_plain
 from base.whole_files import replace_file
@@ -136,17 +138,24 @@ def list_buffers(folder: str) -> list[tuple[float, str]]:
     return sorted(found, key=lambda one: (-one[0], one[1]))
 
 
-def prune_files(folder: str, now: float) -> int:
-    """Delete buffers, notes and archived ones of more than thirty days; return how many."""
-    count = 0
+def prune_files(folder: str, now: float) -> None:
+    """Delete buffers, notes and archived ones of more than thirty days. By a clock that may have
+    leapt none is as old."""
+    found = list(_list_files(folder))
+    if not is_confirmed(now, KEPT_S, (stamp for _, _, stamp in found)):
+        return
+    for parts, name, stamp in found:
+        if now - stamp > KEPT_S:
+            with suppress(OSError), enter_folder(folder, *parts) as at:
+                os.unlink(f"{at}/{name}")
+
+
+def _list_files(folder: str) -> Iterator[tuple[tuple[str, ...], str, float]]:
+    """Yield each buffer, note and archived one: its folder, its name, its last change."""
     for parts in ((), (ARCHIVE,)):
         with suppress(OSError), enter_folder(folder, *parts) as at:
             for entry in os.scandir(at):
-                if not entry.name.endswith((BUFFER, *SUFFIXES)):
-                    continue
-                if not entry.is_file(follow_symlinks=False):
-                    continue
-                if now - entry.stat(follow_symlinks=False).st_mtime > KEPT_S:
-                    os.unlink(f"{at}/{entry.name}")
-                    count += 1
-    return count
+                if entry.name.endswith((BUFFER, *SUFFIXES)) and entry.is_file(
+                    follow_symlinks=False
+                ):
+                    yield parts, entry.name, entry.stat(follow_symlinks=False).st_mtime

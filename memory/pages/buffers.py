@@ -253,12 +253,6 @@ class Buffers:
             else:
                 os.unlink(path)
 
-    def prune(self, now: float) -> int:
-        """Delete buffers, notes and archived ones of more than thirty days; return how many."""
-        with suppress(OSError), self._locked(create=False) as folder:
-            return prune_files(folder, now)
-        return 0
-
     def _build(self, session: str, name: str, read: BufferFile) -> Buffer:
         from pathlib import Path  # noqa: PLC0415 - hooks read none, and it takes them 6 ms
 

@@ -23,6 +23,7 @@ from memory.sessions.importers.whole_json import RefusedError
 from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
 from memory.sessions.sources import (
+    EXPIRED,
     NAMED,
     UNDECIDED,
     Source,
@@ -119,6 +120,8 @@ class _Reading:
         with importing.database.reading() as db:
             # What a person names is read from its beginning: they ask for all of it.
             known = None if found.form else load_source(db, found.path)
+        if known and EXPIRED in known.state:
+            known = None  # of what was read nothing is left
         self._known = known or Source(0, Place(), 0, 0, 0, 0, {})
         self._summary = ""
         self._session = ""  # of the records that are read, in a database of many

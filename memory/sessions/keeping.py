@@ -8,7 +8,9 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from base.clock import DAY_S, find_witness_span
 from memory.sessions.preparing import digest
+from memory.sessions.sources import EXPIRED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,9 +90,24 @@ def forget(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
     return gone
 
 
+def expire(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
+    """Delete sessions and those of their subagents, whose time is over; return all that went. They
+    are not forgotten: a transcript that still lies there is read again where they are to be kept
+    after all, as by a clock that was put right."""
+    for session_id in list_with_subagents(db, session_ids):
+        db.execute(
+            "UPDATE source SET state = json_set(state, ?2, MAX(session.last_at,"
+            " COALESCE(json_extract(state, ?2), 0))) FROM session"
+            " WHERE session.id = ?1 AND source.path = session.source_path"
+            " AND session.last_at IS NOT NULL",
+            (session_id, f"$.{EXPIRED}"),
+        )
+    return delete(db, session_ids)
+
+
 def delete(db: sqlite3.Connection, session_ids: Sequence[str]) -> list[str]:
-    """Delete sessions and those of their subagents, whose time is over; return all that went. What
-    their hosts write of them later is read again."""
+    """Delete sessions and those of their subagents, for which there is no room; return all that
+    went. What their hosts write of them later is read again."""
     gone = list_with_subagents(db, session_ids)
     db.executemany("DELETE FROM session WHERE id = ?", [(session_id,) for session_id in gone])
     return gone
@@ -115,9 +132,33 @@ def find_expired(db: sqlite3.Connection, now: float, keep_days: float = KEEP_DAY
     imported counts from then on."""
     rows = db.execute(
         "SELECT id FROM session WHERE NOT pinned AND MAX(last_at, created_at) < ? ORDER BY last_at",
-        (now - keep_days * 86_400,),
+        (now - keep_days * DAY_S,),
     )
     return [str(row[0]) for row in rows]
+
+
+def confirms_clock(db: sqlite3.Connection, now: float, keep_days: float = KEEP_DAYS) -> bool:
+    """Return whether something was recorded lately, so that what seems to be too old is. A clock
+    that leapt past all that is recorded would take everything."""
+    row = db.execute(
+        "SELECT 1 FROM (SELECT last_at AS at FROM session UNION ALL SELECT created_at FROM session"
+        " UNION ALL SELECT at FROM turn) WHERE at BETWEEN ? AND ? LIMIT 1",
+        find_witness_span(now, keep_days * DAY_S),
+    ).fetchone()
+    return row is not None
+
+
+def describe_doubt(db: sqlite3.Connection, now: float, keep_days: float = KEEP_DAYS) -> str:
+    """Say which sessions stay because the clock may have leapt; empty where none does."""
+    expired = find_expired(db, now, keep_days)
+    if not expired or confirms_clock(db, now, keep_days):
+        return ""
+    count = f"{len(expired)} sessions" if len(expired) > 1 else "1 session"
+    return (
+        f"{count} older than transcripts.keep_days ({keep_days:g}) stayed: nothing else was"
+        " recorded in that time, so the clock may have leapt. Set it right, or delete them:"
+        " context-mode sessions forget ID"
+    )
 
 
 def find_next_to_go(db: sqlite3.Connection) -> str:

@@ -25,6 +25,9 @@ ELSEWHERE, UNDECIDED = 1, 2
 """What a row says of a transcript of another project, and of one whose project cannot be known: it
 is judged again when there is more in it."""
 
+EXPIRED = "expired"
+"""What a state has of a transcript whose session was deleted as too old: its last activity."""
+
 EXCERPT_BYTES = 120
 _ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})")
 
@@ -89,24 +92,35 @@ def find_form(db: sqlite3.Connection, path: str) -> str:
     return row[0].removeprefix(NAMED) if row and row[0].startswith(NAMED) else ""
 
 
-def needs_reading(database: Database, found: Found) -> bool:
-    """Tell by a file's status alone whether there may be something new in it."""
+def is_old(found: Found, since: float) -> bool:
+    """Return whether a transcript last changed before a time."""
+    try:
+        return measure(found).mtime_ns < since * 1e9
+    except OSError:
+        return False
+
+
+def needs_reading(database: Database, found: Found, since: float = 0.0) -> bool:
+    """Tell by a file's status alone whether there may be something new in it. One that last changed
+    before `since` is left out: what is in it would go as soon as it was read."""
     try:
         now = measure(found)
     except OSError:
         return False
+    if now.mtime_ns < since * 1e9:
+        return False
     with database.reading() as db:
         source = load_source(db, found.path)
-    if source is None:
+    if source is None or source.state.get(EXPIRED, -1.0) >= since:
         return True
     place = source.place
     if (place.device, place.inode) != (now.device, now.inode):
         return True
     if source.elsewhere == ELSEWHERE and now.size >= source.size:
         return False
-    if place.offset < source.size and not source.elsewhere:
-        return True  # a deadline came before its end, or its last line is not complete
-    return (source.size, source.mtime_ns) != (now.size, now.mtime_ns)
+    # A deadline came before its end, or its last line is not complete.
+    is_cut = place.offset < source.size and not source.elsewhere
+    return is_cut or (source.size, source.mtime_ns) != (now.size, now.mtime_ns)
 
 
 def count_unread(database: Database, found: Found) -> int:

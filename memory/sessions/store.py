@@ -99,16 +99,21 @@ class SessionStore:
         return import_source(self._importing, importer, found, deadline=deadline)
 
     def import_all(
-        self, importers: Iterable[Importer], ground: Ground, *, deadline: float = NO_DEADLINE
+        self,
+        importers: Iterable[Importer],
+        ground: Ground,
+        *,
+        since: float = 0.0,
+        deadline: float = NO_DEADLINE,
     ) -> list[Imported]:
-        """Read what is new in all transcripts of some hosts, and return what became of each that
-        was read."""
+        """Read what is new in all transcripts of some hosts that changed `since` a time, and return
+        what became of each that was read."""
         done: list[Imported] = []
         for importer in importers:
             for found in importer.find(ground):
                 if time.monotonic() >= deadline:
                     return done
-                if needs_reading(self.database, found):
+                if needs_reading(self.database, found, since):
                     done.append(self.import_transcript(importer, found, deadline=deadline))
         return done
 

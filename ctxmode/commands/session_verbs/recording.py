@@ -8,14 +8,15 @@ import sys
 from ctxmode import exit_codes
 from ctxmode.config.locations import Config, load_config
 from ctxmode.config.settings import load_settings
-from ctxmode.launch import print_answer
+from ctxmode.launch import print_answer, tell
 from ctxmode.operations import sessions as operations
 from ctxmode.operations.session_everywhere import track_everywhere
-from ctxmode.operations.session_sources import find_oldest, is_old, list_sources
+from ctxmode.operations.session_sources import find_oldest, list_sources
 from ctxmode.operations.session_watch import News
 from ctxmode.render.amounts import inflect
 from ctxmode.render.highlight import one_line
 from memory.sessions.importing import Imported
+from memory.sessions.sources import is_old
 
 POLL_S_MIN = 0.1
 
@@ -29,8 +30,12 @@ def track(args: argparse.Namespace) -> int:
         return exit_codes.OK
     read_new = track_everywhere if args.everywhere else _read_new
     news = News()
+    told: tuple[str, ...] = ()
     while True:
         done = read_new(config)
+        notices = operations.maintain_stores(config)
+        tell(one for one in notices if one not in told)
+        told = notices
         if done or not args.watch:
             _tell(args, done, 0 if args.everywhere else _count_old(config))
         if not args.watch:
@@ -40,10 +45,10 @@ def track(args: argparse.Namespace) -> int:
 
 
 def _read_new(config: Config) -> list[Imported]:
-    oldest = find_oldest(config)
-    sources = list_sources(operations.read_recording(config), str(config.home), since=oldest)
+    sources = list_sources(operations.read_recording(config), str(config.home))
+    ground, oldest = operations.find_ground(config), find_oldest(config)
     with operations.open_sessions(config, create=True) as store:
-        done = store.import_all(sources, operations.find_ground(config))
+        done = store.import_all(sources, ground, since=oldest)
     return [one for one in done if not one.elsewhere]
 
 

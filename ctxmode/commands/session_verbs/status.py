@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sqlite3
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,7 @@ from ctxmode.config.transcripts import Recording
 from ctxmode.hosts.setup.recorded import find_registered
 from ctxmode.launch import print_json, tell
 from ctxmode.operations import sessions as operations
-from ctxmode.operations.session_sources import apply_choice, find_oldest, is_old
+from ctxmode.operations.session_sources import apply_choice, find_oldest
 from ctxmode.operations.session_store import find_users_store
 from ctxmode.operations.session_tracking import load_bounds
 from ctxmode.render.amounts import inflect, size
@@ -25,6 +28,7 @@ from memory.sessions import keeping, reading
 from memory.sessions.importers import list_importers
 from memory.sessions.importers.importer import Importer
 from memory.sessions.model import SourceStatus
+from memory.sessions.sources import is_old
 
 PRIVATE = "What stands between <private> and </private> in a message is never kept."
 
@@ -36,7 +40,8 @@ def status(args: argparse.Namespace) -> int:
     if config.sessions_file.exists():
         with operations.open_sessions(config) as store, store.database.reading() as db:
             sources = reading.read_sources(db)
-    counted = operations.gather(config, reading.count_sessions)
+    days = {load_bounds(config, path).keep_days for path in operations.list_stores(config)}
+    counted = operations.gather(config, partial(_count, days=days))
     tell(counted.left_out)
     own = [one for one in sources if not one.elsewhere]
     hosts = [_describe_host(one, config, recording, sources) for one in list_importers()]
@@ -66,8 +71,16 @@ def status(args: argparse.Namespace) -> int:
     lines.append(_say_store(store_of))
     if users_store["bytes"]:
         lines.append(_say_users_store(users_store))
+    lines += filter(None, (store_of["doubt"], users_store["doubt"]))
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return exit_codes.OK
+
+
+def _count(db: sqlite3.Connection, *, days: set[float]) -> tuple[int, dict[float, str]]:
+    """Count the sessions of a store, and find for each time that they may be kept which ones stay
+    though it is over."""
+    doubts = {one: keeping.describe_doubt(db, time.time(), one) for one in days}
+    return reading.count_sessions(db), doubts
 
 
 def _list_choices(recording: Recording) -> dict[str, dict[str, Any]]:
@@ -166,11 +179,15 @@ def _say_hooks(host: dict[str, Any]) -> str:
     }[host["hooks"]]
 
 
-def _describe_store(config: Config, path: Path, counted: Mapping[Path, int]) -> dict[str, Any]:
+def _describe_store(
+    config: Config, path: Path, counted: Mapping[Path, tuple[int, dict[float, str]]]
+) -> dict[str, Any]:
     bounds = load_bounds(config, path)
+    sessions, doubts = counted.get(path, (0, {}))
     return {
         "path": str(path),
-        "sessions": counted.get(path, 0),
+        "sessions": sessions,
+        "doubt": doubts.get(bounds.keep_days, ""),
         "bytes": keeping.measure(path) if path.exists() else 0,
         "bytes_max": bounds.bytes_max,
         "keep_days": int(bounds.keep_days),

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
-from ctxmode.launch import print_answer
+from ctxmode.launch import print_answer, tell
+from ctxmode.operations import sessions as operations
 from ctxmode.operations.session_export import export_session
 from ctxmode.operations.session_import import IDS_NAMED, ImportAnswer, import_file
 from ctxmode.operations.session_stream import import_stream
@@ -47,6 +48,7 @@ def import_sessions(args: argparse.Namespace) -> int:
     else:
         name = Path.cwd() / Path(args.file).expanduser()
         answer = import_file(config, name, agent=args.agent, session=args.session)
+    tell(operations.maintain_stores(config))
     print_answer(args, _describe(answer), _say(answer))
     return exit_codes.ERROR if answer.problem else exit_codes.OK
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
+from base import clock
 from executor.instance.removal import remove
 from executor.project.apply.apply import Applied, Contents, apply, recover
 from executor.project.apply.locking import hold_project, key_of
@@ -254,12 +255,14 @@ class ChangeStore:
         return kept.id
 
     def expire(self) -> None:
-        """Forget what is older than seven days, and the oldest while all are over 4 GiB."""
+        """Forget what is older than seven days, and the oldest while all are over 4 GiB. By a clock
+        that may have leapt nothing is too old: a person has not decided on it yet."""
         found = [kept for kept in map(self._read, self._names()) if kept]
-        room = BYTES_MAX
+        now, room = time.time(), BYTES_MAX
+        is_confirmed = clock.is_confirmed(now, AGE_S_MAX, (kept.made for kept in found))
         for kept in sorted(found, key=lambda each: -each.made):
             room -= kept.size
-            if time.time() - kept.made > AGE_S_MAX or room < 0:
+            if (is_confirmed and now - kept.made > AGE_S_MAX) or room < 0:
                 with contextlib.suppress(OSError):
                     self._forget(kept.id)
         self._remove_unfinished()

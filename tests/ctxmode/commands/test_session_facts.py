@@ -7,6 +7,7 @@ from contextlib import closing
 import pytest
 
 from ctxmode import cli
+from ctxmode.operations.sessions import maintain_stores
 from tests.ctxmode.projects import answer, prompt
 
 ID = "aaaa0000-0000-4000-8000-000000000001"
@@ -149,11 +150,14 @@ def test_what_another_session_wrote_stays(ask, user):
 
 
 def let_go(user, days=400):
-    """Have the project's sessions be so old that the next look lets them go."""
-    with closing(sqlite3.connect(user.config("here").sessions_file)) as db, db:
+    """Make the project's sessions too old, and delete those that are."""
+    config = user.config("here")
+    with closing(sqlite3.connect(config.sessions_file)) as db, db:
         db.execute("UPDATE session SET last_at = last_at - ?1, created_at = created_at - ?1",
                    (days * 86_400,))  # fmt: skip
-    db.close()
+        # Something of last week, so that the clock is believed.
+        db.execute("UPDATE turn SET at = unixepoch() - 7 * 86400")
+    maintain_stores(config)
 
 
 def test_x14_what_a_session_said_goes_when_it_is_let_go_and_what_it_found_stays(ask, user):

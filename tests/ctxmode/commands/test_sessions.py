@@ -1,16 +1,19 @@
 """The verb `sessions`, from a transcript of Claude Code's to what a person is shown."""
 
 import json
+import os
 import re
 import time
 from datetime import UTC, datetime
 
 import pytest
 
+from ctxmode import cli
 from tests.ctxmode.projects import prompt
 
 ID = "5e1f0000-0000-4000-8000-000000000001"
 OTHER = "5e1f0000-0000-4000-8000-000000000002"
+LATELY = "a5700000-0000-4000-8000-000000000003"
 SUMMARY = "The parser reads two of three forms."
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
@@ -176,15 +179,72 @@ def test_r8_a_person_sets_the_status(tracked, ask, verb, status):
     assert ask("list", "--json")["sessions"][0]["status"] == status
 
 
+def keep_days(place, count):
+    config = place.parent / "home" / ".config" / "ctxmode" / "config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(f"[transcripts]\nkeep_days = {count}\n")
+
+
+def listed(ask):
+    return {one["host_id"] for one in ask("list", "--json")["sessions"]}
+
+
 def test_what_is_too_old_goes_unless_it_is_pinned(place, ask):
     write(place, ID, ago_s=20 * 86_400)
     write(place, OTHER, ago_s=20 * 86_400)
+    write(place, LATELY, ago_s=2 * 86_400)
     ask("track")
     ask("pin", OTHER)
-    config = place.parent / "home" / ".config" / "ctxmode" / "config.toml"
-    config.parent.mkdir(parents=True)
-    config.write_text("[transcripts]\nkeep_days = 10\n")
-    assert [one["host_id"] for one in ask("list", "--json")["sessions"]] == [OTHER]
+    keep_days(place, 10)
+    ask("track")
+    assert listed(ask) == {OTHER, LATELY}
+
+
+def test_what_is_too_old_is_read_again_where_it_is_to_be_kept_after_all(place, ask):
+    write(place, ID, ago_s=20 * 86_400)
+    write(place, LATELY, ago_s=2 * 86_400)
+    ask("track")
+    keep_days(place, 10)
+    ask("track")
+    assert listed(ask) == {LATELY}
+    assert ask("track", "--json")["transcripts"] == 0  # its time stays over
+    keep_days(place, 30)
+    assert ask("track", "--json")["transcripts"] == 1
+    assert listed(ask) == {ID, LATELY}
+
+
+READS = (
+    ("list",), ("status",), ("queue",), ("show", "5e1f"), ("tools",), ("compactions",),
+    ("snapshot",), ("resume", "5e1f"), ("digest", "5e1f"), ("check",),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("leap_days", [40, 20])
+def test_no_read_deletes_a_session_whatever_the_clock_says(place, ask, monkeypatch, leap_days):
+    write(place, ID, ago_s=15 * 86_400)
+    ask("track")
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + leap_days * 86_400)
+    assert cli.main(["stats", "--tokens"]) == 0
+    for words in READS:
+        ask(*words)
+    assert listed(ask) == {ID}
+
+
+def test_by_a_clock_that_leapt_no_session_is_too_old(place, ask, monkeypatch):
+    write(place, ID, ago_s=3 * 86_400)
+    ask("track")
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 40 * 86_400)
+    path = write(place, OTHER)  # a host goes on by the wrong clock
+    os.utime(path, (time.time(), time.time()))
+    told = ask("track")
+    assert "1 session older than transcripts.keep_days (30) stayed" in told
+    assert "the clock may have leapt" in ask("status")
+    assert listed(ask) == {ID, OTHER}
+    monkeypatch.setattr(time, "time", lambda: now)
+    assert "stayed" not in ask("track")
+    assert listed(ask) == {ID, OTHER}
 
 
 def test_snapshot_check_and_status_say_how_it_is(tracked, ask):
@@ -259,8 +319,6 @@ def test_no_line_of_a_message_passes_for_another(place, ask):
 
 
 def test_a_transcript_older_than_is_kept_is_left_unread_and_counted(place, ask):
-    import os
-
     path = write(place)
     old = time.time() - 31 * 86_400
     os.utime(path, (old, old))

@@ -51,6 +51,12 @@ class Own:
         found = self.ask("list", "--json", *words)["sessions"]
         return {one["host_id"]: one for one in found}
 
+    def tidy(self, *, confirmed_h=48):
+        """Delete what is too old or too much. A turn of some hours ago confirms the clock."""
+        self.change("UPDATE turn SET at = unixepoch() - ? * 3600", confirmed_h)
+        self.ask("track")
+        return set(self.listed())
+
     def change(self, sql, *values):
         with closing(sqlite3.connect(self.store)) as db, db:
             db.execute(sql, values)
@@ -196,7 +202,8 @@ def test_an_old_chat_stays_from_its_import_on_and_goes_when_that_is_long_ago(own
     assert set(own.listed()) == {"c-1", "c-old", "c-pinned"}
     own.change("UPDATE session SET created_at = created_at - ?, last_at = 0", 31 * DAY_S)
     own.change("UPDATE session SET last_at = last_at + 5e9 WHERE host_id = 'c-1'")
-    assert set(own.listed()) == {"c-1", "c-pinned"}
+    assert set(own.listed()) == {"c-1", "c-old", "c-pinned"}  # a list deletes nothing
+    assert own.tidy() == {"c-1", "c-pinned"}
     with closing(sqlite3.connect(own.store)) as db:
         assert db.execute("SELECT COUNT(*) FROM session").fetchone() == (2,)
     labels = b"\n".join(values_of(own.index))
@@ -206,6 +213,7 @@ def test_an_old_chat_stays_from_its_import_on_and_goes_when_that_is_long_ago(own
 
 def test_an_import_lets_go_what_is_too_old(own):
     own.change("UPDATE session SET created_at = 1, last_at = 1")
+    own.change("UPDATE turn SET at = unixepoch() - 48 * 3600")
     own.import_chats(chat("c-2"))
     with closing(sqlite3.connect(own.store)) as db:
         assert db.execute("SELECT host_id FROM session").fetchall() == [("c-2",)]
@@ -224,7 +232,7 @@ def test_of_too_much_the_longest_imported_go_first_and_pinned_ones_never(own, us
     own.import_chats(chat("c-last", "2020-01-01T00:00:00Z", noise(3)))
     room = own.store.stat().st_size - 10_000
     user.write_settings(f"[transcripts]\nmessages = true\n[quota]\nsessions_bytes = {room}\n")
-    assert set(own.listed()) == {"c-1", "c-newer", "c-last"}
+    assert own.tidy() == {"c-1", "c-newer", "c-last"}
     assert own.store.stat().st_size <= room
 
 
@@ -234,11 +242,11 @@ def test_no_projects_file_takes_anything_of_it(own, user, bound):
     file = user.project("here") / ".ctxmode" / "config.toml"
     file.parent.mkdir()
     file.write_text(f"{bound}\n")
-    assert set(own.listed()) == {"c-1"}
+    assert own.tidy(confirmed_h=18) == {"c-1"}
     own.import_chats(chat("c-2"))
     assert set(own.listed()) == {"c-1", "c-2"}
     user.write_settings(f"{bound}\n")  # the positive control: the user's own file does
-    assert "c-1" not in own.listed()
+    assert "c-1" not in own.tidy(confirmed_h=18)
 
 
 def test_a_list_does_not_write_to_it_where_nothing_is_over(own):

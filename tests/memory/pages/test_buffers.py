@@ -203,8 +203,17 @@ def test_c5_what_is_thirty_days_old_goes_with_a_new_buffer(drafts, buffers):
     buffers.append("new", user="One")
     assert {path.stem for path in pending(drafts).glob("*.jsonl")} == {"young", "new"}
     touch(drafts, "young", NOW - 31 * DAY)
-    touch(drafts, "new", NOW)
-    assert buffers.prune(NOW) == 1
+    touch(drafts, "new", NOW - 2 * DAY)
+    buffers.append("newer", user="One")
+    assert {path.stem for path in pending(drafts).glob("*.jsonl")} == {"new", "newer"}
+
+
+def test_c5_none_goes_by_a_clock_that_leapt(drafts, buffers):
+    for number, age in enumerate((31 * DAY, 32 * DAY, 0.5 * DAY)):
+        buffers.append(f"s{number}", user="One")
+        touch(drafts, f"s{number}", NOW - age)
+    buffers.append("new", user="One")
+    assert len(list(pending(drafts).glob("*.jsonl"))) == 4
 
 
 def test_c5_status_lists_the_newest_first_with_turns_and_age(drafts, buffers):
