@@ -114,12 +114,12 @@ def _or_none(name: Callable[[str], bytes], kind: str) -> bytes:
 
 
 class _Names(NamedTuple):
-    """The sorted names of a list of packed objects: `count` of `size` bytes, `step` from one to
+    """The sorted names of a list of packed objects: `length` of `size` bytes, `step` from one to
     the next."""
 
     data: mmap.mmap
     start: int
-    count: int
+    length: int
     size: int
     step: int
 
@@ -130,7 +130,7 @@ class _Names(NamedTuple):
 
     def has(self, name: bytes) -> bool:
         """Look a name up."""
-        low, high = 0, self.count if len(name) == self.size else 0
+        low, high = 0, self.length if len(name) == self.size else 0
         while low < high:
             middle = (low + high) // 2
             found = self.at(middle)
@@ -274,6 +274,6 @@ def _list_objects(record: Record, project: Tree) -> set[bytes]:
 
 def _names_in(tree: Tree, path: str) -> set[bytes]:
     with _index(tree, path) as known:
-        if any(each.count > OBJECTS_MAX for each in known):
+        if any(each.length > OBJECTS_MAX for each in known):
             raise CommitError(f"{path} lists more than {OBJECTS_MAX:,} objects")
-        return {each.at(number) for each in known for number in range(each.count)}
+        return {each.at(number) for each in known for number in range(each.length)}
