@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     import kb
     import policy
     from ctxmode.doctor.diagnosis import Diagnosis
+    from ctxmode.operations.answers import SearchAnswer
     from ctxmode.operations.library import Library
+    from ctxmode.operations.searching import SearchRequest
     from ctxmode.operations.usage import Recorder
     from ctxmode.web.answers import FetchAnswer
     from ctxmode.web.pages import FetchRequest
@@ -92,7 +94,7 @@ class App:
         """Open what is kept of the project."""
         from ctxmode.operations.library import Library  # noqa: PLC0415
 
-        return Library(self.config, self._keep.store, _rules(self.config))
+        return Library(self.config, self._keep.store, _rules(self.config), is_indexed_behind=True)
 
     @cached_property
     def recorder(self) -> Recorder:
@@ -183,6 +185,14 @@ class App:
         """Look something up in the library, in a thread."""
         with translate_errors():
             return await trio.to_thread.run_sync(look, self.library, abandon_on_cancel=True)
+
+    async def search(self, request: SearchRequest) -> SearchAnswer:
+        """Search what is kept. What another process left queued of it is indexed behind the
+        answer."""
+        answer = await self.read(lambda library: library.search(request))
+        if answer.incomplete_sources:
+            self._keep.wake()
+        return answer
 
     async def write(self, change: Callable[[Library], T]) -> T:
         """Change the library, in a thread, one change at a time."""

@@ -220,20 +220,22 @@ def _answer(
     )
 
 
-def index_queued(access: Access, limit_bytes: int, source_id: int | None = None) -> None:
+def index_queued(
+    access: Access, limit_bytes: int, source_id: int | None = None, *, wait_s: float | None = None
+) -> None:
     """Index up to about `limit_bytes` of what is queued, of one source or of all.
 
     Raises:
         StoreError: a slice could not be stored; it stays queued.
     """
     while limit_bytes > 0:
-        done = _index_next(access, limit_bytes, source_id)
+        done = _index_next(access, limit_bytes, source_id, wait_s)
         if done is None:
             return
         limit_bytes -= done
 
 
-def _index_next(access: Access, limit: int, only: int | None) -> int | None:
+def _index_next(access: Access, limit: int, only: int | None, wait_s: float | None) -> int | None:
     """Index as much of the queue as goes into one transaction, of about `limit` bytes at most.
     Returns the bytes of work that was, or None when nothing is queued."""
     with access.reading() as db:
@@ -247,7 +249,7 @@ def _index_next(access: Access, limit: int, only: int | None) -> int | None:
         return limit
     detected = Detected(source.kind, source.language, "stored")
     slices = list(_next_slices(access, queued, detected, limit))
-    with access.writing() as db:
+    with access.writing(wait_s=wait_s) as db:
         if spool_queue.next_queued(db, only) != queued:  # another process was faster
             return limit
         if not slices:

@@ -65,7 +65,7 @@ def merge(results: Sequence[QueryResult], *, limit: int, budget_bytes: int | Non
         tuple(shown),
         corrections,
         omitted=len(ranked) - len(shown),
-        incomplete_sources=sum(one.incomplete_sources for one in results),
+        incomplete_sources=tuple(one for result in results for one in result.incomplete_sources),
     )
     return Merged(result, tuple(placed.store for placed in ranked[: len(shown)]))
 

@@ -175,14 +175,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The answer to one query; `omitted` hits did not fit the byte budget. Weak hits come last."""
+    """The answer to one query; `omitted` hits did not fit the byte budget. Weak hits come last.
+    `incomplete_sources` fit the filters, the latest first, and some of them is still queued."""
 
     query: str
     state: SearchState
     hits: tuple[Hit, ...] = ()
     corrections: tuple[Correction, ...] = ()
     omitted: int = 0
-    incomplete_sources: int = 0
+    incomplete_sources: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,15 +111,16 @@ def _is_anything_indexed(db: sqlite3.Connection, ask: Ask) -> bool:
     return row is not None
 
 
-def _incomplete_sources(db: sqlite3.Connection, where: Condition) -> int:
+def _incomplete_sources(db: sqlite3.Connection, where: Condition) -> tuple[int, ...]:
     if db.execute("SELECT 1 FROM pending").fetchone() is None:
-        return 0
-    row = db.execute(
-        "SELECT count(DISTINCT s.id) FROM pending p JOIN source s ON s.id = p.source_id"
-        f" JOIN chunk c ON c.source_id = s.id AND c.start_byte = 0 WHERE {where.sql}",
+        return ()
+    rows = db.execute(
+        "SELECT DISTINCT s.id FROM pending p JOIN source s ON s.id = p.source_id"
+        f" JOIN chunk c ON c.source_id = s.id AND c.start_byte = 0 WHERE {where.sql}"
+        " ORDER BY s.id DESC",
         where.values,
-    ).fetchone()
-    return int(row[0])
+    )
+    return tuple(row[0] for row in rows)
 
 
 def _hits(db: sqlite3.Connection, ask: Ask) -> list[Hit]:

@@ -152,10 +152,14 @@ class Store:
         return Bulk(self._access)
 
     def index_pending(
-        self, limit_bytes: int = spool_queue.HEAD_BYTES, source_id: int | None = None
+        self,
+        limit_bytes: int = spool_queue.HEAD_BYTES,
+        source_id: int | None = None,
+        *,
+        wait_s: float | None = None,
     ) -> Progress:
         """Index up to about `limit_bytes` of what is queued, of one source or of all, and say how
-        far that is.
+        far that is. `wait_s` is as of `add`.
 
         A spool file that is gone is dropped from the queue; its source stays incomplete and says
         so.
@@ -165,7 +169,7 @@ class Store:
         """
         from kb import indexing  # noqa: PLC0415
 
-        indexing.index_queued(self._access, limit_bytes, source_id)
+        indexing.index_queued(self._access, limit_bytes, source_id, wait_s=wait_s)
         return self.progress(source_id)
 
     def settle(self, limit_bytes: int = spool_queue.HEAD_BYTES) -> bool:

@@ -6,7 +6,8 @@ kind:code lang:python source:docs path:src/ since:7d (or an ISO date), in:memory
 files, web, memory, pages, sessions).
 
 A file that changed since it was indexed is indexed again first. What does not fit into that
-moment is marked as changed, and what was deleted as gone.
+moment is marked as changed, and what was deleted as gone. What is queued of large outputs is
+indexed for up to 2 s; then the answer says how much is left.
 
 --json gives {hits: [{source, kind, author, age_s, path, title, start_line, end_line, score, stale,
 weak, alike, text}], corrections, truncated, notes}: the hits of all queries in the order asked,
@@ -147,7 +148,7 @@ def to_json(answer: SearchAnswer, paths: Mapping[int, str | None]) -> dict[str, 
         "hits": [_hit_to_json(hit, answer, paths) for hit in hits.values()],
         "corrections": [{"typed": typed, "used": used} for typed, used in corrections],
         "truncated": any(
-            result.omitted > 0 or result.incomplete_sources > 0 for result in answer.queries
+            result.omitted > 0 or result.incomplete_sources for result in answer.queries
         ),
     }
     return data | {"notes": list(answer.notes)}

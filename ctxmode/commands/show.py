@@ -28,6 +28,7 @@ from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, tell, with_library
 from ctxmode.operations.library import Library
 from ctxmode.render import highlight
+from ctxmode.render.amounts import size
 from ctxmode.render.passages import STALE
 from ctxmode.render.terminal_output import for_stdout, is_runner_log
 
@@ -51,6 +52,11 @@ def _show(library: Library, args: argparse.Namespace) -> None:
         tell([f"{source.label}: {STALE[stale]}"])
     elif source.path and source.superseded_by is not None:
         tell([f"{source.label}: an older version, replaced by source {source.superseded_by}"])
+    source, is_more = library.complete(source)
+    if not source.complete:
+        parts = f"{size(source.bytes_indexed)} of {size(source.bytes_total)} are indexed"
+        rest = ". Show it again to go on." if is_more else ", the rest was lost"
+        tell([f"{source.label}: {parts}{rest}"])
     about = {"source": source_json(source), "stale": stale or None}
     if args.terms:
         terms = library.terms(source)

@@ -30,6 +30,12 @@ class SearchAnswer:
     notes: tuple[str, ...] = ()
     places: Mapping[int, Place] | None = None
 
+    @property
+    def incomplete_sources(self) -> tuple[int, ...]:
+        """The sources of which some is still to be indexed, each once."""
+        every = (one for result in self.queries for one in result.incomplete_sources)
+        return tuple(dict.fromkeys(every))
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 

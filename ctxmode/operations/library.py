@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -21,6 +21,7 @@ from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import UsageError, translate_errors
 from ctxmode.operations import mirroring, searching
 from ctxmode.operations.searching import SearchRequest
+from ctxmode.render.amounts import size
 from ctxmode.render.highlight import one_line
 from kb.files import CHANGED
 
@@ -35,6 +36,14 @@ if TYPE_CHECKING:
     from policy.secrets import Secret
 
 SETTLING_S = 1.0
+QUEUE_S = 2.0
+"""How long a search may go on indexing the queue where nothing else does: a person waits for it,
+and some 8 MB are indexed in that time."""
+
+QUEUE_STEP_BYTES = 512 * 1024
+QUEUE_WAIT_S = 0.25
+"""How much is indexed between two looks at the clock, and how long to wait for another writer."""
+
 SHOWN_BYTES = 4 << 20
 """Of a source that is shown alone so much is indexed again if it changed, as of a file of a
 folder."""
@@ -46,7 +55,17 @@ NAMED = 5
 class Library:
     """Made by `open_library`, or around a store that is open already."""
 
-    def __init__(self, config: Config, store: kb.Store, rules: Callable[[], policy.Rules]) -> None:
+    def __init__(
+        self,
+        config: Config,
+        store: kb.Store,
+        rules: Callable[[], policy.Rules],
+        *,
+        is_indexed_behind: bool = False,
+    ) -> None:
+        """With `is_indexed_behind` its process indexes what is queued behind the answers; else a
+        search does."""
+        self._is_indexed_behind = is_indexed_behind
         self.config = config
         self.store = store
         self.rules = rules
@@ -75,12 +94,46 @@ class Library:
             yield from indexing.watch(self.store, self.config, self.rules(), request, stop)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
-        """Search everything that was kept for the queries; facts, pages and sessions up to now
-        included, as far as a moment suffices to index them."""
+        """Search everything that was kept for the queries; files as they are now, facts, pages and
+        sessions up to now included, as far as a moment suffices to index them."""
+        answer, notes = self._search(request)
+        return replace(answer, notes=(*answer.notes, *notes))
+
+    def _search(self, request: SearchRequest) -> tuple[SearchAnswer, tuple[str, ...]]:
+        """Search, and note what could not be brought up to date."""
         notes = mirroring.catch_up(self.config, self.store)
         with translate_errors():
             answer = searching.search(self.store, request, self._renew)
-        return replace(answer, notes=(*answer.notes, *notes))
+            if not answer.incomplete_sources or self._is_indexed_behind:
+                return answer, notes
+            try:
+                self._index_queued(answer.incomplete_sources)
+            except kb.StoreError as error:
+                return answer, (*notes, one_line(f"Not wholly indexed: {error}"))
+            answer = searching.search(self.store, request)
+            progress = map(self.store.progress, answer.incomplete_sources)
+            if left := sum(one.total - one.done for one in progress):
+                notes += (f"{size(left)} left to index. Search again to go on.",)
+            return answer, notes
+
+    def _index_queued(self, source_ids: Iterable[int]) -> bool:
+        """Index what is queued of some sources, for QUEUE_S. Return whether there may be more."""
+        deadline = time.monotonic() + QUEUE_S
+        try:
+            for source_id in source_ids:
+                progress, before = self.store.progress(source_id), -1
+                # Without a step forwards nothing of it is queued: its file is gone.
+                while before < progress.done < progress.total:
+                    if time.monotonic() >= deadline:
+                        return True
+                    before = progress.done
+                    progress = self.store.index_pending(
+                        QUEUE_STEP_BYTES, source_id, wait_s=QUEUE_WAIT_S
+                    )
+            self.store.settle(0)
+        except kb.StoreBusyError:  # another process writes, perhaps indexes the same
+            return True
+        return False
 
     def search_in(
         self, queries: Sequence[str], source_ids: Sequence[int] | None
@@ -114,6 +167,13 @@ class Library:
             state = self.store.files_of([source.id]).get(source.id)
         return "" if state is None else state.find_stale()
 
+    def complete(self, source: kb.Source) -> tuple[kb.Source, bool]:
+        """Index what is queued of a source, for QUEUE_S. Return what is stored of it now, and
+        whether there may be more."""
+        with translate_errors():
+            is_more = not source.complete and self._index_queued([source.id])
+            return self.store.source(source.id), is_more
+
     def renew(self, source: kb.Source) -> tuple[kb.Source, str]:
         """Index a source again if its file changed. Return what is stored of it now, and what
         became of the file if that is not the same, as `FileState.find_stale` does."""
@@ -132,9 +192,9 @@ class Library:
         """Search all of the user's projects, and what is kept without one."""
         from ctxmode.operations.searching_everywhere import search_everywhere  # noqa: PLC0415
 
-        notes = mirroring.catch_up(self.config, self.store) + self._catch_up_users_sessions()
+        _, notes = self._search(request)  # for this project alone: others are only read
+        notes += self._catch_up_users_sessions()
         with translate_errors():
-            searching.search(self.store, request, self._renew)  # other projects are only read
             answer = search_everywhere(self.config, request)
         return replace(answer, notes=(*answer.notes, *notes))
 

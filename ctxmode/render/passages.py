@@ -69,8 +69,9 @@ def query_text(
         lines.append(nothing)
     if result.omitted:
         lines.append(f"[{result.omitted} more did not fit: ask for a source, or fewer queries]")
-    if result.incomplete_sources:
-        lines.append(f"[{result.incomplete_sources} sources are still being indexed: ask again]")
+    if count := len(result.incomplete_sources):
+        sources = "1 source is" if count == 1 else f"{count} sources are"
+        lines.append(f"[{sources} not wholly indexed yet: search again]")
     return "\n".join(lines)
 
 

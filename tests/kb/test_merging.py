@@ -14,7 +14,7 @@ def hit(text, *, title="", source="s", number=1):
     return Hit(number, source, 1, title, text, "prose", None, 0, len(text), 1, 1, 1.0)
 
 
-def result(*hits, query="retry timeout", state=SearchState.MATCH, corrections=(), incomplete=0):
+def result(*hits, query="retry timeout", state=SearchState.MATCH, corrections=(), incomplete=()):
     return QueryResult(query, state, hits, corrections, 0, incomplete)
 
 
@@ -119,5 +119,5 @@ def test_nothing_found_is_told_as_it_is(states, state):
 
 
 def test_what_is_still_being_indexed_adds_up():
-    found = [result(hit("retry"), incomplete=2), result(incomplete=1)]
-    assert merge(found, limit=3, budget_bytes=None).result.incomplete_sources == 3
+    found = [result(hit("retry"), incomplete=(1, 2)), result(incomplete=(1,))]
+    assert merge(found, limit=3, budget_bytes=None).result.incomplete_sources == (1, 2, 1)

@@ -37,7 +37,7 @@ async def _call(call: CallContext, given: SearchArguments) -> Reply:
         given.sort,
         budget_bytes=given.budget * BYTES_PER_TOKEN,
     )
-    answer = await call.app.read(lambda library: library.search(request))
+    answer = await call.app.search(request)
     return Reply(passages.search_text(answer), structured.search(answer))
 
 

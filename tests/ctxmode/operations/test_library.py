@@ -7,10 +7,12 @@ from contextlib import closing
 
 import pytest
 
+import kb
 from ctxmode.errors import UsageError
 from ctxmode.operations import indexing
+from ctxmode.operations import library as library_module
 from ctxmode.operations.indexing import IndexRequest
-from ctxmode.operations.library import age_s, open_library
+from ctxmode.operations.library import Library, age_s, open_library
 from ctxmode.operations.purging import PurgeRequest
 from ctxmode.operations.searching import SearchRequest
 
@@ -239,3 +241,64 @@ def test_a_source_that_is_shown_is_as_its_file_is_now_or_marked(guide, change, s
     source, found = library.renew(library.source("docs/guide.md"))
     assert (found, library.text(source)) == (stale, text.encode())
     assert library.find_stale(source) == stale
+
+
+LINES = [f"line {n} value{n}x\n".encode() for n in range(2000)]
+MIDDLE = "value1000x"
+
+
+@pytest.fixture
+def queued(config, tmp_path):
+    """A library of whose one source only the beginning and the end are indexed."""
+    spool = tmp_path / "spool"
+    spool.write_bytes(b"".join(LINES))
+    with open_library(config) as opened:
+        spec = kb.SourceSpec("out-1/stdout", kb.Origin.RUN, kind="text")
+        opened.store.add_spool(spec, spool, head_bytes=5000, tail_bytes=5000)
+        yield opened
+
+
+def _find(library):
+    answer = library.search(SearchRequest((MIDDLE,)))
+    texts = [hit.text for hit in answer.queries[0].hits if not hit.weak]
+    return any(MIDDLE in text for text in texts), answer
+
+
+def test_a_search_goes_on_with_the_queue_and_says_what_is_left(queued, monkeypatch):
+    monkeypatch.setattr(library_module, "QUEUE_S", 0.0)
+    is_found, answer = _find(queued)
+    assert (is_found, answer.incomplete_sources) == (False, (1,))
+    assert answer.notes == ("29.1 KB left to index. Search again to go on.",)
+    monkeypatch.setattr(library_module, "QUEUE_S", 60.0)
+    is_found, answer = _find(queued)
+    assert (is_found, answer.incomplete_sources, answer.notes) == (True, (), ())
+
+
+def test_a_search_leaves_the_queue_to_the_server_that_indexes_behind_it(queued):
+    served = Library(queued.config, queued.store, queued.rules, is_indexed_behind=True)
+    is_found, answer = _find(served)
+    assert (is_found, answer.incomplete_sources, answer.notes) == (False, (1,), ())
+
+
+def test_what_another_process_locks_stays_queued(queued, monkeypatch):
+    monkeypatch.setattr(library_module, "QUEUE_WAIT_S", 0.01)
+    with closing(sqlite3.connect(queued.store.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        is_found, answer = _find(queued)
+        other.execute("ROLLBACK")
+    assert (is_found, answer.incomplete_sources) == (False, (1,))
+    assert answer.notes[0].endswith("left to index. Search again to go on.")
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_source_that_is_shown_is_indexed_as_far_as_its_file_is_there(
+    queued, tmp_path, monkeypatch, is_there
+):
+    monkeypatch.setattr(library_module, "QUEUE_S", 60.0)
+    if not is_there:
+        (tmp_path / "spool").unlink()
+    source, is_more = queued.complete(queued.source("out-1"))
+    assert (source.complete, is_more) == (is_there, False)
+    assert (MIDDLE.encode() in queued.text(source)) is is_there
+    _, answer = _find(queued)
+    assert (answer.incomplete_sources, answer.notes) == ((), ())  # nothing more will come

@@ -182,12 +182,12 @@ def test_a_passage_stands_under_its_source_and_lines():
     hit = Hit(
         1, "guide.md", 1, "Guide > Retries", "A retry waits.\n", "markdown", None, 9, 24, 3, 3, 1.0
     )
-    found = QueryResult("retry", SearchState.MATCH, (hit,), (Correction("rety", "retry"),), 2, 1)
+    found = QueryResult("retry", SearchState.MATCH, (hit,), (Correction("rety", "retry"),), 2, (1,))
     assert query_text(found) == (
         "## retry\n[also read rety as retry]\n"
         "--- guide.md | Guide > Retries | lines 3-3 ---\nA retry waits.\n"
         "[2 more did not fit: ask for a source, or fewer queries]\n"
-        "[1 sources are still being indexed: ask again]"
+        "[1 source is not wholly indexed yet: search again]"
     )
 
 
