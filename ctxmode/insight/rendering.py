@@ -19,7 +19,7 @@ from markupsafe import Markup
 from ctxmode.insight.model import Asked, Page
 from ctxmode.insight.reading import Reader
 from ctxmode.operations.usage import DAY_S
-from ctxmode.render import amounts
+from ctxmode.render import amounts, usage_table
 from ctxmode.render.highlight import harmless
 from ctxmode.render.redaction import describe_redactions, redact_answer
 
@@ -77,7 +77,8 @@ def _environment() -> Environment:
         finalize=_show,
     )
     environment.filters |= {
-        "size": lambda count: NOTHING if count is None else _size(count),
+        "size": lambda count: NOTHING if count is None else usage_table.describe_kept(count),
+        "tokens": usage_table.describe_tokens,
         "number": lambda count: NOTHING if count is None else f"{count:,}",
         "percent": lambda share: NOTHING if share is None else f"{share:.1%}",
         "seconds": _seconds,
@@ -95,10 +96,6 @@ def _show(value: object) -> object:
     if value is None or value == "":
         return NOTHING if value is None else ""
     return value if isinstance(value, Markup) or not isinstance(value, str) else harmless(value)
-
-
-def _size(count: int) -> str:
-    return f"-{amounts.size(-count)}" if count < 0 else amounts.size(count)
 
 
 def _seconds(seconds: float | None) -> str:

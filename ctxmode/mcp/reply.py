@@ -11,7 +11,7 @@ from typing import Any
 from ctxmode.mcp import structured
 from ctxmode.render import results
 from executor import Background
-from executor.model import Artifact, Result
+from executor.model import Artifact, Status
 from executor.run.output_routing import Answer
 
 # The pictures that models take, by their first bytes: a program may choose any name.
@@ -28,7 +28,7 @@ PICTURES_MAX = 4
 @dataclass(frozen=True, slots=True)
 class Reply:
     """Text to read, the same as data, and whether it is an error. `produced` counts the bytes of
-    text that the call's work brought forth, shown or not."""
+    text that the call's work brought forth, and that are shown or stored."""
 
     text: str
     data: dict[str, Any]
@@ -44,24 +44,34 @@ def run_reply(answer: Answer) -> Reply:
         structured.run(answer),
         structured.is_error(answer.result),
         find_pictures(answer.result.artifacts),
-        count_printed_bytes(answer.result),
+        count_produced_bytes(answer),
     )
 
 
-def count_printed_bytes(result: Result) -> int:
-    """Count the bytes that the program printed, shown or not."""
-    return result.stdout.bytes_total + result.stderr.bytes_total
+def count_produced_bytes(answer: Answer) -> int:
+    """Count the bytes that the program printed and that are shown or stored. What was discarded
+    was never to be returned; nor was what a run printed until it was stopped for printing too
+    much."""
+    result, stored = answer.result, {}
+    if answer.kept is not None and result.status is not Status.OUTPUT_LIMIT:
+        stored = {one.stream: one.bytes_total for one in answer.kept.streams}
+    streams = {"stdout": result.stdout, "stderr": result.stderr}
+    return sum(
+        stored.get(name, stream.bytes_total - stream.bytes_omitted)
+        for name, stream in streams.items()
+    )
 
 
-def background_reply(background: Background[Answer]) -> Reply:
-    """Reply with a run in the background, and with its answer once it has ended."""
+def background_reply(background: Background[Answer], *, is_first: bool) -> Reply:
+    """Reply with a run in the background, and with its answer once it has ended. What it produced
+    is counted with its `is_first` answer alone."""
     answer = background.answer
     return Reply(
         results.background_text(background),
         structured.background(background),
         bool(background.error) or (answer is not None and structured.is_error(answer.result)),
         find_pictures(answer.result.artifacts) if answer else (),
-        count_printed_bytes(answer.result) if answer else 0,
+        count_produced_bytes(answer) if answer and is_first else 0,
     )
 
 

@@ -2,7 +2,7 @@
 
 Of our tools, measured in bytes:
   kept       produced - returned: what stayed out of the context, and can be searched
-  reduction  kept / produced; None where nothing was produced
+  reduction  kept / produced, at least 0; None where nothing was produced
 So a search, which returns what was kept before, counts against what was kept; and indexing alone
 saves nothing. Of sessions, tokens that hosts report; None is not recorded. The two are never mixed.
 A total is the sum of its parts.
@@ -63,7 +63,7 @@ class CacheCounted(Protocol):
 
 S = TypeVar("S", bound=OfSession)
 ESTIMATOR = f"UTF-8 bytes / {BYTES_PER_TOKEN}"
-FORMULA = "kept = produced - returned, reduction = kept / produced"
+FORMULA = "kept = produced - returned, reduction = kept / produced, at least 0"
 KINDS = TOKEN_KINDS
 USAGE_SUFFIX = ".usage.sqlite3"
 
@@ -85,8 +85,9 @@ class Counts:
 
     @property
     def reduction(self) -> float | None:
-        """The share of what was produced that was kept; None where nothing was."""
-        return self.kept / self.produced if self.produced else None
+        """The share of what was produced that was kept, from 0 to 1; None where nothing was
+        produced."""
+        return max(self.kept, 0) / self.produced if self.produced else None
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(*map(operator.add, astuple(self), astuple(other)))

@@ -1,6 +1,7 @@
 """Recording what agents' calls produced, and how much of it went into their context, in bytes.
 
-produced  what a call's work brought forth: what programs printed, the text of fetched pages
+produced  what a call's work brought forth and is shown or stored: what programs printed, the text
+          of fetched pages
 returned  the text of the answer, as it was sent
 
 The counts of a project are those of all servers that ever served it, in one small database beside

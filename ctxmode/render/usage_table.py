@@ -16,7 +16,7 @@ def usage_text(usage: ToolFigures) -> str:
         return "No tool was called in this project yet."
     lines = [f"{tool}: {_counts_text(counts)}" for tool, counts in usage.tools.items()]
     total = usage.total
-    kept = f"about {usage.tokens_kept} tokens ({ESTIMATOR})"
+    kept = f"{describe_tokens(usage.tokens_kept)} ({ESTIMATOR})"
     return "\n".join([*lines, f"total: {_counts_text(total)}, {kept}", f"[{FORMULA}]"])
 
 
@@ -24,18 +24,25 @@ def _counts_text(counts: Counts) -> str:
     failed = f" ({counts.errors} failed)" if counts.errors else ""
     return (
         f"{counts.calls} calls{failed}, produced {size(counts.produced)}, "
-        f"returned {size(counts.returned)}, kept {format_signed(counts.kept)}"
-        f"{_reduction_text(counts)}"
+        f"returned {size(counts.returned)}, {_kept_text(counts)}"
     )
 
 
-def _reduction_text(counts: Counts) -> str:
-    return "" if counts.reduction is None else f", reduction {counts.reduction:.0%}"
+def _kept_text(counts: Counts) -> str:
+    if counts.kept < 0:
+        return f"{describe_kept(counts.kept)} than produced"
+    reduction = "" if counts.reduction is None else f", reduction {counts.reduction:.0%}"
+    return f"kept {describe_kept(counts.kept)}{reduction}"
 
 
-def format_signed(count: int) -> str:
-    """Write a size that may be below zero."""
-    return f"-{size(-count)}" if count < 0 else size(count)
+def describe_kept(count: int) -> str:
+    """Write how many bytes stayed out of the context, or how many more came into it."""
+    return f"{size(-count)} more" if count < 0 else size(count)
+
+
+def describe_tokens(count: int) -> str:
+    """Write about how many tokens were kept, or how many more were returned."""
+    return f"about {-count:,} tokens more" if count < 0 else f"about {count:,} tokens"
 
 
 def show(usage: ToolFigures) -> None:
@@ -52,13 +59,15 @@ def show(usage: ToolFigures) -> None:
         columns = (kind, *numbers, "returned of what was produced")
         table = terminal.build_table(*columns, fixed=columns, right=numbers)
         for name, counts in [*parts.items(), ("total", usage.total)]:
-            sizes = (size(counts.produced), size(counts.returned), format_signed(counts.kept))
-            share = "" if counts.reduction is None else f"{counts.reduction:.0%}"
+            sizes = (size(counts.produced), size(counts.returned), describe_kept(counts.kept))
+            has_share = counts.reduction is not None and counts.kept >= 0
+            share = f"{counts.reduction:.0%}" if has_share else ""
             style = "bold" if name == "total" else ""
             row = (Text(one_line(name)), str(counts.calls), *sizes, share, Text(bar(counts)))
             table.add_row(*row, style=style)
         console.print(table)
-    console.print(f"\n{FORMULA}; about {usage.tokens_kept} tokens kept ({ESTIMATOR})")
+    kept = describe_tokens(usage.tokens_kept)
+    console.print(f"\n{FORMULA}; kept {kept} ({ESTIMATOR})")
 
 
 def bar(counts: Counts) -> str:
@@ -66,7 +75,8 @@ def bar(counts: Counts) -> str:
     if counts.reduction is None:
         return ""
     returned = 1 - counts.reduction
-    eighths = round(min(returned, 1.0) * BAR_COLUMNS * 8)
+    eighths = round(returned * BAR_COLUMNS * 8)
     full, part = divmod(eighths, 8)
     filled = "█" * full + (BLOCKS[part] if part else "")
-    return f"{filled:·<{BAR_COLUMNS}} {returned:.0%}"
+    share = "more" if counts.kept < 0 else f"{returned:.0%}"
+    return f"{filled:·<{BAR_COLUMNS}} {share}"

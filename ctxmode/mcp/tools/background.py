@@ -29,9 +29,8 @@ async def _call(call: CallContext, given: BackgroundArguments) -> Reply:
         return Reply(results.backgrounds_text(known), {"background": listed})
     wait_s = seconds(given.wait) or 0
     owner = call.client.owner
-    return background_reply(
-        await call.app.background(given.handle, wait_s=wait_s, stop=given.stop, owner=owner)
-    )
+    found = await call.app.background(given.handle, wait_s=wait_s, stop=given.stop, owner=owner)
+    return background_reply(found, is_first=call.app.is_first_answer(found))
 
 
 TOOL = Tool(

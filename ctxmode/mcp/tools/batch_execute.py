@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from ctxmode.mcp import structured
 from ctxmode.mcp.arguments import Arguments, Milliseconds, Query, Strings, read_list
 from ctxmode.mcp.output_schemas import FLAG, LIST, QUERIES, object_schema
-from ctxmode.mcp.reply import Reply, count_printed_bytes
+from ctxmode.mcp.reply import Reply, count_produced_bytes
 from ctxmode.mcp.tool import RUNS_CODE, CallContext, Tool, run_deadline, seconds
 from ctxmode.operations.batch import BatchCommand, BatchRequest, run_batch
 from ctxmode.render import results
@@ -69,7 +69,7 @@ async def _call(call: CallContext, given: BatchArguments) -> Reply:
         scope=given.query_scope,
     )
     answer = await run_batch(call.app, request, call.caller_midway, fetching=call.caller)
-    produced = sum(count_printed_bytes(one.answer.result) for one in answer.commands if one.answer)
+    produced = sum(count_produced_bytes(one.answer) for one in answer.commands if one.answer)
     return Reply(results.batch_text(answer), structured.batch(answer), produced=produced)
 
 

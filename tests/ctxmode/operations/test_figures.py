@@ -52,8 +52,9 @@ def test_r6_parts_of_tools_make_the_whole(rows):
             assert data["total"][name] == sum(one[name] for one in data.get(parts, {}).values())
     for one in (data["total"], *data["tools"].values(), *data["days"].values()):
         assert one["kept"] == one["produced"] - one["returned"]
-        expected = one["kept"] / one["produced"] if one["produced"] else None
+        expected = max(one["kept"], 0) / one["produced"] if one["produced"] else None
         assert one["reduction"] == expected
+        assert expected is None or 0 <= expected <= 1
 
 
 @given(token_counts, st.sampled_from(TOKENS_BY), prices)
@@ -74,11 +75,11 @@ def test_r6_parts_of_tokens_make_the_whole(counts, by, priced):
     assert other == total.cost
 
 
-def test_nothing_produced_has_no_reduction():
+def test_nothing_produced_has_no_reduction_and_none_is_below_zero():
     assert Counts(1, 0, 0, 80).kept == -80
     assert Counts(1, 0, 0, 80).reduction is None
     assert Counts(1, 0, 100, 25).reduction == 0.75
-    assert Counts(1, 0, 100, 300).reduction == -2
+    assert Counts(1, 0, 100, 300).reduction == 0
 
 
 def count(model="m", day="2026-01-01", **kinds):

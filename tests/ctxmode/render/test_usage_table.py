@@ -1,9 +1,11 @@
 """What calls produced, returned and kept, as text and bars."""
 
+import re
+
 import pytest
 
 from ctxmode.operations.figures import Counts, ToolFigures
-from ctxmode.render.usage_table import bar, usage_text
+from ctxmode.render.usage_table import bar, show, usage_text
 
 
 def test_the_text_names_the_formula_and_the_estimator():
@@ -15,11 +17,34 @@ def test_the_text_names_the_formula_and_the_estimator():
 
 
 @pytest.mark.parametrize(
+    ("counts", "told", "tokens"),
+    [
+        (Counts(1, 0, 100, 100), "kept 0 B, reduction 0%", "about 0 tokens ("),
+        (Counts(1, 0, 10, 330), "320 B more than produced", "about 80 tokens more ("),
+        (Counts(1, 0, 0, 4000), "3.9 KB more than produced", "about 1,000 tokens more ("),
+    ],
+)
+def test_answers_longer_than_what_was_produced_are_told_as_more(counts, told, tokens):
+    text = usage_text(ToolFigures({"ctx_search": counts}, {}))
+    assert told in text
+    assert tokens in text
+    assert not re.search(r" -\d", text)
+
+
+def test_the_table_shows_no_share_below_zero(capsys):
+    show(ToolFigures({"ctx_search": Counts(1, 0, 10, 330)}, {}))
+    shown = capsys.readouterr().out
+    assert "320 B more" in shown
+    assert "%" not in shown
+
+
+@pytest.mark.parametrize(
     ("counts", "shown"),
     [
         (Counts(1, 0, 100, 50), "█" * 15 + "·" * 15 + " 50%"),
         (Counts(1, 0, 100, 0), "·" * 30 + " 0%"),
-        (Counts(1, 0, 100, 300), "█" * 30 + " 300%"),
+        (Counts(1, 0, 100, 100), "█" * 30 + " 100%"),
+        (Counts(1, 0, 100, 300), "█" * 30 + " more"),
         (Counts(1, 0, 0, 10), ""),
     ],
 )
