@@ -48,7 +48,7 @@ memory/facts/test_many_processes.py memory/pages/test_exporting.py
 memory/pages/test_disks.py
 memory/pages/test_many_writers.py memory/pages/test_pulling.py memory/pages/test_repository.py
 memory/pages/test_merging.py memory/pages/test_evolution.py memory/pages/test_forgetting.py
-memory/pages/test_killed_push.py memory/pages/test_pushing.py
+memory/pages/test_killed_push.py memory/pages/test_pushing.py memory/pages/test_writing.py
 executor/ escapes/ e2e/ benchmarks/ examples/ policy/test_cases.py policy/test_deadline.py
 executor/engine/test_unpacking.py::test_what_was_there
 policy/test_import_cost.py policy/test_judging.py policy/test_languages.py::test_a_perl_comment

@@ -66,6 +66,7 @@ def _add_writing(add: Add) -> None:
     write.add_argument("--summary", default=None, metavar="TEXT", help="why it is so, in a line")
     write.add_argument("--field", action="append", default=[], metavar="NAME=VALUE",
         help="a further field; may be said again")  # fmt: skip
+    _add_force(write)
     push = add("push", "commit changed drafts; with a session to distil first, say what to do")
     push.add_argument("slugs", metavar="SLUG", nargs="*", help="only these pages")
     _add_type(push, "only of a type")
@@ -79,6 +80,12 @@ def _add_writing(add: Add) -> None:
     _add_type(forget, "which of namesakes")
     forget.add_argument("--erase", action="store_true", help="take it out of the history, too")
     forget.add_argument("--why", default="", metavar="TEXT", help="for the commit")
+    _add_force(forget)
+
+
+def _add_force(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--force", action="store_true",
+        help="discard the draft's edits that were never pushed")  # fmt: skip
 
 
 def _add_looking(add: Add) -> None:

@@ -46,6 +46,7 @@ class PageRequest:
     remote: str = ""
     folder: str = ""
     is_erased: bool = False
+    is_forced: bool = False
     buffer: Buffer | None = None
 
 
@@ -78,7 +79,7 @@ def _write(pages: Pages, asked: PageRequest) -> PageAnswer:
         raise UsageError("the page has no text", "Give its Markdown, with or without fields.")
     name, kind = _split(asked.slug, asked.type)
     written = pages.write(
-        WriteRequest(name, text=asked.text, type=kind, fields=asked.fields, agent=asked.agent)
+        WriteRequest(name, asked.text, kind, asked.fields, asked.agent, asked.is_forced)
     )
     return PageAnswer(asdict(written), page_texts.written_text(written))
 
@@ -190,7 +191,11 @@ def _export(pages: Pages, asked: PageRequest) -> PageAnswer:
 
 def _forget(pages: Pages, asked: PageRequest) -> PageAnswer:
     gone = pages.forget(
-        _name(asked), is_erased=asked.is_erased, why=asked.message, agent=asked.agent
+        _name(asked),
+        is_erased=asked.is_erased,
+        is_forced=asked.is_forced,
+        why=asked.message,
+        agent=asked.agent,
     )
     return PageAnswer(asdict(gone), page_texts.forgotten_text(gone))
 

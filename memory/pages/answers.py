@@ -22,8 +22,9 @@ PushReason = Literal["", "merge_required", "distill_required", "nothing"]
 class WriteRequest:
     """A page to be written as a draft.
 
-    `text` is a whole page with its frontmatter, or its Markdown alone. `fields` go before what
-    stands in the frontmatter, and that before what the draft or the repository has.
+    `text` is a whole page with its frontmatter, or its Markdown alone; without any the page keeps
+    its own. `fields` go before what stands in the frontmatter, and that before what the draft or
+    the repository has. `is_forced` replaces a draft whose edits were never pushed.
     """
 
     slug: str
@@ -31,6 +32,7 @@ class WriteRequest:
     type: str = ""
     fields: Mapping[str, Any] = field(default_factory=dict)
     agent: str = ""
+    is_forced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from memory.pages.erasing import read_marker, rewrite_without
 from memory.pages.index_pages import make_index_pages
 from memory.pages.reading import find_page
 from memory.pages.slugs import slug_of
+from memory.pages.writing import check_replaceable
 
 if TYPE_CHECKING:
     from memory.pages.store import Pages
@@ -22,18 +23,26 @@ NOTES = (
 )
 
 
-def forget_page(
-    pages: Pages, name: str, *, is_erased: bool = False, why: str = "", agent: str = ""
+def forget_page(  # noqa: PLR0913 - what the surface decides
+    pages: Pages,
+    name: str,
+    *,
+    is_erased: bool = False,
+    is_forced: bool = False,
+    why: str = "",
+    agent: str = "",
 ) -> Forgotten:
     """Remove a page and its draft.
 
     Raises:
-        BadInputError: there is no such page.
+        BadInputError: there is no such page, or its draft has edits that were never pushed.
     """
     pages.require_ready()
     path = find_page(pages, name)
     if is_erased:
         return _erase(pages, path, agent)
+    if not is_forced:
+        check_replaceable(pages, path)
     sha = ""
     with pages.repository.lock():
         head = pages.repository.head()

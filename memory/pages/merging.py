@@ -54,6 +54,7 @@ def _block(framer: Framer, one: Drifted, share: int) -> str:
         "slug": one.slug,
         "text": "…",
         "fields": {"parent_sha": theirs},
+        "force": True,
     }
     what = "changed" if one.upstream is not None else "removed"
     lines = [

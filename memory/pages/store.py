@@ -90,7 +90,8 @@ class Pages:
         finish_erasing(self)
 
     def write(self, asked: WriteRequest) -> Written:
-        """Write a draft, without its secrets."""
+        """Write a draft, without its secrets; one with edits that were never pushed only if
+        `asked` is forced."""
         return write_draft(self, asked)
 
     def read(self, slug: str, *, commit: str = "") -> ReadPage:
@@ -153,10 +154,19 @@ class Pages:
         return export_pages(self.repository, folder)
 
     def forget(
-        self, slug: str, *, is_erased: bool = False, why: str = "", agent: str = ""
+        self,
+        slug: str,
+        *,
+        is_erased: bool = False,
+        is_forced: bool = False,
+        why: str = "",
+        agent: str = "",
     ) -> Forgotten:
-        """Remove a page and its draft by a commit; erased, it goes out of the history, too."""
-        return forget_page(self, slug, is_erased=is_erased, why=why, agent=agent)
+        """Remove a page and its draft by a commit; erased, it goes out of the history, too. A draft
+        with edits that were never pushed is removed only if erased or forced."""
+        return forget_page(
+            self, slug, is_erased=is_erased, is_forced=is_forced, why=why, agent=agent
+        )
 
     def capture_template(self, buffer: Buffer | None, *, slug: str = "") -> str:
         """Return the template of a source page, and the buffer that it is to be written from."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from memory.errors import BadInputError
-from memory.pages.answers import WriteRequest, Written
+from memory.pages.answers import DraftState, WriteRequest, Written
 from memory.pages.checking import check_marks, prepare_draft, with_fields
 from memory.pages.frontmatter import FIELD_NAMES, parse_page, render_page, try_parse
 from memory.pages.model import PAGE_TYPES, SCHEMA, Frontmatter, Page
@@ -18,12 +18,15 @@ from memory.pages.slugs import check_slug, page_path, slug_of
 if TYPE_CHECKING:
     from memory.pages.store import Pages
 
+PUSHED: tuple[DraftState, ...] = ("unchanged", "behind", "removed")
+"""States of drafts whose text some commit has."""
+
 
 def write_draft(pages: Pages, asked: WriteRequest) -> Written:
     """Write a page as a draft, without its secrets.
 
     Raises:
-        BadInputError: it can be no page.
+        BadInputError: it can be no page, or its draft has edits that were never pushed.
     """
     pages.require_ready()
     check_marks(asked.text)
@@ -33,7 +36,10 @@ def write_draft(pages: Pages, asked: WriteRequest) -> Written:
     assert named is not None
     front = _join_fields(pages, asked, given, draft, old)
     front |= {"schema": SCHEMA, "slug": named[1], "type": named[0]}
-    body = given.body if given else asked.text
+    kept = "" if old is None else old.body
+    body = given.body if given else (asked.text if asked.text.strip() else kept)
+    if not asked.is_forced and (draft is None or draft.body != body):
+        check_replaceable(pages, path)
     unknown = {name: value for name, value in front.items() if name not in FIELD_NAMES}
     known = {name: value for name, value in front.items() if name in FIELD_NAMES}
     page = Page(Frontmatter(**known, unknown=unknown), body)
@@ -42,6 +48,26 @@ def write_draft(pages: Pages, asked: WriteRequest) -> Written:
     pages.drafts.write(path, render_page(checked.page))
     parent = checked.page.front.parent_sha
     return Written(path, named[1], named[0], old is None, checked.redactions, parent)
+
+
+def check_replaceable(pages: Pages, path: str) -> None:
+    """Refuse to lose a draft's text that no commit has.
+
+    Raises:
+        BadInputError: the draft was edited since it was pushed, or cannot be read.
+    """
+    if path not in pages.drafts.list_paths():
+        return
+    states = [one.state for one in compare_all(pages, [path])]
+    if states and states[0] in PUSHED:
+        return
+    named = slug_of(path)
+    name = path if named is None else f"{named[0]}/{named[1]}"
+    raise BadInputError(
+        f"the draft of {name} has edits that were never pushed",
+        f"Push them first (`context-mode pages push {name}`), or discard them: add --force "
+        '(in ctx_pages "force": true).',
+    )
 
 
 def refresh_drafts(pages: Pages, paths: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -17,6 +17,7 @@ def write(args: argparse.Namespace) -> int:
         type=args.type,
         text=read_file(args.file) if args.file else "",
         fields=_read_fields(args),
+        is_forced=args.force,
     )
     return opening.show(args, asked)
 
@@ -50,5 +51,11 @@ def push(args: argparse.Namespace) -> int:
 
 
 def forget(args: argparse.Namespace) -> int:
-    asked = PageRequest(slug=args.slug, type=args.type, is_erased=args.erase, message=args.why)
+    asked = PageRequest(
+        slug=args.slug,
+        type=args.type,
+        is_erased=args.erase,
+        is_forced=args.force,
+        message=args.why,
+    )
     return opening.show(args, asked)

@@ -50,6 +50,7 @@ class _PageArguments(Arguments):
     distill_done: bool = False
     source_slug: str = ""
     no_distill: bool = False
+    force: bool = False
     to: str = Field("", description="commit")
     limit: int = 0
 
@@ -90,6 +91,7 @@ def _build_request(given: Any, agent: str, session: str) -> PageRequest:  # noqa
         distill_done=given.distill_done,
         source_slug=given.source_slug,
         no_distill=given.no_distill,
+        is_forced=given.force,
         start=getattr(given, "from"),
         end=given.to,
         # Whom a section is from decides whether to change it: an agent should not have to ask.

@@ -194,3 +194,14 @@ def test_c14_c16_c17_what_changed_is_shown_by_section_with_blame(ask, begun, pla
     versions = ask("evolution", "retry-policy", "--json")["versions"]
     assert [one["commit"]["sha"] for one in versions] == [second, first]
     assert f"introduced by {first[:7]}" in ask("blame", "retry-policy")
+
+
+def test_a_draft_that_was_never_pushed_is_replaced_with_force_alone(ask, tell, place):
+    ask("init")
+    for verb in (("write", "retry-policy", "-", "--type", "concept"), ("forget", "retry-policy")):
+        tell(TEXT, "write", "retry-policy", "-", "--type", "concept", "--force")
+        said = tell("# Other\n", *verb, code=2)
+        assert "never pushed" in said
+        assert (place / DRAFT).read_text().endswith(TEXT)
+        tell("# Other\n", *verb, "--force")
+        assert not (place / DRAFT).exists() or "# Other" in (place / DRAFT).read_text()

@@ -174,3 +174,14 @@ def test_nothing_is_listed_where_pages_are_not_begun(desk):
     assert page_resources.list_pages(desk.config) == []
     with pytest.raises(UsageError, match="not begun"):
         content_of(desk.library, "ctx://index")
+
+
+async def test_a_draft_that_was_never_pushed_is_replaced_with_force_alone(begun):
+    await ask(begun, **PAGE)
+    other = {**PAGE, "text": "# Other\n"}
+    with pytest.raises(UsageError, match="never pushed") as told:
+        await ask(begun, **other)
+    assert '"force": true' in told.value.hint
+    assert "A second of pause" in (await ask(begun, action="read", slug="retries")).text
+    assert not (await ask(begun, **other, force=True)).is_error
+    assert "# Other" in (await ask(begun, action="read", slug="retries")).text

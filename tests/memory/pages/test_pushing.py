@@ -33,8 +33,10 @@ def make(tmp_path, **options):
     return made
 
 
-def write(pages, slug, text="# T\n\n## A\n\nx\n", page_type="concept", **fields):
-    return pages.write(WriteRequest(slug, text, page_type, fields))
+def write(
+    pages, slug, text="# T\n\n## A\n\nx\n", page_type="concept", *, is_forced=False, **fields
+):
+    return pages.write(WriteRequest(slug, text, page_type, fields, is_forced=is_forced))
 
 
 def push(pages, *slugs, **options):
@@ -87,7 +89,9 @@ def test_c13_drift_stops_a_push_until_the_merged_page_names_theirs(tmp_path):
     assert "> my line" in stopped.directive
     assert "> their line" in stopped.directive
     assert "<DRIFT_NOTICE slug=a" in mine.read("a").notice
-    write(mine, "a", "# T\n\n## A\n\nmy line\ntheir line\n", parent_sha=newest)
+    assert '"force": true' in stopped.directive
+    merged = "# T\n\n## A\n\nmy line\ntheir line\n"
+    write(mine, "a", merged, is_forced=True, parent_sha=newest)
     assert push(mine).reason == ""
     assert len(mine.history("a")) == 3
 
@@ -118,7 +122,7 @@ def test_a_page_that_was_removed_upstream_does_not_come_back_by_itself(tmp_path,
     pushed = push(mine)
     assert pushed.reason == ("merge_required" if is_edited else "nothing")
     assert mine.repository.read("wiki/concepts/a.md") is None
-    write(mine, "a", "again", parent_sha=removal)
+    write(mine, "a", "again", is_forced=is_edited, parent_sha=removal)
     assert push(mine).reason == ""
 
 
