@@ -5,15 +5,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+from tests.needs import need
 
 INSTALL_S_MAX = 300
 
 
 def installed(name, tmp_path_factory):
     """A folder with what the folder `name` beside this file holds and depends on."""
-    if shutil.which("npm") is None:
-        pytest.skip("not applicable: npm is not here")
+    need("npm")
     # Workers of one test run share the folder above theirs.
     folder = tmp_path_factory.getbasetemp().parent / name
     with folder.with_suffix(".lock").open("w") as lock:

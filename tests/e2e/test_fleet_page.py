@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-import shutil
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.e2e import docs_project
 from tests.e2e.docs_blocks import blocks
+from tests.needs import need
 
 PAGE = Path(__file__).parents[2] / "docs" / "fleet.md"
 DEADLINE_S = 240
@@ -25,8 +23,7 @@ echo "walked to the end"
 
 
 def test_the_walk_from_one_machine_to_three_works(tmp_path):
-    if shutil.which("openssl") is None:
-        pytest.skip("not applicable: no openssl here")
+    need("openssl")
     project, environ = docs_project.make(tmp_path)
     environ["PATH"] = f"{Path(sys.executable).parent}:{environ['PATH']}"
     shown = [block.text for block in blocks(PAGE) if block.language == "sh"]

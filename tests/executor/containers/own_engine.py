@@ -18,6 +18,7 @@ import pytest
 from docker.errors import APIError
 
 import images
+from tests.needs import need
 
 START_S_MAX = 90
 
@@ -86,8 +87,9 @@ class OwnEngine:
 @contextlib.contextmanager
 def started(engine: docker.APIClient, options: Sequence[str] = ()) -> Iterator[OwnEngine]:
     """A daemon that runs, with these options more; the image is `engine`'s."""
-    if os.geteuid() != 0 or not shutil.which("dockerd"):
-        pytest.skip("not applicable: only root can start an engine, with dockerd of this machine")
+    if os.geteuid() != 0:
+        pytest.skip("not applicable: only root can start an engine")
+    need("dockerd")
     folder = Path(tempfile.mkdtemp(prefix="engine-"))  # short: a socket's path is limited
     own = OwnEngine(folder, options)
     own.start()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 
 import pytest
 
@@ -13,6 +12,7 @@ from executor import PackagesError, Request, RequestError
 from executor.packages import model
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.npm_registry import Registry
+from tests.needs import need
 
 pytestmark = [pytest.mark.tier_a, pytest.mark.once]
 
@@ -171,8 +171,7 @@ async def test_each_toolchain_finds_packages(  # noqa: PLR0917 - fixtures
         )
 
     discover = runtimes.discover
-    if shutil.which(toolchain) is None:
-        pytest.skip(f"not applicable: {toolchain} is not installed")
+    need(toolchain)
     monkeypatch.setattr(runtimes, "discover", only)
     registry.add("alpha", files=exporting("42"))
     # What a project has of its own does not hide a layer.

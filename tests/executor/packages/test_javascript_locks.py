@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 
@@ -12,6 +11,7 @@ from executor.packages import model
 from runtimes.packages.tools import find_tool
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.npm_registry import Registry
+from tests.needs import need, needs
 
 pytestmark = [pytest.mark.tier_a, pytest.mark.once]
 
@@ -80,8 +80,7 @@ CLIENTS += [("bun", "bun.lock", of_bun)]
 def locked(request, project, registry):
     """The name of a lock, and what writes it with digests that may be wrong."""
     client, name, write = request.param
-    if shutil.which(client) is None:
-        pytest.skip(f"not applicable: {client} is not installed")
+    need(client)
     known = registry.known
 
     def put(**changed):
@@ -159,7 +158,7 @@ async def test_a_lock_whose_client_is_missing_names_it(engine, project, monkeypa
     assert "npm install -g" in refused.value.hint
 
 
-@pytest.mark.skipif(shutil.which("yarn") is None, reason="not applicable: yarn is not installed")
+@needs("yarn")
 async def test_a_lock_of_another_yarn_names_the_one_it_takes(engine, project):
     digest = f"10c0/{'0' * 128}"
     (project / "package.json").write_text(json.dumps(NEEDS))

@@ -15,11 +15,12 @@ import pytest
 from ctxmode.config.file_names import name_capture_mark
 from ctxmode.hosts.setup.opencode import plugin_text
 from memory.pages.buffers import Buffers
+from tests.needs import needs
 
 DRIVER = Path(__file__).with_name("opencode_driver.ts")
 BUN = shutil.which("bun")
 OURS = (sys.executable, "-m", "ctxmode")
-pytestmark = pytest.mark.skipif(BUN is None, reason="not applicable: bun is not installed")
+pytestmark = needs("bun")
 
 
 @pytest.fixture
