@@ -139,8 +139,10 @@ def _rustup(path: Path, project: Path | None, home: Path, environ: Mapping[str, 
         or next(filter(None, map(_read_pinned_toolchain, watch[:-1])), "")
         or str(_toml(settings).get("default_toolchain", ""))
     )
+    if not wanted or _leads_elsewhere(wanted):
+        return Shim((path,), watch)
     folders = [root / "toolchains" / wanted, *sorted((root / "toolchains").glob(f"{wanted}-*"))]
-    for folder in folders if wanted else ():
+    for folder in folders:
         if (folder / "bin" / path.name).is_file():
             return Shim((folder / "bin" / path.name,), watch)
     return Shim((path,), watch)
@@ -156,7 +158,7 @@ def _read_pinned_toolchain(file: Path) -> str:
 
 def _find_installed(versions: Path, wanted: str) -> Iterator[Path]:
     """The folder of a version, or of the newest that begins with it (`3.12` means `3.12.*`)."""
-    if wanted == "system":
+    if wanted == "system" or _leads_elsewhere(wanted):
         return
     if wanted and (versions / wanted).is_dir():
         yield versions / wanted
@@ -165,6 +167,14 @@ def _find_installed(versions: Path, wanted: str) -> Iterator[Path]:
     if versions.is_dir():
         matching = [v for v in versions.iterdir() if v.is_dir() and v.name.startswith(prefix)]
         yield from sorted(matching, key=_numbers, reverse=True)[:1]
+
+
+def _leads_elsewhere(version: str) -> bool:
+    """Return whether a version, which a project may name, is a path out of the manager's folder.
+
+    Programs of the sandbox would be shown what lies there.
+    """
+    return version.startswith("/") or ".." in version.split("/")
 
 
 def _numbers(folder: Path) -> tuple[int, ...]:

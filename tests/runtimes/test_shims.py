@@ -143,3 +143,22 @@ def test_what_is_no_file_names_no_version_and_is_not_waited_for(pyenv, project, 
     (project / ".python-version").unlink()
     (project / ".python-version").write_text("3.9.18\n")  # the control
     assert versions(resolve(pyenv / "shims/python3", project, home, {}))[0] == "3.9.18"
+
+
+@pytest.mark.parametrize("version", ["{app}", "../../app", "3.9.18/../../../app"])
+def test_a_project_names_no_version_that_is_a_path_to_elsewhere(version, pyenv, home, project):
+    """The control is a version's own folder of environments, which has a slash, too."""
+    executable(home / "app/bin/python3")
+    inner = executable(pyenv / "versions/3.9.18/envs/own/bin/python3")
+    (project / ".python-version").write_text("3.9.18/envs/own")
+    assert resolve(pyenv / "shims/python3", project, home, {}).targets == (inner,)
+    (project / ".python-version").write_text(version.format(app=home / "app"))
+    shim = resolve(pyenv / "shims/python3", project, home, {})
+    assert (shim.targets, "has no python3" in shim.reason) == ((), True)
+
+
+@pytest.mark.parametrize("channel", ["{app}", "../../app"])
+def test_a_project_names_no_toolchain_that_is_a_path_to_elsewhere(channel, rustup, home, project):
+    executable(home / "app/bin/rustc")
+    (project / "rust-toolchain").write_text(channel.format(app=home / "app"))
+    assert resolve(rustup, project, home, {}).targets == (rustup,)
