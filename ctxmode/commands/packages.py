@@ -123,12 +123,12 @@ def _write(had: PackagesAnswer, folder: Path) -> list[str]:
     """Write a lock's files into a folder; what is there stays, and is named in a UsageError."""
     paths = [folder / name for name in had.files]
     for path in paths:
-        if path.exists():
+        if path.exists() or path.is_symlink():
             raise UsageError(f"{path} is there already", "Move it away, or name another folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, content in zip(paths, had.files.values(), strict=True):
-            with open(path, "xb") as file:  # and through no link that leads to nothing yet
+            with open(path, "xb") as file:
                 file.write(content)
     except OSError as error:
         raise ContextModeError(

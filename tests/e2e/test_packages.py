@@ -50,6 +50,11 @@ def test_a_person_fetches_lists_locks_and_removes(place, index):
     assert "alpha==1.0" in (place.project / "requirements.txt").read_text()
     again = run(place, "packages", "lock", "alpha", "--to", ".")
     assert (again.returncode, "is there already" in again.stderr) == (2, True)
+    (place.project / "to").mkdir()
+    (place.project / "to/requirements.txt").symlink_to(place.home / "planted")
+    linked = run(place, "packages", "lock", "alpha", "--to", "to")
+    assert (linked.returncode, "is there already" in linked.stderr) == (2, True)
+    assert not (place.home / "planted").exists()
     ran = run(place, "run", "--json", "--packages", "requirements.txt", "python", "-c", USE)
     assert json.loads(ran.stdout)["result"]["packages"] == "kept"
     added = run(place, "packages", "add", "alpha")
