@@ -24,6 +24,9 @@ _NOT_SHARED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_
 
 _SIDE_FILES = ("", "-wal", "-shm")
 
+CORRUPT = ".corrupt-"
+"""Behind the name of a damaged file that was set aside."""
+
 _AGAIN_S = 0.005
 
 Step = Callable[[sqlite3.Connection], None]
@@ -126,10 +129,11 @@ def migrate(db: sqlite3.Connection, steps: Sequence[Step]) -> None:
             raise
 
 
-def set_aside(path: Path) -> Path:
-    """Rename a damaged file and its write-ahead log, so that nothing of it is lost."""
+def set_aside(path: Path, mark: str = "") -> Path:
+    """Rename a damaged file and its write-ahead log, so that nothing of it is lost. Its new name
+    ends with `mark`."""
     stamp = time.strftime("%Y%m%dT%H%M%S")
-    aside = path.with_name(f"{path.name}.corrupt-{stamp}-{os.getpid()}")
+    aside = path.with_name(f"{path.name}{CORRUPT}{stamp}-{os.getpid()}{mark}")
     for suffix in _SIDE_FILES:
         side = path.with_name(path.name + suffix)
         if side.exists():

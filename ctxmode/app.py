@@ -56,8 +56,7 @@ DRAIN_S_MAX = 0.5
 """How long closing may go on indexing what is queued; the next process takes up the rest."""
 
 LAST_CALLS_S_MAX = 1.5
-"""How long the calls that wait may take to be written when a server ends: hosts kill one that goes
-on for two seconds after its stdin was closed."""
+"""How long a server that ends may write calls: hosts kill it two seconds after closing stdin."""
 
 
 class App:
@@ -377,9 +376,8 @@ async def _read_poll_s(config: Config) -> float:
     from ctxmode.config.settings import load_settings  # noqa: PLC0415 - after the first answer
 
     with suppress(OSError, ContextModeError):
-        read = partial(load_settings, config.project, config.config_home)
-        values = (await trio.to_thread.run_sync(read)).values
-        return max(float(values["transcripts.poll_ms"]) / 1000, SESSIONS_EVERY_S_MIN)
+        loaded = await trio.to_thread.run_sync(load_settings, config.project, config.config_home)
+        return max(float(loaded.values["transcripts.poll_ms"]) / 1000, SESSIONS_EVERY_S_MIN)
     return SESSIONS_EVERY_S
 
 
@@ -398,18 +396,12 @@ async def _track_step(config: Config, keep: Keep, calls: SessionCalls) -> tuple[
 
 
 async def _end_calls(config: Config, calls: SessionCalls) -> None:
-    """Write the calls that wait, also where all is cancelled: a client closed stdin, or a signal
-    came."""
-    if calls.is_empty:
-        return
-    from ctxmode.operations.session_tracking import end_calls  # noqa: PLC0415 - as above
-    from memory.errors import MemoryRoomError  # noqa: PLC0415
+    """Write the calls that wait, also where all is cancelled."""
+    if not calls.is_empty:
+        from ctxmode.operations.session_tracking import end_calls  # noqa: PLC0415 - as above
 
-    with (
-        suppress(OSError, ContextModeError, MemoryRoomError),
-        trio.move_on_after(LAST_CALLS_S_MAX, shield=True),
-    ):
-        await trio.to_thread.run_sync(end_calls, config, calls, abandon_on_cancel=True)
+        with trio.move_on_after(LAST_CALLS_S_MAX, shield=True):
+            await trio.to_thread.run_sync(end_calls, config, calls, abandon_on_cancel=True)
 
 
 async def _index_behind(keep: Keep) -> None:

@@ -1,4 +1,4 @@
-"""Opening a file of what is remembered: its settings, its schema, what becomes of a damaged one.
+"""Opening a file of what is remembered: its settings, its schema.
 
 There is no lock file: writers wait for each other in SQLite, each for as long as it may.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 from base import sqlite_files
-from base.sqlite_files import NO_SETTINGS, SchemaError, Step, migrate, require_current, set_aside
+from base.sqlite_files import NO_SETTINGS, SchemaError, Step, migrate, require_current
 from memory.errors import ReadOnlyError, StoreUnavailableError
 
 TYPE_CHECKING = False
@@ -45,15 +45,12 @@ class Database:
         read_only: bool = False,
         wait_s: float = WAIT_S,
         settings: Mapping[str, str | int] = NO_SETTINGS,
-        may_replace: bool = True,
     ) -> None:
         """Open the file, made and migrated by `steps` where needed. With `read_only` nothing of
-        that is done. `holds` says in a word what is in it, such as "sessions". A damaged file is
-        set aside for a new one only if it `may_replace` it.
+        that is done. `holds` says in a word what is in it, such as "sessions".
 
         Raises:
-            StoreUnavailableError: it is missing and not to be made, damaged and not to be
-                replaced, or cannot be opened.
+            StoreUnavailableError: it is missing and not to be made, damaged, or cannot be opened.
         """
         self.path = path
         self._steps = steps
@@ -82,16 +79,7 @@ class Database:
             except OSError as error:
                 where = error.filename or path
                 raise StoreUnavailableError(f"{where}: {error.strerror}") from error
-            try:
-                self._db = self._connect(wait_s)
-            except sqlite3.DatabaseError as error:
-                if not (may_replace and is_damaged(error)):
-                    raise
-                from pathlib import Path  # noqa: PLC0415 - a hook has no time for it
-
-                aside = set_aside(Path(path))
-                self.notices = (f"{error}; the damaged file is kept as {aside}, a new one begun",)
-                self._db = self._connect(wait_s)
+            self._db = self._connect(wait_s)
 
     def close(self) -> None:
         """Close the file; safe to call twice."""

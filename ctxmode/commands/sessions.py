@@ -30,6 +30,9 @@ from ctxmode.commands.session_verbs import (
     summarising,
     transferring,
 )
+from ctxmode.config.locations import load_config
+from ctxmode.launch import tell
+from ctxmode.operations.sessions import list_notices
 from memory.sessions.model import STATUSES
 from memory.sessions.resuming import RESUME_BYTES, RESUME_BYTES_MIN
 
@@ -94,7 +97,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("unpin", "let a session go in its time", sessions="1")
     _add_forget(add)
     check = add("check", "verify the store and recount what it counts")
-    check.add_argument("--mend", action="store_true", help="put wrong counts right")
+    check.add_argument("--mend", action="store_true",
+        help="put wrong counts right, and the last copy in a damaged store's place")  # fmt: skip
 
 
 def _add_forget(add: Callable[..., argparse.ArgumentParser]) -> None:
@@ -120,8 +124,12 @@ def _add_across(add: Callable[..., argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    """Do what the sub-verb says. What became of a damaged store is told by each."""
     action: Callable[[argparse.Namespace], int] = ACTIONS[args.action]
-    return action(args)
+    try:
+        return action(args)
+    finally:
+        tell(list_notices(load_config(args.project)))
 
 
 def _count_of(least: int) -> Callable[[str], int]:

@@ -77,10 +77,11 @@ def _show_tools(config: Config, args: argparse.Namespace) -> None:
 def _show_tokens(config: Config, args: argparse.Namespace) -> None:
     from ctxmode.config.prices import load_prices  # noqa: PLC0415 - bytes do without
     from ctxmode.operations.figures import read_token_figures  # noqa: PLC0415
+    from ctxmode.operations.sessions import list_notices  # noqa: PLC0415
 
     prices = load_prices(config.project, config.config_home)
     figures = read_token_figures(config, prices, by=args.by or "model", everywhere=args.everywhere)
-    tell((*prices.warnings, *figures.left_out))
+    tell((*prices.warnings, *figures.left_out, *list_notices(config)))
     if args.json:
         print_json(figures.to_json())
     else:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from base.sqlite_files import Step
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
+from ctxmode.operations.sessions import list_notices
 from ctxmode.operations.usage_schema import STEPS as USAGE_STEPS
 from kb import Store
 from kb.errors import StoreError
@@ -47,6 +48,8 @@ class Reader:
 
     def sessions(self, look: Callable[[sqlite3.Connection], T]) -> T | None:
         """Look something up in the project's sessions."""
+        told = (one for one in list_notices(self.config) if one not in self.problems)
+        self.problems.extend(told)
         return self._look(self.config.sessions_file, SESSION_STEPS, "sessions", look)
 
     def runs(self, look: Callable[[sqlite3.Connection], T]) -> T | None:

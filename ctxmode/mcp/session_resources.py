@@ -10,7 +10,7 @@ from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.session_answers import read_part
 from ctxmode.operations.session_choice import list_owners, refuse_if_off
-from ctxmode.operations.sessions import find_session, open_sessions
+from ctxmode.operations.sessions import find_session, list_notices, open_sessions
 from ctxmode.render import redaction
 from ctxmode.render.amounts import inflect
 from ctxmode.render.highlight import one_line
@@ -45,7 +45,7 @@ def read(config: Config, wanted: str, given: tuple[int, int | None], holder: str
     with open_sessions(config) as store:
         session = find_session(store, wanted, list_owners(holder))
         part = read_part(store, session, first, last, READ_BYTES_MAX)
-        text = store.clean(part.text)
+        text = "\n".join((store.clean(part.text), *list_notices(config)))
     if not part.next_first:
         return text
     end = "" if last is None else f"&end={last}"

@@ -12,11 +12,11 @@ from typing import TypeAlias
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.errors import ContextModeError, UsageError
 from kb.tokens import BYTES_PER_TOKEN
+from memory.copies import find_last_copy
 from memory.errors import BadInputError, MemoryRoomError
 from memory.facts.errors import ClosedBranchError, UnknownBranchError, UnknownFactError
 from memory.facts.memory import Memory
 from memory.facts.model import Author
-from memory.facts.snapshots import find_last_snapshot
 from memory.facts.store import RESTORE, FactStore
 from memory.facts.versions import count_erased, is_less, read_mark
 from policy.secrets import find_secrets
@@ -64,7 +64,7 @@ def open_memory(
     with translate_fact_errors(), ExitStack() as opened:
 
         def open_store(path: Path, name: str) -> FactStore | None:
-            if not (path.exists() or to_write == name or find_last_snapshot(path)):
+            if not (path.exists() or to_write == name or find_last_copy(path)):
                 return None
             by = name_restore(name)
             return opened.enter_context(FactStore(path, find_secrets=find_secrets, restored_by=by))

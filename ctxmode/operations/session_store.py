@@ -37,9 +37,11 @@ def open_session_store(  # noqa: PLR0913
     create: bool = True,
     read_only: bool = False,
     wait_s: float = 30.0,
+    is_verified: bool = False,
 ) -> SessionStore:
     """Open the store of a project, a real path; an empty project takes the sessions of all. With
-    `read_only` it is neither made nor migrated.
+    `read_only` it is neither made nor migrated; one that `is_verified` is looked through for
+    damage.
 
     Raises:
         MemoryRoomError: it cannot be opened, or is missing and not to be made.
@@ -57,6 +59,7 @@ def open_session_store(  # noqa: PLR0913
         create=create,
         read_only=read_only,
         wait_s=wait_s,
+        is_verified=is_verified,
     )
 
 

@@ -76,24 +76,21 @@ def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> tuple[st
 
 
 def end_calls(config: Config, calls: SessionCalls) -> None:
-    """Write the calls that wait, and note that their sessions ended with the server.
-
-    Raises:
-        ContextModeError: a configuration file cannot be read.
-        MemoryRoomError: the store cannot be written.
-    """
-    recording = load_recording(str(config.project), str(config.config_home), os.environ)
-    if not recording.events:
-        return
-    with open_session_store(
-        config.sessions_file,
-        str(config.project),
-        str(config.home),
-        keep_messages=recording.messages,
-        wait_s=LAST_WAIT_S,
-    ) as sessions:
-        if not sessions.database.is_read_only:
-            calls.end(sessions)
+    """Write the calls that wait, and note that their sessions ended with the server. Where that
+    cannot be, nobody is left to be told."""
+    with suppress(OSError, ContextModeError, MemoryRoomError):
+        recording = load_recording(str(config.project), str(config.config_home), os.environ)
+        if not recording.events:
+            return
+        with open_session_store(
+            config.sessions_file,
+            str(config.project),
+            str(config.home),
+            keep_messages=recording.messages,
+            wait_s=LAST_WAIT_S,
+        ) as sessions:
+            if not sessions.database.is_read_only:
+                calls.end(sessions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +111,15 @@ def load_bounds(config: Config, path: Path) -> Bounds:
 
 
 def maintain(config: Config, sessions: SessionStore, index: kb.Store | None) -> tuple[str, ...]:
-    """Delete the sessions that are too old, and where too much is kept those that come next, with
-    their turns in the index; nothing is too old by a clock that may have leapt. Return what a
-    person should know.
+    """Copy a store once a day. Delete the sessions that are too old, and where too much is kept
+    those that come next, with their turns in the index; nothing is too old by a clock that may have
+    leapt. Return what a person should know.
 
     Nothing else deletes by itself: whoever only looks at sessions leaves them as they are.
     """
     if sessions.database.is_read_only:
         return ()
+    notices = _copy_daily(sessions)
     bounds = load_bounds(config, Path(sessions.database.path))
     gone: list[str] = []
     now = time.time()
@@ -140,7 +138,15 @@ def maintain(config: Config, sessions: SessionStore, index: kb.Store | None) -> 
         forget_turns(index, gone)
     elif gone:
         forget_indexed(config, Path(sessions.database.path), gone)
-    return (doubt,) if doubt else ()
+    return (*notices, *filter(None, (doubt,)))
+
+
+def _copy_daily(sessions: SessionStore) -> tuple[str, ...]:
+    try:
+        sessions.copy_daily()
+    except OSError as error:
+        return (f"today's copy of {sessions.database.path} was not made: {error.strerror}",)
+    return ()
 
 
 def _maintain_users_store(config: Config) -> None:

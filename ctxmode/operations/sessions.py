@@ -8,7 +8,7 @@ import stat
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -18,12 +18,13 @@ from ctxmode.config.locations import Config
 from ctxmode.config.transcripts import Recording, load_recording
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations.session_store import find_users_store, open_session_store
+from memory.database import WAIT_S
 from memory.errors import MemoryRoomError
 from memory.sessions import keeping, reading
 from memory.sessions.errors import UnknownSessionError
 from memory.sessions.importers.importer import Ground
 from memory.sessions.model import Session
-from memory.sessions.store import SessionStore
+from memory.sessions.store import HOLDS, SessionStore
 
 T = TypeVar("T")
 EVERYWHERE_S = 20.0
@@ -31,6 +32,8 @@ EVERYWHERE_S = 20.0
 
 OTHERS_WAIT_S = 1.0
 """How long another project's store is waited for that others keep locked."""
+
+MEND = "Put its last daily copy in its place: context-mode sessions check --mend"
 
 STEPS_AT_ONCE = 10_000
 """After how many of its steps SQLite is asked whether it is late."""
@@ -44,7 +47,10 @@ def translate_session_errors() -> Iterator[None]:
     except UnknownSessionError as error:
         raise UsageError(error.message, error.remedy) from error
     except MemoryRoomError as error:
-        raise ContextModeError(error.message, error.remedy) from error
+        from memory.copies import is_damage  # noqa: PLC0415 - few stores are damaged
+
+        remedy = error.remedy or (MEND if is_damage(error) else "")
+        raise ContextModeError(error.message, remedy) from error
 
 
 def read_recording(config: Config) -> Recording:
@@ -65,7 +71,12 @@ def open_sessions(config: Config, *, create: bool = False) -> Iterator[SessionSt
     with (
         translate_session_errors(),
         open_session_store(
-            config.sessions_file, project, home, keep_messages=keep_messages, create=create
+            config.sessions_file,
+            project,
+            home,
+            keep_messages=keep_messages,
+            create=create,
+            is_verified=True,
         ) as store,
     ):
         yield store
@@ -85,6 +96,7 @@ def open_users_sessions(
             keep_messages=keep_messages,
             create=create,
             wait_s=wait_s,
+            is_verified=True,
         ) as store,
     ):
         yield store
@@ -162,7 +174,8 @@ def gather(
             if path == config.sessions_file and not everywhere:
                 raise
             is_late = everywhere and time.monotonic() >= deadline
-            why_not = f"not read within {wait_s:.0f} s" if is_late else str(error).splitlines()[0]
+            said = ". ".join(str(error).splitlines())
+            why_not = f"not read within {wait_s:.0f} s" if is_late else said
             left_out.append(why_not if str(path) in why_not else f"{path}: {why_not}")
     return Gathered(found, tuple(left_out))
 
@@ -255,9 +268,13 @@ def open_holding_store(
 
 @contextmanager
 def _open_to_read(config: Config, path: Path) -> Iterator[SessionStore]:
-    """Open the project's own store as it is used; another's is left as it is."""
+    """Open the project's own store as it is used, and the user's where it is damaged; another's is
+    left as it is."""
     if path == config.sessions_file:
         with open_sessions(config) as store:
+            yield store
+    elif path == find_users_store(config) and _is_unsound(path):
+        with open_users_sessions(config, wait_s=OTHERS_WAIT_S) as store:
             yield store
     else:
         with (
@@ -267,6 +284,12 @@ def _open_to_read(config: Config, path: Path) -> Iterator[SessionStore]:
             ) as store,
         ):
             yield store
+
+
+def _is_unsound(path: Path) -> bool:
+    from memory.copies import CHECKED_BYTES_MAX, has_damage, is_lost  # noqa: PLC0415
+
+    return is_lost(path) or (path.stat().st_size <= CHECKED_BYTES_MAX and has_damage(path))
 
 
 def find_session(store: SessionStore, wanted: str, owners: Sequence[str] = ()) -> Session:
@@ -295,13 +318,51 @@ def find_holders(config: Config, session_ids: Sequence[str]) -> Gathered[list[st
 def forget_sessions(config: Config, store: SessionStore, session_ids: Sequence[str]) -> list[str]:
     """Delete sessions of a store for good, their searchable turns included; return all that went.
 
-    Where their turns cannot be deleted nothing is, so that it can be asked for again."""
+    Where their turns cannot be deleted nothing is, so that it can be asked for again. Copies of the
+    file go first; a new one has what must not be read again."""
     with store.database.writing() as db:
+        _drop_copies(store)
         gone = keeping.forget(db, session_ids)
         _forget_turns(config, store, gone)
     with store.database.exclusively() as db:
         keeping.compact(db)
+    copy_again(store)
     return gone
+
+
+def _drop_copies(store: SessionStore) -> None:
+    from memory.copies import drop_copies  # noqa: PLC0415 - few forget
+
+    try:
+        drop_copies(store.database.path)
+    except OSError as error:
+        raise ContextModeError(
+            f"{error.filename}: {error.strerror}",
+            "Delete this copy of the sessions, and try again.",
+        ) from error
+
+
+def copy_again(store: SessionStore) -> None:
+    """Copy a store in the place of today's copy, after a person said what no transcript has. Where
+    there is no room for it, the next daily copy does it."""
+    with suppress(OSError):
+        store.copy_daily(again=True)
+
+
+def mend_store(path: Path) -> None:
+    """Put the last daily copy of a store in its place if it is damaged, however large it is."""
+    from memory.copies import restore_last_copy  # noqa: PLC0415 - few stores are damaged
+
+    with translate_session_errors():
+        restore_last_copy(path, WAIT_S)
+
+
+def list_notices(config: Config) -> tuple[str, ...]:
+    """Say of the project's store and the user's own which damages they had."""
+    from memory.copies import describe_damage  # noqa: PLC0415 - hooks need none of it
+
+    own = (config.sessions_file, find_users_store(config))
+    return tuple(chain.from_iterable(describe_damage(path, HOLDS) for path in own))
 
 
 def forget_all(config: Config, *, pinned: bool) -> list[str]:
@@ -313,14 +374,16 @@ def forget_all(config: Config, *, pinned: bool) -> list[str]:
         return forget_sessions(config, store, [str(row[0]) for row in rows])
 
 
-def maintain_stores(config: Config) -> tuple[str, ...]:
-    """Delete what is too old or too much in the project's store and the user's own; return what a
-    person should know."""
+def maintain_stores(config: Config, *, is_imported: bool = False) -> tuple[str, ...]:
+    """Copy the project's store and the user's own once a day, and after an import; delete what is
+    too old or too much in them. Return what a person should know."""
     from ctxmode.operations.session_tracking import maintain  # noqa: PLC0415 - loads the index
 
     notices: list[str] = []
     for path in list_stores(config):
         with open_to_write(config, path) as store:
+            if is_imported:
+                copy_again(store)
             notices += maintain(config, store, None)
     return tuple(notices)
 

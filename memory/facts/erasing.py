@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base.sqlite_files import SchemaError, connect, connect_read_only, migrate
+from memory.copies import hold_copies, is_damage
 from memory.database import Database
 from memory.errors import StoreUnavailableError
 from memory.facts.drafts import clean_author, clean_why
@@ -21,7 +22,7 @@ from memory.facts.model import Author
 from memory.facts.paths import name_fact
 from memory.facts.reading import find_at
 from memory.facts.schema import STEPS
-from memory.facts.snapshots import hold_snapshots, is_damage, list_all_snapshots
+from memory.facts.snapshots import list_all_snapshots
 from memory.facts.store import FactStore
 from memory.facts.writing import find_uid
 
@@ -149,7 +150,7 @@ def _erase(
     try:
         # A snapshot made meanwhile would have the text again. They come first: after a kill between
         # the two, the text is still known by what the file has.
-        with hold_snapshots(path):
+        with hold_copies(path):
             with store.database.reading() as db:
                 find_copied = look_for(db)
             with store.database.exclusively():

@@ -16,21 +16,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from base.sqlite_files import SchemaError, connect, connect_read_only, copy_into, migrate
+from memory.copies import UNFINISHED, find_folder, hold_copies, list_copies
 from memory.database import WAIT_S
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.facts.checking import find_problems, rebuild
-from memory.facts.presence import own_file
 from memory.facts.schema import STEPS
 from memory.facts.snapshots import (
     KEPT,
-    UNFINISHED,
-    find_folder,
-    hold_snapshots,
     list_all_snapshots,
     list_replaced,
-    list_snapshots,
     name_replaced,
 )
+from memory.presence import own_file
 
 if TYPE_CHECKING:
     from base.plain_files import StrPath
@@ -117,7 +114,7 @@ def find_last_sound(path: StrPath) -> tuple[Snapshot, tuple[Snapshot, ...]]:
         BadInputError: there is none.
     """
     passed: list[Snapshot] = []
-    for one in list_snapshots(path):
+    for one in list_copies(path):
         found = _describe(one, _name(Path(path), one))
         if not found.problem:
             return found, tuple(passed)
@@ -145,7 +142,7 @@ def restore(
     own = Path(path)
     real = Path(os.path.realpath(own))
     try:
-        with own_file(own, wait_s), hold_snapshots(own):
+        with own_file(own, wait_s), hold_copies(own):
             beside = find_folder(own) / f"{own.stem}-restored{UNFINISHED}"
             try:
                 after = _make_sound(Path(snapshot.path), beside)

@@ -10,21 +10,14 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from memory.copies import find_last_copy, is_damage, is_lost, verify_structure
 from memory.database import WAIT_S, Database
 from memory.errors import StoreUnavailableError
-from memory.facts.presence import share_file
 from memory.facts.schema import STEPS
-from memory.facts.snapshots import (
-    FactDatabase,
-    LastSnapshot,
-    find_last_snapshot,
-    is_damage,
-    is_lost,
-    tell_damage,
-    verify_structure,
-)
+from memory.facts.snapshots import FactDatabase, LastSnapshot, tell_damage
 from memory.facts.stems import Stemmer
 from memory.gate import FindSecrets, Gate
+from memory.presence import share_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,7 +91,7 @@ class FactStore:
     def fall_back(self, error: BaseException) -> bool:
         """Go on from the last snapshot, if an error says that the file is damaged. Tell whether
         that was done; the call that failed can then be made again."""
-        path, last = self.path, find_last_snapshot(self.path)
+        path, last = self.path, find_last_copy(self.path)
         is_own = str(error).startswith(f"{path}:")
         if isinstance(self.database, LastSnapshot) or last is None:
             return False
@@ -109,7 +102,7 @@ class FactStore:
         return True
 
     def _open(self, path: StrPath, *, create: bool, wait_s: float) -> Database:
-        last = find_last_snapshot(path)
+        last = find_last_copy(path)
         if last is not None and is_lost(path):
             return self._open_snapshot(path, last)
         try:
@@ -120,7 +113,6 @@ class FactStore:
                 create=create,
                 wait_s=wait_s,
                 settings={"synchronous": "FULL"},  # what was acknowledged outlives a loss of power
-                may_replace=False,
             )
             database.clock = self.clock
             try:

@@ -5,12 +5,17 @@ For one thread at a time; each opens its own.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 from memory.database import WAIT_S, Database
+from memory.errors import StoreUnavailableError
 from memory.gate import FindSecrets, Gate
+from memory.presence import name_lock, share_file
 from memory.sessions import delivering
 from memory.sessions.event_reading import read_events
 from memory.sessions.events import ParseCall
@@ -30,7 +35,11 @@ if TYPE_CHECKING:
     from memory.sessions.keeping import Summary
     from memory.sessions.model import Message, Session
 
+HOLDS = "sessions"
 NO_DEADLINE = float("inf")
+COPIES_KEPT = 2
+"""Of each store: transcripts have most of it, too, and the store may be large."""
+
 JUST_NOW_S = 5.0
 """Some hosts ring twice for one compaction: within this time a snapshot is given again only where
 a new one waits."""
@@ -53,19 +62,26 @@ class SessionStore:
         create: bool = True,
         read_only: bool = False,
         wait_s: float = WAIT_S,
+        is_verified: bool = False,
     ) -> None:
-        """Open the file, made where it is missing.
+        """Open the file, made where it is missing. A damaged one is set aside, and its last daily
+        copy takes its place; `describe_damage` tells of that.
 
         `find_secrets` finds what must not be stored, `parse_call` reads tool calls. `belongs` tells
         whether a working directory is of this project; None takes all. Texts of messages are kept
         only with `keep_messages`. A `read_only` one is left as it is, even a damaged one.
-        `wait_s` is how long other writers are waited for.
+        `wait_s` is how long other writers are waited for. One that `is_verified` is looked through
+        for damage, if it has a usual size.
 
         Raises:
             StoreUnavailableError: it is missing and not to be made, or cannot be opened.
         """
-        self.database = Database(
-            path, STEPS, holds="sessions", create=create, read_only=read_only, wait_s=wait_s
+        self._held = ExitStack()
+        self._open = partial(
+            Database, path, STEPS, holds=HOLDS, create=create, read_only=read_only, wait_s=wait_s
+        )
+        self.database = (
+            self._open() if read_only else self._open_shared(path, wait_s, is_verified=is_verified)
         )
         self._gate = Gate(find_secrets)
         self._parse_call = parse_call
@@ -74,10 +90,51 @@ class SessionStore:
             self.database, self._gate, self._make_preparer, belongs, home, owner
         )
 
+    def _open_shared(self, path: StrPath, wait_s: float, *, is_verified: bool) -> Database:
+        """Open a file to write beside others, which is mended first if it is damaged."""
+        if _is_empty(path):
+            from memory.copies import is_lost, restore_last_copy  # noqa: PLC0415
+
+            if is_lost(path):
+                restore_last_copy(path, wait_s)
+        try:
+            return self._open_once(path, wait_s, is_verified=is_verified)
+        except StoreUnavailableError as error:
+            from memory.copies import is_damage, restore_last_copy  # noqa: PLC0415
+
+            if not is_damage(error):
+                raise
+            restore_last_copy(path, wait_s)
+        return self._open_once(path, wait_s, is_verified=False)
+
+    def _open_once(self, path: StrPath, wait_s: float, *, is_verified: bool) -> Database:
+        with ExitStack() as held:
+            held.enter_context(share_file(path, wait_s, at=name_lock(path)))
+            database = self._open()
+            held.callback(database.close)
+            if is_verified and not database.is_read_only:
+                from memory.copies import verify_structure  # noqa: PLC0415 - hooks have no time
+
+                verify_structure(database)
+            self._held = held.pop_all()
+        return database
+
     @property
     def notices(self) -> tuple[str, ...]:
-        """List what a person should know of the file, such as a damaged one being set aside."""
+        """List what a person should know of the file, such as that it is read-only."""
         return self.database.notices
+
+    def copy_daily(self, *, again: bool = False) -> None:
+        """Copy the file if that was not done today, or `again`, so that damage takes less.
+
+        Raises:
+            StoreUnavailableError: the file is damaged.
+            OSError: the copy cannot be written.
+        """
+        from memory.copies import copy_daily  # noqa: PLC0415 - hooks have no time for it
+
+        if not self.database.is_read_only:
+            copy_daily(self.database, time.time(), COPIES_KEPT, again=again)
 
     def __enter__(self) -> SessionStore:
         return self
@@ -88,6 +145,7 @@ class SessionStore:
     def close(self) -> None:
         """Close the file; safe to call twice."""
         self.database.close()
+        self._held.close()
 
     def _make_preparer(self) -> Preparer:
         return Preparer(self._gate, self._parse_call, self._switches)
@@ -251,3 +309,12 @@ class SessionStore:
         with self.database.writing() as db:
             is_ours = delivering.mark_delivered(db, waiting[0], time.time())
         return waiting[1] if is_ours else ""
+
+
+def _is_empty(path: StrPath) -> bool:
+    try:
+        return os.stat(path).st_size == 0
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False

@@ -31,11 +31,10 @@ def set_status(args: argparse.Namespace) -> int:
 def pin(args: argparse.Namespace) -> int:
     pinned = args.action == "pin"
     config = load_config(args.project)
-    with (
-        operations.open_holding_store(config, args.id, to_write=True) as (store, session),
-        store.database.writing() as db,
-    ):
-        keeping.set_pinned(db, session.id, pinned=pinned)
+    with operations.open_holding_store(config, args.id, to_write=True) as (store, session):
+        with store.database.writing() as db:
+            keeping.set_pinned(db, session.id, pinned=pinned)
+        operations.copy_again(store)
     text = f"{session.id} {'stays for good' if pinned else 'goes in its time'}."
     print_answer(args, {"id": session.id, "pinned": pinned}, text)
     return exit_codes.OK
@@ -80,6 +79,8 @@ def check(args: argparse.Namespace) -> int:
     config = load_config(args.project)
     problems, lines = list[str](), list[str]()
     for path in operations.list_stores(config):
+        if args.mend:
+            operations.mend_store(path)
         with operations.open_to_write(config, path) as store, store.database.exclusively() as db:
             tell(store.notices)
             found = list(keeping.check(db, mend=args.mend))

@@ -48,7 +48,7 @@ def import_sessions(args: argparse.Namespace) -> int:
     else:
         name = Path.cwd() / Path(args.file).expanduser()
         answer = import_file(config, name, agent=args.agent, session=args.session)
-    tell(operations.maintain_stores(config))
+    tell(operations.maintain_stores(config, is_imported=True))
     print_answer(args, _describe(answer), _say(answer))
     return exit_codes.ERROR if answer.problem else exit_codes.OK
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import trio
 from pydantic import BeforeValidator, Field
 
-from ctxmode.errors import UsageError
+from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.hosts.agents import name_agent
 from ctxmode.mcp.arguments import Arguments
 from ctxmode.mcp.output_schemas import LIST, TEXT, object_schema
@@ -28,7 +28,7 @@ from ctxmode.operations.session_choice import (
     list_owners,
     refuse_if_off,
 )
-from ctxmode.operations.sessions import open_sessions
+from ctxmode.operations.sessions import list_notices, open_sessions
 from ctxmode.render import session_texts
 from memory.sessions.digesting import DIGEST_BYTES_MAX
 from memory.sessions.model import Session
@@ -71,7 +71,22 @@ async def _call(call: CallContext, given: SessionArguments) -> Reply:
         await call.app.write(lambda library: catch_up(library.config, call.app.calls, agent))
     owners = list_owners(call.client.holder)
     own = call.app.calls.find_session(agent, call.client.owner)
-    return await call.app.read(partial(_answer, given=given, agent=agent, owners=owners, own=own))
+    answer = partial(_answer, given=given, agent=agent, owners=owners, own=own)
+    return await call.app.read(partial(_tell_damage, answer=answer))
+
+
+def _tell_damage(library: Library, answer: Callable[[Library], Reply]) -> Reply:
+    """Answer, and say what became of a damaged store."""
+    try:
+        reply = answer(library)
+    except ContextModeError as error:
+        error.hint = "\n".join(filter(None, (error.hint, *list_notices(library.config))))
+        raise
+    notices = list_notices(library.config)
+    if not notices:
+        return reply
+    text = "\n".join((reply.text, *notices))
+    return Reply(text, {**reply.data, "text": text})
 
 
 def _answer(

@@ -20,6 +20,7 @@ from memory.sessions.opening import tell_waiting
 from memory.sessions.resuming import RESUME_BYTES
 from memory.sessions.snapshot import HEAD, SNAPSHOT_BYTES_MAX
 from tests.ctxmode.mcp.session_desk import DAY_S, HOUR_S, Desk, Transcript
+from tests.memory.facts.damages import overwrite_head
 
 SUMMARY = "The parser reads two of three forms."
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -35,6 +36,19 @@ def desk(config, monkeypatch):
 
 def ids(reply):
     return [one["id"] for one in reply.data["sessions"]]
+
+
+async def test_an_answer_says_that_the_store_was_damaged(desk):
+    for number in range(2):
+        desk.keep(f"kept{number}")
+        with open_sessions(desk.config) as store:
+            store.copy_daily(again=True)
+        overwrite_head(desk.config.sessions_file)
+        with pytest.raises(UsageError, match="was damaged, and its copy of"):
+            await desk.ask(id="nothing")
+        told = await desk.ask(id=f"kept{number}")
+        assert told.text.startswith(HEAD)
+        assert told.text.count("was damaged, and its copy of") >= 1
 
 
 # Which session is meant

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from memory.copies import list_copies
 from memory.errors import BadInputError
 from memory.facts.checking import check_store
 from memory.facts.erasing import erase
 from memory.facts.errors import UnknownFactError
-from memory.facts.snapshots import list_snapshots, snapshot_daily
+from memory.facts.snapshots import snapshot_daily
 from memory.facts.writing import forget, remember
 from tests.memory.facts.stores import ADA, PERSON, Clock, draft, ledger, open_facts, standing
 
@@ -47,7 +48,7 @@ def store(tmp_path, clock):
 
 
 def test_no_byte_of_an_erased_text_stays(tmp_path, store):
-    snapshots = list_snapshots(tmp_path / "memory.sqlite3")
+    snapshots = list_copies(tmp_path / "memory.sqlite3")
     names = {one.name for one in snapshots}
     before = find_words(tmp_path)
     assert names <= before  # the positive control
@@ -57,7 +58,7 @@ def test_no_byte_of_an_erased_text_stays(tmp_path, store):
     assert (erased.snapshots, erased.lost_snapshots) == (2, ())
     assert find_words(tmp_path) == set()
     assert len(standing(store)) == 9
-    assert {one.name for one in list_snapshots(tmp_path / "memory.sqlite3")} == names
+    assert {one.name for one in list_copies(tmp_path / "memory.sqlite3")} == names
     last = ledger(store)[-1]
     assert (last.path, last.operation, last.why, last.agent) == (
         *("/memory/general/secret", "erase", "erased", "user"),
@@ -67,7 +68,7 @@ def test_no_byte_of_an_erased_text_stays(tmp_path, store):
 
 def test_a_snapshot_without_the_text_is_sound_and_has_all_else(tmp_path, clock, store):
     erase(store, "secret", PERSON)
-    for snapshot in list_snapshots(tmp_path / "memory.sqlite3"):
+    for snapshot in list_copies(tmp_path / "memory.sqlite3"):
         folder = tmp_path / snapshot.stem
         folder.mkdir()
         (folder / "memory.sqlite3").write_bytes(snapshot.read_bytes())
@@ -103,11 +104,11 @@ def test_the_same_text_elsewhere_and_on_branches_goes_with_it(tmp_path, store):
 
 
 def test_a_damaged_snapshot_that_cannot_be_searched_is_deleted_and_named(tmp_path, store):
-    newest, oldest = list_snapshots(tmp_path / "memory.sqlite3")
+    newest, oldest = list_copies(tmp_path / "memory.sqlite3")
     oldest.write_bytes(b"broken " + WORD.encode() * 2000)
     erased = erase(store, "secret", PERSON)
     assert erased.lost_snapshots == (str(oldest),)
-    assert list_snapshots(tmp_path / "memory.sqlite3") == [newest]
+    assert list_copies(tmp_path / "memory.sqlite3") == [newest]
     assert find_words(tmp_path) == set()
 
 

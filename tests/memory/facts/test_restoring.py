@@ -10,17 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from memory.copies import find_last_copy
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.facts.checking import check_store
-from memory.facts.presence import share_file
 from memory.facts.restoring import (
     describe_snapshots,
     find_last_sound,
     find_snapshot,
     restore,
 )
-from memory.facts.snapshots import KEPT, find_last_snapshot, make_snapshot
+from memory.facts.snapshots import KEPT, make_snapshot
 from memory.facts.writing import forget, remember
+from memory.presence import share_file
 from tests.memory.facts.damages import DAMAGES, overwrite_head, overwrite_middle
 from tests.memory.facts.stores import ADA, Clock, draft, open_facts, standing
 
@@ -106,7 +107,7 @@ def test_the_newest_sound_snapshot_is_the_last_one(tmp_path, clock, path):
     clock.now += DAY
     with open_facts(tmp_path, clock) as store:
         remember(store, draft("a third", key="c"), ADA)
-    newest = find_last_snapshot(path)
+    newest = find_last_copy(path)
     overwrite_middle(newest)
     chosen, passed = find_last_sound(path)
     assert (chosen.name, [one.name for one in passed]) == ("2026-05-29", ["2026-05-30"])
@@ -181,7 +182,7 @@ def test_a_backup_of_ones_own_is_restored_where_there_is_no_snapshot(tmp_path, c
 
 
 def test_a_snapshot_whose_live_facts_differ_from_its_ledger_is_put_right(tmp_path, clock, path):
-    with closing(sqlite3.connect(find_last_snapshot(path))) as db:
+    with closing(sqlite3.connect(find_last_copy(path))) as db:
         db.execute("DELETE FROM live")
         db.commit()
     restore(path, find_last_sound(path)[0], clock=clock)

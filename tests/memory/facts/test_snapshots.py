@@ -9,6 +9,7 @@ from contextlib import closing
 
 import pytest
 
+from memory.copies import find_last_copy, list_copies
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.facts.memory import Memory
 from memory.facts.recalling import RecallRequest
@@ -16,8 +17,6 @@ from memory.facts.schema import STEPS
 from memory.facts.snapshots import (
     KEPT,
     FactDatabase,
-    find_last_snapshot,
-    list_snapshots,
     make_snapshot,
     snapshot_daily,
 )
@@ -51,7 +50,7 @@ def test_x13_the_first_write_of_a_day_copies_what_was_there_and_five_are_kept(
             remember(store, draft(f"of day {day}"), ADA)
             remember(store, draft(f"later on day {day}"), ADA)
             clock.now += DAY
-        kept = list_snapshots(path)
+        kept = list_copies(path)
         assert len(kept) == KEPT
         assert kept == sorted(kept, reverse=True)
         assert len(texts_of(kept[0])) == (KEPT + 2) * 2
@@ -68,7 +67,7 @@ def test_x13_the_first_write_of_a_day_copies_what_was_there_and_five_are_kept(
 def test_a_file_without_facts_is_not_copied(tmp_path, clock, path):
     with open_facts(tmp_path, clock) as store:
         assert snapshot_daily(store) is None
-        assert find_last_snapshot(path) is None
+        assert find_last_copy(path) is None
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path, clock, path):
@@ -77,7 +76,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path, clock, path):
         left = tmp_path / "snapshots" / "memory-2020-01-01.unfinished"
         left.parent.mkdir(exist_ok=True)
         left.write_bytes(b"half")
-        assert snapshot_daily(store) == find_last_snapshot(path)
+        assert snapshot_daily(store) == find_last_copy(path)
     assert not left.exists()
 
 
@@ -115,7 +114,7 @@ def test_x13_a_damaged_file_is_read_from_its_last_snapshot_and_takes_no_writes(
     with open_facts(tmp_path, clock) as store:
         assert [fact.text for fact in standing(store)] == ["the first fact"]
         assert "damaged or missing" in store.notices[0]
-        assert str(find_last_snapshot(copied)) in store.notices[0]
+        assert str(find_last_copy(copied)) in store.notices[0]
         memory = Memory(store)
         assert "first" in memory.recall(RecallRequest("first")).text
         with pytest.raises(StoreUnavailableError, match="nothing is written") as refused:
@@ -124,7 +123,7 @@ def test_x13_a_damaged_file_is_read_from_its_last_snapshot_and_takes_no_writes(
         with pytest.raises(StoreUnavailableError):
             memory.erase("a")
     assert content_of(copied) == before
-    assert texts_of(find_last_snapshot(copied)) == ["the first fact"]
+    assert texts_of(find_last_copy(copied)) == ["the first fact"]
 
 
 @pytest.mark.parametrize("damage", [overwrite_head, overwrite_middle, truncate])
