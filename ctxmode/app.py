@@ -16,7 +16,7 @@ import trio
 
 import executor
 from ctxmode.config.engine_settings import engine_settings
-from ctxmode.config.locations import Config, prepare_storage
+from ctxmode.config.locations import Config, prepare_storage, require_project
 from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import ContextModeError, UsageError, translate_errors
 from ctxmode.operations.engines import open_engines
@@ -250,8 +250,10 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
 
     With `sole_language` it is for a single run of that language: nothing is made ahead for a next
     one, and no table lists it. Its store opens only to keep something. ContextModeError says that
-    the storage cannot be written, a rule file cannot be read, or no permitted sandbox exists.
+    the folder is no project, the storage cannot be written, a rule file cannot be read, or no
+    permitted sandbox exists.
     """
+    require_project(config)
     with translate_errors():
         await trio.to_thread.run_sync(prepare_storage, config)
         rules = _rules(config)

@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until the other side, or a signal, ends it."""
-    config = replace(load_config(args.project), cluster=args.cluster or "")
+    config = replace(load_config(args.project, cwd=_host_folder()), cluster=args.cluster or "")
     if args.http:
         others = _read_others(args.also or ())
         tools = _choose_tools(args.tools, config, args.names or (), (*others.values(),))
@@ -86,6 +86,14 @@ def run(args: argparse.Namespace) -> int:
     with _hold_presence(config):
         launch.run(partial(serve_stdio, config, tools))
     return exit_codes.OK
+
+
+def _host_folder() -> Path | None:
+    """Return the folder that Claude Code works in, as it says to servers; None if it is not there.
+    A server may be started elsewhere."""
+    given = os.environ.get("CLAUDE_PROJECT_DIR", "")
+    folder = Path(given)
+    return folder if folder.is_absolute() and folder.is_dir() else None
 
 
 @contextlib.contextmanager

@@ -113,6 +113,28 @@ def load_config(
     return Config(root, home, data_dir, project_is_given=bool(given), fetch_private=private)
 
 
+def require_project(config: Config) -> None:
+    """Refuse a folder of the whole system, which no run could show in time.
+
+    Raises:
+        UsageError: it is `/`, or it was not named and the home folder lies in it.
+    """
+    project, home = config.project, config.home
+    if project == Path("/"):
+        raise refuse_folder(project, "it holds the whole system")
+    if not config.project_is_given and project in home.parents:
+        raise refuse_folder(project, "it holds your home folder")
+
+
+def refuse_folder(folder: Path, reason: str) -> UsageError:
+    """Make the error for a folder that cannot be the project."""
+    return UsageError(
+        f"{folder} cannot be the project: {reason}",
+        "Start in your project's folder, or name it: --project DIR, or set "
+        "CONTEXT_MODE_PROJECT_DIR.",
+    )
+
+
 def name_projects(files: Iterable[Path]) -> dict[Path, str]:
     """Name the projects by their files; of namesakes the digest stays. One without a project has
     the empty name."""

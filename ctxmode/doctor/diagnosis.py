@@ -13,12 +13,12 @@ import trio
 
 import kb
 from ctxmode import __version__
-from ctxmode.config.locations import Config, prepare_storage
+from ctxmode.config.locations import Config, prepare_storage, require_project
 from ctxmode.doctor.container_engine import EngineHealth, examine
 from ctxmode.doctor.fact_health import FactsHealth, check_facts
 from ctxmode.doctor.package_clients import ClientsHealth, check_clients
 from ctxmode.doctor.page_health import PagesHealth, check_pages
-from ctxmode.errors import ContextModeError
+from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations.quotas import Holdings, read_holdings
 from ctxmode.render.progress_line import OnProgress, ignore_progress
 from executor import (
@@ -148,9 +148,15 @@ async def diagnose_closed(config: Config, error: ContextModeError) -> Diagnosis:
         container_engine=await examine(),
     )
     with tempfile.TemporaryDirectory(prefix="context-mode-") as folder:
+        project = config.project
+        try:
+            require_project(config)
+        except UsageError:  # languages are proven without it
+            project = Path(folder) / "project"
+            project.mkdir()
         try:
             async with open_engine(
-                project=config.project, state_dir=Path(folder), rules=None, home=config.home
+                project=project, state_dir=Path(folder), rules=None, home=config.home
             ) as engine:
                 languages = await engine.languages()
                 return replace(diagnosis, languages=languages, isolation=engine.isolation)

@@ -76,7 +76,8 @@ class Client:
             return await projects.app()
         if projects.root is None:
             projects.root = (await self._ask_root(),)
-        return await projects.app(*projects.root)
+        (root,) = projects.root
+        return await projects.app(root, is_named=root is not None)
 
     async def _ask_root(self) -> Path | None:
         """Ask for the first folder that the client works in; None if it does not say."""

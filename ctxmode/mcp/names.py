@@ -133,7 +133,7 @@ NAMES: tuple[KnownName, ...] = (
     _memory("summarize_session", "remember", "Keep what a session came to.", summary="text")
     ._replace(given=_SUMMARY, joined=_POINTS,
               placed={"session_id": "/sessions/{}/summary"}),
-    _pages("ctx_write_page", "write", "Write a page.", "slug type",
+    _pages("ctx_write_page", "write", "Write a page.", "slug type force",
            renamed={"body": "text"}, fields=_FIELDS),
     _pages("ctx_push", "push", "Commit pages.", "type message no_distill distill_done source_slug",
            renamed={"feature": "tag", "tag": "tag"}),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import policy
-from ctxmode.config.locations import Config, prepare_storage
+from ctxmode.config.locations import Config, prepare_storage, require_project
 from ctxmode.config.rules import load as load_rules
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import ContextModeError, UsageError
@@ -42,6 +42,7 @@ def open_map(config: Config) -> Iterator[OpenMap]:
         ContextModeError: the project cannot be scanned, or its map not be kept.
         UsageError: what is asked of it cannot be.
     """
+    require_project(config)
     values = load_settings(config.project, config.config_home).values
     rules = load_rules(config.project, config.home)
     file_bytes = int(values["map.file_bytes"])

@@ -226,3 +226,13 @@ def test_a_signal_ends_the_server_in_good_order(place, said, number, code):
     _, err = server.communicate(timeout=60)
     assert (server.returncode, err) == (code, b"")
     assert list(place.data.glob("state/spool/*")) == []
+
+
+@pytest.mark.parametrize(
+    "words", [("run", "shell", "-c", "echo hi"), ("map",), ("pack",), ("batch", "-"), ("doctor",)]
+)
+def test_no_verb_looks_through_the_whole_system(place, words):
+    done = place.run(*words, "--project", "/", stdin=b'["echo hi"]')
+    assert done.returncode not in (0, 70), done.stdout
+    assert b"/ cannot be the project" in done.stdout + done.stderr
+    assert b"--project DIR" in done.stdout + done.stderr

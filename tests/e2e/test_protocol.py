@@ -39,6 +39,9 @@ class Pipe:
     def refuse(self, request_id):
         self._write({"id": request_id, "error": {"code": -1, "message": "no"}})
 
+    def answer(self, request_id, result):
+        self._write({"id": request_id, "result": result})
+
     def _write(self, message):
         self._process.stdin.write(json.dumps({"jsonrpc": "2.0"} | message).encode() + b"\n")
         self._process.stdin.flush()
@@ -65,9 +68,9 @@ def pipe(place):
 
 
 @contextmanager
-def opened(place, **environment):
+def opened(place, cwd=None, **environment):
     with subprocess.Popen(
-        [*place.command, "serve"], cwd=place.project, env=place.environment | environment,
+        [*place.command, "serve"], cwd=cwd or place.project, env=place.environment | environment,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     ) as process:  # fmt: skip
         yield Pipe(process)
@@ -184,4 +187,30 @@ def test_a_client_that_refuses_to_name_its_folders_is_served_in_ours(place):
         asked = pipe.receive()
         assert asked["method"] == "roots/list"
         pipe.refuse(asked["id"])
+        assert "app.log" in pipe.receive()["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize("where", ["/", "home", "above home"])
+def test_a_server_that_is_started_outside_a_project_says_at_once_how_to_name_one(place, where):
+    cwd = {"/": "/", "home": place.home, "above home": place.home.parent}[where]
+    with opened(place, cwd, CONTEXT_MODE_PROJECT_DIR="") as pipe:
+        pipe.shake_hands()
+        for _ in range(2):
+            result = pipe.ask("tools/call", PROGRAM)["result"]
+            assert result["isError"]
+            said = result["content"][0]["text"]
+            assert said.startswith(f"{cwd} cannot be the project: ")
+            assert "--project DIR" in said
+
+
+@pytest.mark.parametrize("named_by", ["CLAUDE_PROJECT_DIR", "roots", "CONTEXT_MODE_PROJECT_DIR"])
+def test_a_server_that_is_started_in_the_topmost_folder_works_in_the_named_project(place, named_by):
+    environment = {"CONTEXT_MODE_PROJECT_DIR": "", "CLAUDE_PROJECT_DIR": "/gone"}
+    if named_by != "roots":
+        environment[named_by] = str(place.project)
+    with opened(place, "/", **environment) as pipe:
+        pipe.shake_hands(**({"roots": {}} if named_by == "roots" else {}))
+        pipe.send("tools/call", {"name": "ctx_execute", "arguments": LIST}, id=9)
+        if named_by == "roots":
+            pipe.answer(pipe.receive()["id"], {"roots": [{"uri": place.project.as_uri()}]})
         assert "app.log" in pipe.receive()["result"]["content"][0]["text"]

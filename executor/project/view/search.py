@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -104,12 +105,30 @@ class ProjectSearch:
                 denied += folder.denied
                 special.update(folder.special)
         if everywhere:
-            for path, _, files in os.walk(self.project):
-                special |= {p for name in files if is_special(p := f"{path}/{name}")}
+            special |= set(self._find_special())
         # What a link leads to is the secret, whatever it is called.
         found = {*self._ends(named, stat.S_ISREG), *self._ends(denied, lambda _: True)}
         secret = sorted(path for path in found if path.startswith(f"{self.project}/"))
         return tuple(secret), tuple(sorted(special))
+
+    def _find_special(self) -> Iterator[str]:
+        """Find sockets, FIFOs and devices, among installed packages too.
+
+        Raises:
+            RequestError: there are too many entries, or it takes too long.
+        """
+        seen, ahead = 0, [str(self.project)]
+        while ahead:
+            with contextlib.suppress(OSError), os.scandir(ahead.pop()) as listing:
+                for entry in listing:
+                    seen += 1
+                    self._check_time()
+                    if entry.is_dir(follow_symlinks=False):
+                        ahead.append(entry.path)
+                    elif not (entry.is_symlink() or entry.is_file(follow_symlinks=False)):
+                        yield entry.path
+            if seen > ENTRIES_MAX:
+                raise _too_many()
 
     def _ends(self, paths: Iterable[str], is_kind: Callable[[int], bool]) -> Iterator[str]:
         """Where these lead, of what is there and of a kind.
@@ -134,11 +153,7 @@ class ProjectSearch:
         seen, ahead = 0, [str(self.project)]
         while ahead:
             if seen > ENTRIES_MAX:
-                raise RequestError(
-                    f"over {ENTRIES_MAX:,} entries of the project would have to be searched for "
-                    "secrets",
-                    "open a folder further down as the project",
-                )
+                raise _too_many()
             path = ahead.pop()
             folder = self._look(path)
             seen += folder.entries
@@ -191,6 +206,13 @@ class ProjectSearch:
         return _FoundFolder(
             state, tuple(folders), tuple(named), tuple(denied), tuple(special), entries
         )
+
+
+def _too_many() -> RequestError:
+    return RequestError(
+        f"over {ENTRIES_MAX:,} entries of the project would have to be searched for secrets",
+        "open a folder further down as the project",
+    )
 
 
 def is_special(path: str) -> bool:

@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from ctxmode.config.locations import Config, find_project, load_config, prepare_storage
+from ctxmode.config.locations import (
+    Config,
+    find_project,
+    load_config,
+    prepare_storage,
+    require_project,
+)
 from ctxmode.errors import ContextModeError, UsageError
 
 
@@ -92,3 +98,17 @@ def test_storage_that_cannot_be_made_is_an_error_that_names_the_way_out(home, tm
     with pytest.raises(ContextModeError) as caught:
         prepare_storage(Config(home, home, tmp_path / "file" / "below"))
     assert "CONTEXT_MODE_DIR" in caught.value.hint
+
+
+@pytest.mark.parametrize("is_given", [False, True])
+def test_a_folder_of_the_whole_system_is_no_project(home, tmp_path, is_given):
+    (home / "work").mkdir()
+    refused = {}
+    for folder in (Path("/"), home.parent, home, home / "work"):
+        try:
+            require_project(Config(folder, home, tmp_path, project_is_given=is_given))
+        except UsageError as error:
+            refused[folder] = error.hint
+    expected = {Path("/")} if is_given else {Path("/"), home.parent}
+    assert set(refused) == expected
+    assert all("--project DIR" in hint for hint in refused.values())
