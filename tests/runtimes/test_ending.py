@@ -43,7 +43,7 @@ AS_EVER = {
     "a weak proxy": "import weakref\nclass A: pass\na = weakref.proxy(A, print)",
     "a database": "import sqlite3",
     "a collection": "import gc\ngc.collect()",
-    "many objects": "kept = [[n] for n in range(20_000)]",
+    "many objects": "kept = [[n] for n in range(200_000)]",  # more than any release leaves unmoved
     "a callback of the collector": "import gc\ngc.callbacks.append(print)",
     "a thread": "import threading, time\n"
     "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
