@@ -15,9 +15,9 @@ import pytest
 
 from ctxmode import command_line
 from ctxmode.commands.table import VERBS
+from tests import needs
 from tests.e2e import docs_needs, docs_project, docs_recipes
 from tests.e2e.docs_blocks import Block, blocks, fits
-from tests.needs import absent
 
 ROOT = Path(__file__).parents[2]
 DEADLINE_S = 300
@@ -28,6 +28,7 @@ PAGES = [
 ]
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 NEXT = "\x01next\x01"
+OPTIONAL = ("engine", "sqlite3", "curl")  # nothing here asks for them but a page
 
 # What `--help` shows and is not run here, by how it begins, and why.
 NOT_RUN = {
@@ -100,7 +101,7 @@ def prepare(shell: Shell, probes: Path):
                 return block.text
             name, *words = block.said.split()
             if name not in docs_needs.NEEDS:
-                need(block.said)
+                need(block.said.split())
                 return block.text
             place = docs_needs.Place(shell.project, shell.environ, shared)
             said = stack.enter_context(docs_needs.NEEDS[name](place, *words))
@@ -109,10 +110,11 @@ def prepare(shell: Shell, probes: Path):
         yield make
 
 
-def need(program: str) -> None:
-    """Skip a block for which this machine lacks a program, which `.ci/run` need not have either."""
-    lacking = absent("docker" if program == "engine" else program)
-    if program == "engine" and not lacking:
+def need(programs: list[str]) -> None:
+    """Skip a block for which this machine lacks a language or a program."""
+    needs.need(*(name for name in programs if name not in OPTIONAL))
+    lacking = needs.absent(*("docker" if name == "engine" else name for name in programs))
+    if "engine" in programs and not lacking:
         asked = subprocess.run(["docker", "info"], capture_output=True, check=False)
         lacking = "no container engine answers" if asked.returncode else ""
     if lacking:
