@@ -233,7 +233,7 @@ BENIGN = {
         "python",
         "import asyncio, ctypes, curses, dbm, decimal, email, ftplib, getpass, locale, logging.handlers, "
         "mailbox, mmap, multiprocessing, pydoc, readline, resource, select, smtplib, sqlite3, ssl, "
-        "statistics, telnetlib, tempfile, uuid, venv, xmlrpc.client, zoneinfo; print(uuid.uuid4())",
+        "statistics, tempfile, uuid, venv, xmlrpc.client, zoneinfo; print(uuid.uuid4())",
         0,
     ),
     "python: a server of its own": ("python", LOOP, 0),
@@ -383,4 +383,6 @@ BENIGN = {
     "elixir": ("elixir", "IO.inspect(:inet.gethostname()); IO.inspect(System.tmp_dir()); IO.puts(System.otp_release())", 0),
 }  # fmt: skip
 # Those that are also run where what they change is committed.
+# What a program needs besides its language.
+PROGRAMS = {"shell: make": ("make",)}
 BUILT = ("shell: make", "shell: temporary files", "python: a file that it closed itself")
