@@ -35,6 +35,7 @@ class _Executable(NamedTuple):
     path: Path
     watch: tuple[Path, ...] = ()
     project_specific: bool = False
+    is_named_by_project: bool = False
 
 
 def candidates(
@@ -65,7 +66,13 @@ def discover(
     for toolchain in language.toolchains:
         found.extend(_of_toolchain(language, toolchain, place, passed_over))
     found.sort(key=lambda c: (environments.is_own(Path(c.path)), not c.project_specific))
-    ordered = tuple(c._replace(order=order) for order, c in enumerate(found))
+    binds, programs = _environments(place)
+    ordered = tuple(
+        c._replace(
+            order=order, binds=_outermost((*c.binds, *binds), place.project), programs=programs
+        )
+        for order, c in enumerate(found)
+    )
     return Discovery(ordered, tuple(dict.fromkeys(passed_over)))
 
 
@@ -105,10 +112,46 @@ def _of_toolchain(
 
 
 def _project_executables(toolchain: Toolchain, place: _Place) -> Iterator[_Executable]:
-    if toolchain.project_environment and place.project:
-        for python in environments.interpreters(place.project, place.home):
+    if toolchain.project_environment:
+        for python in _interpreters(place):
             own = environments.is_own(python)
-            yield _Executable(python, (python.parent.parent / "pyvenv.cfg",), not own)
+            watch = (python.parent.parent / "pyvenv.cfg",)
+            yield _Executable(python, watch, not own, is_named_by_project=True)
+
+
+def _environments(place: _Place) -> tuple[list[str], tuple[str, ...]]:
+    """Find what the project's environments need of this machine, whatever language is run.
+
+    Returns the paths to show, and the folders of programs that they call by name: the scripts of
+    `node_modules` call `node`.
+    """
+    if place.project is None:
+        return [], ()
+    binds = [
+        bind
+        for python in _interpreters(place)
+        for path in _chain(python, python.resolve())
+        for bind in places.binds_for(path, place.home, is_named_by_project=True)
+    ]
+    node = None
+    if (place.project / "node_modules" / ".bin").is_dir():
+        node = next(_on_path(("node",), place, []), None)
+    if node is None or places.is_system(node.path):
+        return binds, ()
+    for path in _chain(node.path, node.path.resolve()):
+        binds += places.binds_for(path, place.home)
+    return binds, (str(node.path.parent),)
+
+
+def _interpreters(place: _Place) -> Iterator[Path]:
+    """The interpreters of the project's environments, where links lead to programs.
+
+    A repository may come with a link to any file of the user's in an interpreter's place.
+    """
+    if place.project is not None:
+        for python in environments.interpreters(place.project, place.home):
+            if _is_program(python) and _is_native(python.resolve()):
+                yield python
 
 
 def _on_path(names: Iterable[str], place: _Place, passed_over: list[str]) -> Iterator[_Executable]:
@@ -184,8 +227,9 @@ def _candidate(
     real = {role: executable.path.resolve() for role, executable in found.items()}
     binds: list[str] = []
     for role, executable in found.items():
+        is_named = executable.is_named_by_project
         for path in _chain(executable.path, real[role]):
-            binds += places.binds_for(path, place.home)
+            binds += places.binds_for(path, place.home, is_named_by_project=is_named)
     for pattern in toolchain.reads:
         binds += sorted(str(p) for p in Path("/").glob(pattern.lstrip("/")))
     library_env, library_binds = _libraries(language.libraries, place.home)
@@ -211,7 +255,8 @@ def _chain(path: Path, real: Path) -> Iterator[Path]:
         at = Path(os.path.normpath(at.parent / at.readlink()))
         yield at
     yield real
-    if base := environments.base_prefix(path):
+    base = environments.base_prefix(path)
+    if base and any(map(_is_native, base.glob("bin/python*"))):
         yield base / "bin" / "python"
         yield (base / "bin" / "python").resolve()
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from runtimes.places import is_system
+
 Fingerprint = tuple[tuple[str, int, int], ...]
 """(real path, mtime in ns, size) of every file whose change makes a probe's answer stale."""
 
@@ -237,7 +239,8 @@ class Candidate(NamedTuple):
     `project_specific` marks an interpreter that belongs to the project. `order` is the place in the
     preference: toolchains as the row lists them, then as the search path does. `compiled` is what
     the `file` by which it waits was compiled to, by path, where that is a program. `packages` are
-    templates of the arguments by which it finds packages it was given.
+    templates of the arguments by which it finds packages it was given. `programs` are folders of
+    programs that the project's environments call by name.
     """
 
     language: Language
@@ -251,6 +254,7 @@ class Candidate(NamedTuple):
     order: int = 0
     compiled: Mapping[str, bytes] = NOTHING
     packages: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -260,7 +264,10 @@ class Candidate(NamedTuple):
     @property
     def path_entries(self) -> tuple[str, ...]:
         """Directories to put on PATH so that programs find this toolchain by name."""
-        return tuple(dict.fromkeys(str(Path(path).parent) for path in self.paths.values()))
+        own = [Path(path).parent for path in self.paths.values()]
+        # The system's folders may have other programs of the same names.
+        near = [folder for folder in own if self.programs and not is_system(folder)]
+        return tuple(dict.fromkeys((*map(str, near), *self.programs, *map(str, own))))
 
 
 class Missing(NamedTuple):

@@ -67,11 +67,12 @@ def is_system(path: Path) -> bool:
     return any(path.is_relative_to(tree) for tree in SYSTEM_TREES)
 
 
-def binds_for(path: Path, home: Path) -> tuple[str, ...]:
+def binds_for(path: Path, home: Path, *, is_named_by_project: bool = False) -> tuple[str, ...]:
     """The least set of existing paths that an executable at `path` needs, itself at least.
 
-    An installation at an unknown place is bound whole only if it has `bin` and `lib` side by side.
-    A folder that programs share is never bound whole.
+    An installation at an unknown place is bound whole only if it has `bin` and `lib` side by side,
+    and, where a project's environment names it, Python's own library: a project could name the
+    folder of another. A folder that programs share is never bound whole.
     """
     if is_system(path):
         return ()
@@ -85,6 +86,8 @@ def binds_for(path: Path, home: Path) -> tuple[str, ...]:
             return _existing([Path(match)])
     prefix = path.parent.parent
     looks_installed = path.parent.name == "bin" and (prefix / "lib").is_dir()
+    if is_named_by_project:
+        looks_installed = looks_installed and any(prefix.glob("lib*/py*/os.py"))
     return (str(prefix if looks_installed and _is_private(prefix, home) else path),)
 
 

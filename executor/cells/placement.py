@@ -24,6 +24,7 @@ from executor.project.view import guarded_files as project_files
 from executor.project.view.guarded_files import Guarded
 from executor.project.view.search import ProjectSearch
 from executor.spawner.confine import landlock_abi
+from runtimes.environments import find_environments
 
 if TYPE_CHECKING:
     from executor.project.view.record import Record
@@ -192,12 +193,17 @@ class Placement:
         return path
 
     def _readable(self, layout: Layout) -> tuple[tuple[str, str], ...]:
-        """Tier B's grants of the project: the whole of a copy, else what is no secret."""
+        """Tier B's grants of the project: the whole of a copy, else what is no secret.
+
+        Scripts of an environment name its interpreter where the project lies, not in a copy.
+        """
         if self.can.namespaces:
             return ()
-        if layout.work_copy:
-            return ((str(layout.work_copy.folder), "rw"),)
-        return project_files.readable(self.search)
+        if not layout.work_copy:
+            return project_files.readable(self.search)
+        folders = find_environments(self.project)
+        grants = (one for top in folders for one in project_files.readable(self.search, top))
+        return ((str(layout.work_copy.folder), "rw"), *grants)
 
     def _find_shown_paths(self, profile: Profile, layout: Layout) -> Iterator[tuple[str, str]]:
         """The paths that a profile shows, those below the home at the same place of the cell's."""

@@ -12,6 +12,7 @@ from executor.instance.removal import remove
 
 if TYPE_CHECKING:
     from executor.project.view.work_copy import WorkCopy
+    from runtimes import Candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,16 @@ class Layout:
         if self.work_copy is None or self.is_in_place:
             return path
         return os.path.normpath(self.work_copy.folder / os.path.relpath(path, self.project))
+
+    def place(self, candidate: Candidate) -> Candidate:
+        """Return a toolchain as the program finds it: one of the project may lie in its copy."""
+        top = f"{self.project.rstrip('/')}/"
+        return candidate._replace(
+            paths={
+                role: self.inside(path) if path.startswith(top) else path
+                for role, path in candidate.paths.items()
+            }
+        )
 
     def remove(self) -> None:
         """Take what was made on the host away again, whatever a program did to it."""

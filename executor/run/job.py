@@ -28,7 +28,7 @@ def make_job(
     Raises:
         OSError: a script that has to be read can't be.
     """
-    request = checked.request
+    request, candidate = checked.request, layout.place(candidate)
     program = runtimes.prepare(
         candidate,
         code=checked.text if checked.script is None else None,

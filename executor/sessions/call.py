@@ -44,6 +44,7 @@ def session_call(
 
 
 def _interpreter(checked: Checked, candidate: runtimes.Candidate, layout: Layout) -> Job:
+    candidate = layout.place(candidate)
     program = runtimes.driver_program(
         candidate,
         job_dir=layout.job,

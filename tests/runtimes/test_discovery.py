@@ -128,6 +128,75 @@ def test_the_projects_environment_comes_first_and_shows_its_base(folder, home, p
     assert (Path(second.path), second.project_specific) == (other, False)
 
 
+SHELL = "/usr/bin/bash"
+
+
+def environment(project: Path, python: Path, home: Path | str = "") -> None:
+    """A virtual environment of a project, whose interpreter is a link."""
+    link(project / ".venv/bin/python", python)
+    (project / ".venv/pyvenv.cfg").write_text(f"home = {home or python.parent}\n")
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [
+        (".pyenv/versions/3.13.0", ".pyenv/versions/3.13.0"),
+        (".local/share/uv/python/cpython-3.13", ".local/share/uv/python/cpython-3.13"),
+        ("miniconda3", "miniconda3"),
+    ],
+)
+def test_every_language_is_shown_what_the_projects_environment_leads_to(
+    place, shown, home, project, tmp_path
+):
+    base = program(home / place / "bin/python3.13")
+    (home / place / "lib/python3.13").mkdir(parents=True)
+    (home / place / "lib/python3.13/os.py").touch()
+    bash = program(tmp_path / "bin/bash")
+    assert found("shell", [bash.parent], home, project)[0].binds == (str(bash),)
+    environment(project, base)
+    (candidate,) = found("shell", [bash.parent], home, project)
+    assert {*candidate.binds} == {str(bash), str(home / shown)}
+
+
+@pytest.mark.parametrize(
+    "path", [".ssh/id_rsa", "other/secret.txt", "other/bin/tool", "work/bin/python"]
+)
+def test_an_environment_that_leads_to_what_is_no_interpreter_shows_nothing(path, home, project):
+    file = home / path
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"secret")
+    file.chmod(0o755)
+    (home / "work/lib").mkdir(parents=True)
+    environment(project, file, home / "work/bin")
+    bash = program(home / "bin/bash")
+    binds = found("shell", [bash.parent], home, project)[0].binds
+    assert not any((home / path).is_relative_to(bind) for bind in binds)
+
+
+def test_a_folder_that_is_no_installation_is_not_shown_whole(home, project):
+    base = program(home / "work/bin/python3")  # whatever else lies in that folder
+    (home / "work/lib").mkdir()
+    environment(project, base)
+    bash = program(home / "bin/bash")
+    binds = found("shell", [bash.parent], home, project)[0].binds
+    assert str(base) in binds
+    assert str(home / "work") not in binds
+
+
+def test_what_node_modules_call_by_name_is_shown_and_on_the_path(home, project):
+    node = program(home / ".nvm/versions/node/v22/bin/node")
+    bash = program(home / "tools/bash")
+    folders = [node.parent, bash.parent]
+    (before,) = found("shell", folders, home, project)
+    assert (before.binds, before.programs) == ((str(bash),), ())
+    (project / "node_modules/.bin").mkdir(parents=True)
+    (candidate,) = found("shell", folders, home, project)
+    assert candidate.binds == (str(bash), str(home / ".nvm/versions/node/v22"))
+    assert candidate.path_entries == (str(bash.parent), str(node.parent))
+    system = candidate._replace(paths={"bash": SHELL})
+    assert system.path_entries == (str(node.parent), "/usr/bin")
+
+
 def test_the_environment_of_this_programs_own_checkout_comes_last(home, project, tmp_path):
     python = program(project / ".venv/bin/python3")
     link(project / ".venv/bin/python", python)

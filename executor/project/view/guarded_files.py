@@ -56,21 +56,24 @@ def _at_or_above(path: str) -> set[str]:
     return {path, *map(str, Path(path).parents)}
 
 
-def readable(search: ProjectSearch) -> tuple[tuple[str, str], ...]:
+def readable(search: ProjectSearch, top: Path | None = None) -> tuple[tuple[str, str], ...]:
     """Landlock grants that cover the project but for its secrets (tier B can cover nothing).
 
-    A folder without secrets anywhere below is granted whole ("r"); any other is only listed
-    ("list") and its entries are granted one by one.
+    With `top`, a folder of it, they cover only that one. A folder without secrets anywhere below is
+    granted whole ("r"); any other is only listed ("list") and its entries are granted one by one.
     """
     project, hidden = search.project, search.find_hidden(everywhere=True)
     secrets = {path for paths in hidden for path in paths}
     above = {str(parent) for path in secrets for parent in Path(path).parents}
     # A folder that is hidden as a whole is not listed, though there is a socket in it.
     tainted = {path for path in above if secrets.isdisjoint(_at_or_above(path))}
-    if str(project) not in tainted:
-        return ((str(project), "r"),)
+    top = top or project
+    if not secrets.isdisjoint(_at_or_above(str(top))):
+        return ()
+    if str(top) not in tainted:
+        return ((str(top), "r"),)
     grants: list[tuple[str, str]] = []
-    for folder in sorted(path for path in tainted if Path(path).is_relative_to(project)):
+    for folder in sorted(path for path in tainted if Path(path).is_relative_to(top)):
         grants.append((folder, "list"))
         with os.scandir(folder) as entries:
             # Never a link: granting one would grant what it leads to.
