@@ -44,17 +44,17 @@ def join(front: Rules, operator: Rules) -> Rules:
     """One set of rules by which a worker judges.
 
     The operator's rules that ask deny, since nobody is there to be asked. Only the side whose
-    default is to ask has allow rules: they say nothing against what the other side forbids.
+    default is to ask or deny has allow rules: they say nothing against what the other side forbids.
     """
-    asks = operator.default is Decision.ASK
-    of_front = (r for r in front.rules if not asks or r.decision is not Decision.ALLOW)
+    restricts = operator.default is not Decision.ALLOW
+    of_front = (r for r in front.rules if not restricts or r.decision is not Decision.ALLOW)
     of_operator = (
-        _without_asking(r) for r in operator.rules if asks or r.decision is not Decision.ALLOW
+        _without_asking(r) for r in operator.rules if restricts or r.decision is not Decision.ALLOW
     )
     return Rules(
         rules=(*of_operator, *of_front),
         sources=(*operator.sources, *front.sources),
-        default=Decision.ASK if asks else front.default,
+        default=operator.default if restricts else front.default,
     )
 
 

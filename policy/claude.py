@@ -70,16 +70,22 @@ def parse_rule(
         )
     if not name or any(char in "()" or char.isspace() for char in name):
         return None, f"{text!r} is not a rule: write Tool or Tool(spec)"
+    # `Tool(*)` is `Tool`. Of a server's tool Claude Code passes over it: it may only restrict.
+    if (spec or "").strip() in ("", "*") and not (
+        name.startswith("mcp__") and decision is Decision.ALLOW
+    ):
+        spec = None
     kind = _KINDS.get(name)
     written = Rule(text, "tool", text, "", decision, source)
-    parameter = (spec or "").partition(":")[0].strip()
-    if kind is None or parameter in (_PRIMARY[name], *_PARAMETERS[name]):
+    parameter, _, value = map(str.strip, (spec or "").partition(":"))
+    is_prefix = name == "Bash" and parameter == "command" and value == "*"  # of the builtin
+    if kind is None or (parameter in (_PRIMARY[name], *_PARAMETERS[name]) and not is_prefix):
         return _tool_rule(written, name, spec)
     if kind in ("read", "edit"):
         return _path_rule(written, kind, spec, anchors)
     if kind == "fetch":
         return _fetch_rule(written, spec)
-    rule = written._replace(kind=kind, spec=(spec or "*").strip() or "*")
+    rule = written._replace(kind=kind, spec=(spec or "*").strip())
     is_literal = ":*" in rule.spec[:-2]
     return rule, f"{text}: :* stands for a prefix only at the end" if is_literal else ""
 
@@ -108,7 +114,7 @@ def _tool_rule(written: Rule, name: str, spec: str | None) -> tuple[Rule | None,
         return None, f"{text}: path rules for {name} are never consulted; use Read or Edit"
     if spec is not None and name.startswith("mcp__"):
         return None, f"{text}: rules for MCP tools take no parentheses"
-    if "*" in name and written.decision is Decision.ALLOW and not re.match(r"mcp__\w+__", name):
+    if "*" in name and written.decision is Decision.ALLOW and not re.match(r"mcp__[\w-]+__", name):
         return None, f"{text}: an allow rule may use * only behind mcp__server__"
     if spec is not None:
         parameter, colon, _ = spec.partition(":")
@@ -127,7 +133,7 @@ def _tool_rule(written: Rule, name: str, spec: str | None) -> tuple[Rule | None,
 def _path_rule(
     written: Rule, kind: RuleKind, spec: str | None, anchors: Anchors
 ) -> tuple[Rule | None, str]:
-    if spec is None or not spec.strip():
+    if spec is None:
         return written._replace(kind=kind, spec="**"), ""
     spec = spec.strip()
     if spec.startswith("!"):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from policy.model import Decision, RuleFileError
 from policy.strict_json import strict_json
 from policy.wordlist import word_set
 
 RULES_MAX = 2_000  # of one file
+UNREADABLE = "\ufffd"  # stands for a byte that is no UTF-8
+_RESTRICTING = ("deny", "ask")
 _LISTS = {"deny": Decision.DENY, "ask": Decision.ASK, "allow": Decision.ALLOW}
 _FOLDERS = word_set(
     """additionalDirectories blockReadsOutsideWorkingDirectories
@@ -21,33 +24,93 @@ _OTHERS = word_set(
 )
 
 
-def read_settings(text: str, path: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a settings file holds, and of that its permissions.
+class Settings(NamedTuple):
+    """What a settings file holds, of that its permissions, and what is odd about it."""
+
+    document: Mapping[str, Any]
+    permissions: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
+
+
+class _Object(dict[str, Any]):
+    """An object of JSON in which the last of repeated keys counts; `repeated` has all values."""
+
+    repeated: Mapping[str, list[Any]]
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        again = len(self) < len(pairs)
+        counts = Counter(key for key, _ in pairs) if again else {}
+        self.repeated = {
+            key: [value for name, value in pairs if name == key]
+            for key, count in counts.items()
+            if count > 1
+        }
+
+    def all_of(self, key: str) -> list[Any]:
+        return self.repeated.get(key) or [self.get(key)]
+
+
+def read_settings(text: str, path: str) -> Settings:
+    """What a settings file holds, read as Claude Code reads it: a byte order mark is passed over,
+    an empty file has no settings, and the last of repeated keys counts. What is denied or asked
+    about in an earlier one holds all the same.
 
     Raises:
         RuleFileError: it is not JSON, or these are no objects.
     """
+    text = text.removeprefix("\ufeff")
+    if not text.strip():
+        return Settings({}, {}, ("it is empty, so it has no settings",))
+    warnings: list[str] = []
+
+    def read_object(pairs: list[tuple[str, Any]]) -> _Object:
+        found = _Object(pairs)
+        names = (f"the key {key!r:.80} is repeated: the last one counts" for key in found.repeated)
+        warnings.extend(names)
+        return found
+
     try:
-        document = strict_json(text)
+        document = strict_json(text, read_object)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
         raise RuleFileError(path, line, f"not valid JSON: {error}", "Correct the syntax") from None
-    if not isinstance(document, dict):
+    if not isinstance(document, _Object):
         raise RuleFileError(path, 1, "not a JSON object", 'Write {"permissions": {...}}')
-    permissions = document.get("permissions", {})
-    if not isinstance(permissions, dict):
+    permissions = document.get("permissions")
+    if permissions is None:
+        permissions = {}
+    elif not isinstance(permissions, dict):
         line = text.count("\n", 0, max(text.find('"permissions"'), 0)) + 1
         raise RuleFileError(path, line, "permissions is not an object", "Write it as {...}")
-    return document, permissions
+    return Settings(document, {**permissions, **_earlier(document)}, tuple(warnings))
+
+
+def _earlier(document: _Object) -> dict[str, list[Any]]:
+    """The lists that restrict, where they or the permissions are repeated: all that is in them."""
+    every = [one for one in document.all_of("permissions") if isinstance(one, _Object)]
+    lists: dict[str, list[Any]] = {}
+    for key in _RESTRICTING:
+        found = [value for one in every for value in one.all_of(key)]
+        if len(found) > 1 and isinstance(found[-1], list | None):
+            lists[key] = [entry for value in found if isinstance(value, list) for entry in value]
+    return lists
 
 
 def entries_of(
-    permissions: dict[str, Any], text: str, path: str
+    permissions: Mapping[str, Any], text: str, path: str
 ) -> Iterator[tuple[str, Decision, int]]:
+    """Each rule with its line. An entry of `allow` that is none is left out.
+
+    Raises:
+        RuleFileError: what denies or asks is not understood, or there are too many rules.
+    """
     count = 0
     for key, decision in _LISTS.items():
         at, line = _seek(text, f'"{key}"', 0, 1)
-        entries: Any = permissions.get(key, [])
+        entries: Any = permissions.get(key)
+        if entries is None or (key not in _RESTRICTING and not isinstance(entries, list)):
+            continue
         if not isinstance(entries, list):
             raise RuleFileError(path, line, f"permissions.{key} is not a list", "Write it as [...]")
         count += len(entries)
@@ -56,16 +119,30 @@ def entries_of(
                 path, line, f"it has over {RULES_MAX:,} rules", "Leave out what others cover"
             )
         for entry in entries:
-            if not isinstance(entry, str) or not entry.strip():
+            if not _is_rule(entry):
+                if key not in _RESTRICTING:
+                    continue
                 raise RuleFileError(path, line, f"{entry!r} is not a rule", "Write it as a text")
             at, line = _seek(text, json.dumps(entry, ensure_ascii=False), at, line)
             yield entry, decision, line
 
 
-def warnings_of(permissions: dict[str, Any]) -> Iterator[str]:
+def _is_rule(entry: object) -> bool:
+    """Return whether an entry can be read. One with a byte that is no UTF-8 means what nobody can
+    say."""
+    return isinstance(entry, str) and bool(entry.strip()) and UNREADABLE not in entry
+
+
+def warnings_of(permissions: Mapping[str, Any]) -> Iterator[str]:
     """What a person may expect of a key, and does not get here."""
     for key, value in permissions.items():
-        if key in _FOLDERS and value:
+        if key in _LISTS and value is None:
+            yield f"permissions.{key} is null, so it has no rules"
+        elif key == "allow" and not isinstance(value, list):
+            yield "permissions.allow is not a list, so it has no rules"
+        elif key == "allow" and not all(map(_is_rule, value)):
+            yield "permissions.allow has entries that are no rules; they are left out"
+        elif key in _FOLDERS and value:
             yield f"{key} is Claude Code's own: here profiles say what is shown and written"
         elif key == "defaultMode" and value not in ("default", "manual", "dontAsk"):
             yield f"defaultMode {value!r:.40} is Claude Code's own and changes nothing here"

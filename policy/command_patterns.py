@@ -155,6 +155,24 @@ def approves(spec: str, command: Command) -> bool:
     return compile_pattern(spec).fits(text)
 
 
+# Run without a question in every mode of Claude Code's.
+_READING = word_set("cat cd diff du echo find grep head ls pwd stat tail wc which")
+_READING_OF_GIT = word_set("blame diff log ls-files rev-parse show status")
+_ACTS_OF_GIT = ("--output", "-o", "--ext-diff", "--textconv")
+
+
+def only_reads(command: Command) -> bool:
+    """Return whether a command is one of those that Claude Code takes to read alone."""
+    name, *words = command.argv
+    if not command.is_syntactic or not command.place.text.startswith(name):
+        return False
+    if name == "git":
+        acts = any(word.startswith(_ACTS_OF_GIT) or not marks.is_known(word) for word in words)
+        return bool(words) and words[0] in _READING_OF_GIT and not acts
+    acts = not _FIND_ACTS.isdisjoint(words) or not all(map(marks.is_known, words))
+    return name in _READING and not (name == "find" and acts)
+
+
 def is_stripped(command: Command) -> bool:
     """Whether Claude Code looks past this command at the one it runs."""
     wrapper = _wrapper(command.place.text)

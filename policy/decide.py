@@ -7,7 +7,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from policy import marks
 from policy.analysis import SHELL_NAMES, Analysis, analyse
-from policy.command_patterns import Found, approves, is_stripped, match_command, spellings
+from policy.command_patterns import (
+    Found,
+    approves,
+    is_stripped,
+    match_command,
+    only_reads,
+    spellings,
+)
 from policy.effects import Command, Download, EffectPlace, FileAccess, OpaqueExec, Unparsed, encode
 from policy.folders import Folders
 from policy.matching import FileFacts, RealPath, download_matches, file_matches, fill, match_of
@@ -22,6 +29,11 @@ Words = tuple[str, ...]
 WORK_MAX = 500_000
 """How often a command of a program is compared with a rule, over all its commands."""
 FILE_WORK = 10  # what comparing a file costs beside that
+_BY_DEFAULT = {
+    Decision.ASK: "asked: no rule allows all of it, and the default is to ask a person.",
+    Decision.DENY: "denied: no rule allows all of it, and Claude Code's settings (defaultMode "
+    "dontAsk, or denyInsteadOfPrompting) refuse what none allows. A person may add it to allow.",
+}
 
 
 def evaluate(  # noqa: PLR0913 - what each tells of is named
@@ -131,7 +143,8 @@ def evaluate_fetch(url: str, rules: Rules, *, allow_private: bool = False) -> Ve
     effect = Download(marks.show(url), False, (), _place(url))  # nothing of it is unknown
     if refused := check_url(url, allow_private=allow_private).refused:
         return _verdict_on(effect, [match_of(ADDRESS_RULE, "domain", effect, refused)], rules)
-    return _verdict_on(effect, download_matches(effect, rules, "sandbox"), rules)
+    matches = tuple(download_matches(effect, rules, "sandbox"))
+    return _named(matches, _verdict_on(effect, matches, rules), rules)
 
 
 def evaluate_tool(name: str, rules: Rules, inputs: Mapping[str, object] | None = None) -> Verdict:
@@ -142,7 +155,7 @@ def evaluate_tool(name: str, rules: Rules, inputs: Mapping[str, object] | None =
     call = OpaqueExec("", (), _place(name))
     matching = (r for r in rules.of("tool") if _tool_matches(r.spec, name, inputs or {}))
     matches = tuple(match_of(rule, "tool", call) for rule in matching)
-    return _verdict(matches, Analysis((), "full", 0), rules)
+    return _named(matches, _verdict(matches, Analysis((), "full", 0), rules), rules)
 
 
 def _tool_matches(spec: str, name: str, inputs: Mapping[str, object]) -> bool:
@@ -289,14 +302,22 @@ def _verdict(matches: tuple[Match, ...], analysis: Analysis, rules: Rules) -> Ve
         deciding = next(match for match in matches if match.decision is decision)
         redirect = deciding.redirect if decision is Decision.REDIRECT else None
         message = messages.message(deciding, matches, rules)
-    elif rules.default is Decision.ASK and not _is_all_allowed(matches, analysis):
-        decision = Decision.ASK
-        message = "asked: no rule allows all of it, and the default is to ask a person."
+    elif rules.default is not Decision.ALLOW and not _is_all_allowed(matches, analysis, rules):
+        decision = rules.default
+        message = _BY_DEFAULT[decision]
     return Verdict(decision, matches, analysis.coverage, redirect, message, analysis.work)
 
 
-def _is_all_allowed(matches: tuple[Match, ...], analysis: Analysis) -> bool:
-    """Every command and every file written is matched by an allow rule; nothing stayed unknown."""
+def _named(matches: tuple[Match, ...], verdict: Verdict, rules: Rules) -> Verdict:
+    """The verdict on one call of a tool: an allow rule has to name it where others are denied."""
+    if rules.default is not Decision.DENY or not verdict.allowed or matches:
+        return verdict
+    return verdict._replace(decision=Decision.DENY, message=_BY_DEFAULT[Decision.DENY])
+
+
+def _is_all_allowed(matches: tuple[Match, ...], analysis: Analysis, rules: Rules) -> bool:
+    """Every command and every file written is matched by an allow rule; nothing stayed unknown.
+    Where all else is denied, a command that only reads needs no rule, as with Claude Code."""
     allowed = {(m.span, m.argv, m.kind) for m in matches if m.decision is Decision.ALLOW}
     if analysis.coverage != "full":
         return False
@@ -304,6 +325,8 @@ def _is_all_allowed(matches: tuple[Match, ...], analysis: Analysis) -> bool:
         kind = "compat" if isinstance(effect, Command) else "path"
         if isinstance(effect, Command) and is_stripped(effect):
             continue  # what it starts is judged by itself
+        if isinstance(effect, Command) and rules.default is Decision.DENY and only_reads(effect):
+            continue
         if isinstance(effect, FileAccess) and not (effect.is_write and effect.path != "/dev/null"):
             continue
         if isinstance(effect, Command | FileAccess):

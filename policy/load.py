@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
 import os
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from base.plain_files import read_plain
 from policy import trust
 from policy.claude import Anchors, parse_rule
-from policy.claude_settings import entries_of, read_settings, warnings_of
+from policy.claude_settings import UNREADABLE, entries_of, read_settings, warnings_of
 from policy.model import Decision, RuleFileError, RuleSource, Subject
 from policy.name_patterns import SPECIAL
 from policy.paths import is_below, lies_in
@@ -100,6 +101,7 @@ class _Loader:
         """What was collected, with the shipped defaults."""
         if self.asks_nobody or self.mode == "dontAsk":
             self.found = [_without_asking(rule) for rule in self.found]
+            self.default = Decision.DENY
         return Rules(
             (*self.found, *DEFAULT_RULES),
             tuple(self.sources),
@@ -130,17 +132,20 @@ class _Loader:
         if self.managed_only and not is_managed:
             return
         root = os.path.dirname(os.path.dirname(path))
-        text = self._text(path, root=None if is_trusted else root)
+        text = self._text(path, root=None if is_trusted else root, errors="replace")
         if text is None:
             return
-        document, permissions = read_settings(text, path)
+        document, permissions, odd = read_settings(text, path)
+        if UNREADABLE in text:
+            odd = (*odd, "it has bytes that are no UTF-8")
         self.managed_only |= is_managed and document.get("allowManagedPermissionRulesOnly") is True
         self.asks_nobody |= permissions.get("denyInsteadOfPrompting") is True
         mode = permissions.get("defaultMode")
         # A project that is not trusted can't loosen it, and nobody what is managed.
         if mode and not self.is_mode_managed and (is_trusted or mode == "dontAsk"):
             self.mode, self.is_mode_managed = mode, is_managed
-        self.warnings += (f"{self._shorten(path)}: {it}" for it in warnings_of(permissions))
+        told = (*odd, *warnings_of(permissions))
+        self.warnings += (f"{self._shorten(path)}: {it}" for it in told)
         anchors = self._anchors(own)
         for entry, decision, line in entries_of(permissions, text, path):
             source = RuleSource(self._shorten(path), line)
@@ -182,12 +187,15 @@ class _Loader:
         if rule.anchor is not None and rule.decision is not Decision.ALLOW:
             self.found += _behind_links(rule, rule.anchor, self.real_path)
 
-    def _text(self, path: str, *, root: str | None = None) -> str | None:
+    def _text(self, path: str, *, root: str | None = None, errors: str = "strict") -> str | None:
         try:
             if root is None:  # the user's own, or of a project that the user trusts
-                text = read_plain(path, trust.BYTES_MAX).decode("utf-8")
+                data = read_plain(path, trust.BYTES_MAX)
             else:
-                text = read_project_file(path, root, None, trust.BYTES_MAX).decode("utf-8")
+                data = read_project_file(path, root, None, trust.BYTES_MAX)
+            # A text in another encoding is none of JSON; one of UTF-8 may have an odd byte.
+            is_utf8 = data.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{"
+            text = data.decode("utf-8", errors if is_utf8 else "strict")
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, UnicodeDecodeError) as error:

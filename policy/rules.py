@@ -37,7 +37,7 @@ class Rule(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Every rule in force. `default` answers for what no rule speaks of: allow, or ask.
+    """Every rule in force. `default` answers for what no rule speaks of: allow, ask or deny.
 
     `untrusted` are a project's allow rules, which are not in force where it is not trusted.
     """

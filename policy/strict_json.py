@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, NoReturn
 
+Pairs = list[tuple[str, Any]]
 
-def strict_json(text: str | bytes) -> Any:  # noqa: ANN401 - JSON is anything
+
+def strict_json(
+    text: str | bytes, read_object: Callable[[Pairs], dict[str, Any]] | None = None
+) -> Any:  # noqa: ANN401 - JSON is anything
     """The value of a text.
 
     Raises:
-        ValueError: it is no JSON, a key stands twice in an object, or a number is none (NaN).
+        ValueError: it is no JSON, a number is none (NaN), or a key stands twice in an object that
+            nobody else reads.
         RecursionError: it is nested too deep.
     """
-    return json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+    hook = read_object or _object
+    return json.loads(text, object_pairs_hook=hook, parse_constant=_refuse_constant)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: Pairs) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]

@@ -32,6 +32,15 @@ SOURCE = RuleSource("settings.json", 3)
         ("Edit(/x)", "edit", "/x", "/own"),
         ("WebFetch(domain:example.com)", "fetch", "example.com", None),
         ("WebFetch", "fetch", "*", None),
+        ("WebFetch(*)", "fetch", "*", None),
+        ("WebFetch( )", "fetch", "*", None),
+        ("Write(*)", "tool", "Write", None),
+        ("Write()", "tool", "Write", None),
+        ("Agent( * )", "tool", "Agent", None),
+        ("Read(*)", "read", "**", None),
+        ("Edit()", "edit", "**", None),
+        ("mcp__server__tool(*)", "tool", "mcp__server__tool", None),
+        ("Bash(command:*)", "command", "command:*", None),
         ("mcp__server__tool", "tool", "mcp__server__tool", None),
         ("Bash(run_in_background:true)", "tool", "Bash(run_in_background:true)", None),
         ("Read(limit:*)", "tool", "Read(limit:*)", None),
@@ -91,6 +100,9 @@ def test_an_unknown_tool_is_kept_and_warned_about() -> None:
 def test_an_allow_rule_may_use_a_glob_only_behind_a_server() -> None:
     assert parse_rule("mcp__*", Decision.ALLOW, SOURCE, ANCHORS)[0] is None
     assert parse_rule("mcp__server__*", Decision.ALLOW, SOURCE, ANCHORS)[0] is not None
+    assert parse_rule("mcp__a-b__get_*", Decision.ALLOW, SOURCE, ANCHORS)[0] is not None
+    assert parse_rule("mcp__a-*__get", Decision.ALLOW, SOURCE, ANCHORS)[0] is None
+    assert parse_rule("mcp__a__b(*)", Decision.ALLOW, SOURCE, ANCHORS)[0] is None
 
 
 @pytest.mark.parametrize(

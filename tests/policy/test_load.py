@@ -14,11 +14,15 @@ from policy import (
     Rules,
     Subject,
     evaluate,
+    evaluate_fetch,
+    evaluate_read,
+    evaluate_tool,
     evaluate_write,
     load,
     load_file,
     load_rules,
 )
+from policy.model import Surface
 from policy.trust import main_checkout
 
 
@@ -149,6 +153,74 @@ def test_a_bad_settings_file_is_an_error_that_names_file_and_line(
     with pytest.raises(RuleFileError) as caught:
         load_rules(project, home=home)
     assert (caught.value.path, caught.value.line) == (str(path), line)
+
+
+DENY_A = '"deny": ["Bash(a *)"]'
+ODD = {
+    "a byte order mark": (f'\ufeff{{"permissions": {{{DENY_A}}}}}', "deny", ""),
+    "nothing": ("", "allow", "it is empty"),
+    "blank lines": ("\ufeff \n\n", "allow", "it is empty"),
+    "a repeated key": (
+        f'{{"model": "x", "permissions": {{{DENY_A}}}, "model": "y"}}', "deny", "'model' is rep"
+    ),
+    "repeated permissions": (
+        f'{{"permissions": {{{DENY_A}}}, "permissions": {{}}}}', "deny", "'permissions' is rep"
+    ),
+    "a repeated list": (f'{{"permissions": {{{DENY_A}, "deny": []}}}}', "deny", "'deny' is rep"),
+    "a repeated list, the last null": (
+        f'{{"permissions": {{{DENY_A}, "deny": null}}}}', "deny", "'deny' is repeated"
+    ),
+    "a key of hooks that is repeated": (
+        f'{{"hooks": {{"Stop": [], "Stop": []}}, "permissions": {{{DENY_A}}}}}',
+        "deny",
+        "'Stop' is repeated",
+    ),
+    "null for permissions": ('{"permissions": null}', "allow", ""),
+    "null for a list": (
+        '{"permissions": {"deny": null, "ask": ["Bash(a *)"]}}', "ask", "permissions.deny is null"
+    ),
+    "null for allow": (f'{{"permissions": {{"allow": null, {DENY_A}}}}}', "deny", "allow is null"),
+    "no list for allow": (
+        f'{{"permissions": {{"allow": "Bash", {DENY_A}}}}}', "deny", "allow is not a list"
+    ),
+    "no text in allow": (
+        f'{{"permissions": {{"allow": [7], {DENY_A}}}}}', "deny", "entries that are no rules"
+    ),
+    "a byte that is no UTF-8": (
+        f'{{"model": "caf\udce9", "permissions": {{{DENY_A}}}}}', "deny", "bytes that are no UTF-8"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_an_odd_settings_file_is_read_as_claude_code_reads_it(
+    home: Path, project: Path, odd: str
+) -> None:
+    text, expected, warning = ODD[odd]
+    (home / ".claude" / "settings.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    rules = load_rules(project, home=home)
+    assert decision("a x", rules).word == expected
+    assert any(warning in one for one in rules.warnings) if warning else rules.warnings == ()
+
+
+@pytest.mark.parametrize(
+    "permissions",
+    [
+        '"deny": ["Bash(rm caf\udce9 *)"]',
+        '"ask": [""]',
+        '"deny": [null]',
+        '"deny": [["Bash(a *)"]]',
+        '"deny": {"Bash(a *)": true}',
+        '"deny": ["Bash(a *)"], "deny": "Bash"',
+    ],
+)
+def test_what_cannot_be_understood_of_a_list_that_restricts_is_an_error(
+    home: Path, project: Path, permissions: str
+) -> None:
+    text = f'{{"permissions": {{{permissions}}}}}'
+    (home / ".claude" / "settings.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(RuleFileError):
+        load_rules(project, home=home)
 
 
 def test_a_file_that_cannot_be_decoded_is_an_error(home: Path, project: Path) -> None:
@@ -309,6 +381,57 @@ def test_where_nobody_is_to_be_asked_rules_that_ask_deny(  # noqa: PLR0917
     settings(project / ".claude" / "settings.json", **project_says)
     rules = load_rules(project, home=home, trust_project_allow=is_trusted)
     assert decision("git push", rules) is expected
+
+
+ALLOWED = {
+    "npm test": "allow", "npm run x": "deny", "make": "deny", "curl -o f https://x.example": "deny",
+    "ls -la src": "allow", "git status": "allow", "cat a | grep b": "allow", "echo a > b": "deny",
+    "git log --output=x": "deny", "git push": "deny", "find . -delete": "deny", "find . $x": "deny",
+    "find . -name a": "allow", "PATH=/x ls": "deny", "ls $(npm run x)": "deny", "$x": "deny",
+    "git diff $x": "deny", "echo a > docs/b": "allow", "rm -rf /": "deny", "which make": "allow",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", ALLOWED)
+@pytest.mark.parametrize("surface", ["agent_shell", "sandbox"])
+@pytest.mark.parametrize("setting", [{"defaultMode": "dontAsk"}, {"denyInsteadOfPrompting": True}])
+def test_where_nobody_is_to_be_asked_a_command_that_no_rule_allows_is_denied(
+    home: Path, project: Path, code: str, surface: Surface, setting: dict[str, object]
+) -> None:
+    allow = ["Bash(npm test *)", "Edit(docs/**)"]
+    settings(home / ".claude" / "settings.json", allow=allow, **setting)
+    rules = load_rules(project, home=home)
+    subject = Subject("shell", code, str(project), str(project), str(home), surface=surface)
+    assert evaluate(subject, rules).decision.word == ALLOWED[code]
+    settings(home / ".claude" / "settings.json", allow=allow)
+    freely = evaluate(subject, load_rules(project, home=home)).decision
+    assert freely in {Decision.ALLOW, Decision.REDIRECT}
+
+
+def test_where_nobody_is_to_be_asked_a_tool_that_no_rule_allows_is_denied(
+    home: Path, project: Path
+) -> None:
+    allow = ["WebFetch(domain:good.example)", "mcp__a-b__*", "Edit(/docs/**)"]
+    settings(project / ".claude" / "settings.json", allow=allow, defaultMode="dontAsk")
+    rules = load_rules(project, home=home, trust_project_allow=True)
+    verdicts = {
+        "allow": [
+            evaluate_fetch("https://good.example/", rules),
+            evaluate_tool("mcp__a-b__get", rules),
+            evaluate_write(f"{project}/docs/x", rules),
+            evaluate_read(f"{project}/x", rules),
+        ],
+        "deny": [
+            evaluate_fetch("https://other.example/", rules),
+            evaluate_tool("mcp__other__get", rules),
+            evaluate_write(f"{project}/x", rules),
+        ],
+    }
+    assert {
+        expected: {verdict.decision.word for verdict in found}
+        for expected, found in verdicts.items()
+    } == {"allow": {"allow"}, "deny": {"deny"}}
+    assert "dontAsk" in verdicts["deny"][0].message
 
 
 @pytest.mark.parametrize(

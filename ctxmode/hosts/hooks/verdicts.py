@@ -88,10 +88,20 @@ def _ruling(
 def _verdicts(
     call: ToolCall, rules: Rules, ground: Ground, tools: frozenset[str] | None = None
 ) -> tuple[Verdict, ...]:
+    if rules.default is Decision.DENY and _is_named(call, rules):
+        rules = rules._replace(default=Decision.ALLOW)
     return tuple(
         _verdict(value, call._replace(kind=kind), rules, ground, tools)
         for kind, value in call.subjects()
     )
+
+
+def _is_named(call: ToolCall, rules: Rules) -> bool:
+    """Return whether a tool is allowed by its name, or is ours: that asks the rules itself."""
+    if call.name.lower().endswith(tuple(f"{mark}{name}" for mark in "_:" for name in OWN_TOOLS)):
+        return True
+    names = call.values if call.kind == "tool" else (call.name,)
+    return any(policy.evaluate_tool(name, rules, call.inputs).allowed for name in names)
 
 
 def _strictest(verdicts: Sequence[Verdict]) -> Verdict:
@@ -106,7 +116,8 @@ def _verdict(
     on_value = _value_verdict(value, call, rules, ground, tools)
     if call.kind == "tool" or not rules.of("tool"):
         return on_value
-    return _strictest((on_value, policy.evaluate_tool(call.name, rules, call.inputs)))
+    by_name = rules._replace(default=Decision.ALLOW)  # which was asked on the value
+    return _strictest((on_value, policy.evaluate_tool(call.name, by_name, call.inputs)))
 
 
 def _value_verdict(

@@ -16,6 +16,7 @@ from policy import load as policy_load
 
 DOCUMENT = (Path(__file__).parents[4] / "docs" / "policy.md").read_text("utf-8")
 ARGUMENTS = {"WebFetch": "url", "NotebookEdit": "notebook_path", "Grep": "path", "Glob": "path"}
+DEFAULTS = {"kept to": Decision.DENY}
 RULED = {"deny": "deny", "ask": "ask", "allow": "pass"}
 
 
@@ -63,7 +64,7 @@ def outcome(rule: str, where: str, written: str, ground: Ground) -> str:
         assert any(rule in warning for warning in rules.warnings)
         return "warned"
     name, colon, value = written.partition(": ")
-    if not colon or not re.fullmatch(r"\w+", name):
+    if not colon or not re.fullmatch(r"[\w-]+", name):
         name, value = "Bash", json.dumps({"command": written})
     given = json.loads(value) if value[:1] == "{" else {ARGUMENTS.get(name, "file_path"): value}
     call = tool_call(name, given, ground.project)
@@ -99,7 +100,35 @@ def test_a_setting_does_what_its_row_says(setting: str, here: str, ground: Groun
     assert call is not None
     kind = ruling(call, ground, lambda: True)[0].kind
     found = "kept to" if kind == "deny" else "warned" if rules.warnings else "no effect"
-    assert (found, rules.default) == (here, Decision.ALLOW)
+    assert (found, rules.default) == (here, DEFAULTS.get(here, Decision.ALLOW))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "kind"),
+    [
+        ("Bash", {"command": "date -u"}, "pass"),
+        ("Bash", {"command": "date -u && npm x"}, "deny"),
+        ("Bash", {"command": "git status"}, "pass"),
+        ("Write", {"file_path": "x"}, "pass"),
+        ("Edit", {"file_path": "x"}, "deny"),
+        ("Edit", {"file_path": "docs/x"}, "pass"),
+        ("Read", {"file_path": "x"}, "pass"),
+        ("Grep", {"pattern": "x"}, "pass"),
+        ("WebFetch", {"url": "https://example.com/"}, "deny"),
+        ("mcp__a-b__get", {}, "pass"),
+        ("mcp__other__get", {}, "deny"),
+        ("mcp__context-mode__ctx_execute", {"code": "x"}, "pass"),
+        ("mcp_context-mode_ctx_search", {}, "pass"),
+    ],
+)
+def test_where_what_no_rule_allows_is_denied_a_hook_says_so(
+    name: str, given: dict[str, str], kind: str, ground: Ground
+) -> None:
+    allow = ["Bash(date *)", "Write", "Edit(docs/**)", "mcp__a-b__*"]
+    with_settings(ground, allow=allow, defaultMode="dontAsk")
+    call = tool_call(name, given, ground.project)
+    assert call is not None
+    assert ruling(call, ground, lambda: True)[0].kind == kind
 
 
 def test_the_tables_hold_every_kind_of_rule() -> None:
