@@ -28,6 +28,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **given: Any) -> None:  # noqa: ANN401 - argparse's own
         given.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(**{**given, "allow_abbrev": False})
+        self._is_mixing = False
         self.takes_program_arguments = False
         self.other_words: Mapping[str, str] = {}
         """What people know some choices by, and what those are here."""
@@ -38,11 +39,19 @@ class Parser(argparse.ArgumentParser):
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
         (file or sys.stdout).write(self.format_help())  # argparse hides that a disk is full
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # noqa: ANN401
+        # Options may stand between words, also behind an action, whose parser is called here.
+        # argparse takes that of no parser that has actions, nor with --; and it calls this again.
+        if self._is_mixing or "--" in (args or ()) or subparsers(self):
+            return super().parse_known_args(args, namespace)
+        self._is_mixing = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_mixing = False
+
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # noqa: ANN401
-        # Options may stand between words. argparse takes that of no verb with actions, nor with --.
-        mixed = "--" not in (args or ()) and not subparsers(self)
-        parse = self.parse_known_intermixed_args if mixed else self.parse_known_args
-        parsed, unknown = parse(args, namespace)
+        parsed, unknown = self.parse_known_args(args, namespace)
         if unknown:
             self._refuse(unknown[0], parsed)
         return parsed

@@ -68,6 +68,35 @@ def test_options_may_stand_between_words(line):
     assert (parsed.target, parsed.file, parsed.timeout) == ("ruby", "-", 5)
 
 
+def list_leaves():
+    """Every verb and action that takes words: its words, and what is put between them."""
+    for verb in VERBS.values():
+        parser = parsing.verb_parser(verb)
+        below = parsing.subparsers(parser)
+        for name, leaf in (below or {"": parser}).items():
+            words = [
+                str(next(iter(one.choices or ["1"])))
+                for one in leaf._actions
+                if not one.option_strings
+                for _ in range(2 if one.nargs in {"*", "+"} else 1)
+            ]
+            if len(words) > 1 and "--budget" in parsing._options(leaf):
+                yield pytest.param(verb, [name] if name else [], words, id=f"{verb.name} {name}")
+
+
+@pytest.mark.parametrize(("verb", "action", "words"), [*list_leaves()])
+def test_options_may_stand_between_the_words_of_every_verb_and_action(verb, action, words):
+    option = ["--budget", "99"]
+    first = parsing.parse(verb, [*action, *option, *words])
+    for at in range(1, len(words) + 1):
+        assert parsing.parse(verb, [*action, *words[:at], *option, *words[at:]]) == first
+
+
+def test_a_page_is_written_with_its_type_before_the_file():
+    given = parsing.parse(VERBS["pages"], ["write", "a", "--type", "concept", "f.md", "--tag", "t"])
+    assert (given.slug, given.type, given.file, given.tag) == ("a", "concept", "f.md", ["t"])
+
+
 def test_dashes_only_end_the_options_of_a_verb_that_runs_no_program():
     assert parsing.parse(VERBS["search"], ["--", "-x"]).queries == ["-x"]
 
