@@ -8,32 +8,8 @@ from collections.abc import Callable
 from runtimes import lexing
 from runtimes.model import CompileInputs, FileBinding, Language, Packages, ProgramText, Toolchain
 
-# For C it declares without including anything, so that the program's own feature macros count.
-_HEADER = """\
-#ifdef __cplusplus
-#include <string>
-extern "C" const char *file_content_text(void);
-extern "C" const char *file_content_path_text(void);
-extern "C" unsigned long file_content_length(void);
-static const std::string FILE_CONTENT_PATH(file_content_path_text());
-static const std::string FILE_CONTENT(file_content_text(), file_content_length());
-#else
-extern const char *FILE_CONTENT;
-extern const char *FILE_CONTENT_PATH;
-extern unsigned long FILE_CONTENT_LENGTH;
-#endif
-"""
-
-# Each byte that is not valid UTF-8 becomes U+FFFD, three bytes: hence the buffer's size.
-_READER = """\
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-const char *FILE_CONTENT = "";
-const char *FILE_CONTENT_PATH = "";
-unsigned long FILE_CONTENT_LENGTH = 0;
-
+# Each byte that is not valid UTF-8 becomes U+FFFD, three bytes.
+_VALID_LENGTH = """\
 static unsigned long valid_length(const unsigned char *at, unsigned long left) {
     unsigned long length = *at < 0x80 ? 1 : *at < 0xC2 ? 0 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3
                          : *at < 0xF5 ? 4 : 0;
@@ -44,36 +20,86 @@ static unsigned long valid_length(const unsigned char *at, unsigned long left) {
     if ((*at == 0xF0 && at[1] < 0x90) || (*at == 0xF4 && at[1] > 0x8F)) return 0;
     return length;
 }
+"""
 
-__attribute__((constructor(101))) static void read_file_content(void) {
+# It declares without including anything, so that the program's own feature macros count.
+_HEADER = """\
+extern const char *FILE_CONTENT;
+extern const char *FILE_CONTENT_PATH;
+extern unsigned long FILE_CONTENT_LENGTH;
+"""
+
+_READER = f"""\
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *FILE_CONTENT = "";
+const char *FILE_CONTENT_PATH = "";
+unsigned long FILE_CONTENT_LENGTH = 0;
+
+{_VALID_LENGTH}
+__attribute__((constructor(101))) static void read_file_content(void) {{
     FILE_CONTENT_PATH = getenv("FILE_CONTENT_PATH");
     FILE *file = FILE_CONTENT_PATH ? fopen(FILE_CONTENT_PATH, "rb") : NULL;
-    if (!file) { perror("FILE_CONTENT_PATH"); exit(1); }
+    if (!file) {{ perror("FILE_CONTENT_PATH"); exit(1); }}
     unsigned long size = 0, room = 1 << 16, got;
     unsigned char *raw = malloc(room);
     while (raw && (got = fread(raw + size, 1, room - size, file)) > 0)
         if ((size += got) == room) raw = realloc(raw, room *= 2);
     fclose(file);
     char *text = raw ? malloc(size * 3 + 1) : NULL, *to = text;
-    if (!text) { perror("FILE_CONTENT"); exit(1); }
-    for (unsigned long i = 0, length; i < size; i += length ? length : 1) {
+    if (!text) {{ perror("FILE_CONTENT"); exit(1); }}
+    for (unsigned long i = 0, length; i < size; i += length ? length : 1) {{
         length = valid_length(raw + i, size - i);
         memcpy(to, length ? (char *)raw + i : "\\xEF\\xBF\\xBD", length ? length : 3);
         to += length ? length : 3;
-    }
+    }}
     *to = 0;
     free(raw);
     FILE_CONTENT = text;
     FILE_CONTENT_LENGTH = to - text;
-}
+}}
+"""
 
-const char *file_content_text(void) { return FILE_CONTENT; }
-const char *file_content_path_text(void) { return FILE_CONTENT_PATH; }
-unsigned long file_content_length(void) { return FILE_CONTENT_LENGTH; }
+# In C++ it is all in the header: a file of C beside the program would be given the standard of C++,
+# of which g++ warns, and which clang++ refuses.
+_HEADER_OF_CPP = f"""\
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+namespace file_content_reader {{
+{_VALID_LENGTH}
+static const char *find_path() {{
+    const char *path = std::getenv("FILE_CONTENT_PATH");
+    return path ? path : "";
+}}
+
+static std::string read_text(const char *path) {{
+    std::FILE *file = std::fopen(path, "rb");
+    if (!file) {{ std::perror("FILE_CONTENT_PATH"); std::exit(1); }}
+    std::string raw, text;
+    char part[1 << 16];
+    for (std::size_t got; (got = std::fread(part, 1, sizeof part, file)) > 0;)
+        raw.append(part, got);
+    std::fclose(file);
+    text.reserve(raw.size());
+    for (unsigned long i = 0, length; i < raw.size(); i += length ? length : 1) {{
+        const char *at = raw.data() + i;
+        length = valid_length(reinterpret_cast<const unsigned char *>(at), raw.size() - i);
+        text.append(length ? at : "\\xEF\\xBF\\xBD", length ? length : 3);
+    }}
+    return text;
+}}
+}}
+static const std::string FILE_CONTENT_PATH(file_content_reader::find_path());
+static const std::string FILE_CONTENT(file_content_reader::read_text(FILE_CONTENT_PATH.c_str()));
 """
 
 _BINDING = FileBinding({"file_content.h": _HEADER, "file_content.c": _READER})
 _BIND = ("-include", "{job}/file_content.h", "-x", "c", "{job}/file_content.c")
+_BINDING_OF_CPP = FileBinding({"file_content.h": _HEADER_OF_CPP})
+_BIND_OF_CPP = ("-include", "{job}/file_content.h")
 
 _MAIN = re.compile(r"\bmain\s*\(")
 _PREAMBLE = re.compile(
@@ -202,7 +228,7 @@ _GPP = Toolchain(
         *("-x", "c++", "{source}"),
     ),
     run=("{out}", "{args}"),
-    bind=_BIND,
+    bind=_BIND_OF_CPP,
     inputs=_INPUTS,
 )
 _CLANGPP = Toolchain(
@@ -230,7 +256,7 @@ CPP = Language(
     ),
     hello='std::string word = "c++";\nstd::cout << "hello from " << word << std::endl;\n',
     hello_output="hello from c++\n",
-    binding=_BINDING,
+    binding=_BINDING_OF_CPP,
     packages=Packages(
         debian=("g++", "libc6-dev"),
         fedora=("gcc-c++",),
