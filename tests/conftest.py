@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from base.host_homes import MOVED
 from tests.marks import MARKS, ONE_OF, SMOKE, UNIT, is_smoke, mark_of, may_be_fast, may_have
 
 pytest_plugins = ["tests.flaky"]
@@ -92,7 +93,9 @@ def _no_real_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the real configuration, data or terminal has a say."""
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name.lower()))
-    monkeypatch.delenv("CONTEXT_MODE_DIR", raising=False)
+    for name in {"CONTEXT_MODE_DIR", *(variable for _, variable, _ in MOVED)}:
+        if not name.startswith("XDG_"):
+            monkeypatch.delenv(name, raising=False)
     monkeypatch.delenv("COLUMNS", raising=False)  # tables are as wide as they are in a pipe
 
 

@@ -13,6 +13,7 @@ examples:
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from dataclasses import asdict, replace
 from functools import partial
@@ -107,7 +108,5 @@ def _list_waiting_hooks(args: argparse.Namespace) -> list[str]:
     from ctxmode.hosts.setup.target import Target  # noqa: PLC0415
 
     config = load_config(args.project)
-    targets = (
-        Target(scope, config.home, config.project, (), config.config_home) for scope in SCOPES
-    )
+    targets = (Target(scope, config.home, config.project, (), os.environ) for scope in SCOPES)
     return list(filter(None, map(codex_review.describe_waiting, targets)))

@@ -167,7 +167,7 @@ def _target(args: argparse.Namespace) -> Target:
         config.home,
         config.project,
         command,
-        config.config_home,
+        os.environ,
         records_sessions=not args.no_sessions,
         is_command_given=args.command is not None,
     )

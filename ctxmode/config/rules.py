@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
+from base.host_homes import find_place
+
 if TYPE_CHECKING:
     import policy
 
@@ -21,8 +23,8 @@ def load(project: StrPath, home: StrPath, environ: Mapping[str, str] = os.enviro
     return policy.load_rules(
         project,
         home=home,
-        claude_home=_folder(environ.get("CLAUDE_CONFIG_DIR")),
-        config_home=_folder(environ.get("XDG_CONFIG_HOME")),
+        claude_home=find_place("~/.claude", os.fspath(home), environ),
+        config_home=find_place("~/.config", os.fspath(home), environ),
     )
 
 
@@ -37,7 +39,3 @@ def make_hides(project: StrPath, home: StrPath) -> Callable[[str], bool]:
         return not policy.evaluate_read(path, rules(), real_path=policy.real_path).allowed
 
     return hides
-
-
-def _folder(given: str | None) -> str | None:
-    return given if given and given.startswith("/") else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sqlite3
 import sys
 import time
@@ -126,7 +127,7 @@ def _describe_host(
     choice = recording.choice(importer.agent)
     placed = apply_choice(importer, choice, str(config.home))
     own = [one for one in sources if one.agent == importer.agent and not one.elsewhere]
-    hooks, name = find_registered(importer.agent, config.project, config.home, config.config_home)
+    hooks, name = find_registered(importer.agent, config.project, config.home, os.environ)
     is_on = choice.enabled and recording.events
     found = list(placed.find(operations.find_ground(config)))
     oldest = find_oldest(config)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from base.host_homes import find_place
 from ctxmode.hosts.hooks.json_text import read_json
 from ctxmode.hosts.hooks.turns import INPUT_BEGIN, unwrap_prompt
 
@@ -19,14 +20,7 @@ if TYPE_CHECKING:
     from ctxmode.hosts.hooks.bell import Bell
 
 RECORD_BYTES_MAX = 16 << 20
-FOLDERS = (
-    ("CLINE_SESSION_DATA_DIR", ""),
-    ("CLINE_DATA_DIR", "sessions"),
-    ("CLINE_DIR", "data/sessions"),
-)
-"""Variables that move the folder of records, the first that is set, and where it lies below."""
-
-DEFAULT_FOLDER = ".cline/data/sessions"
+FOLDER = "~/.cline/data/sessions"
 
 
 def read_prompt(bell: Bell) -> str:
@@ -37,7 +31,8 @@ def read_prompt(bell: Bell) -> str:
     session = context.get("rootSessionId") if isinstance(context, dict) else None
     if not isinstance(session, str) or not session.replace("_", "").replace("-", "").isalnum():
         return ""
-    path = os.path.join(_find_folder(bell), session, f"{session}.messages.json")
+    folder = find_place(FOLDER, bell.home, bell.environ)
+    path = os.path.join(folder, session, f"{session}.messages.json")
     try:
         with open_plain(path, follow=False) as file:
             text = file.read(RECORD_BYTES_MAX + 1)
@@ -47,13 +42,6 @@ def read_prompt(bell: Bell) -> str:
     messages = record.get("messages") if isinstance(record, dict) else None
     typed = _list_typed(messages if isinstance(messages, list) else [])
     return next(typed, "")
-
-
-def _find_folder(bell: Bell) -> str:
-    for name, below in FOLDERS:
-        if told := bell.environ.get(name, "").strip():
-            return os.path.join(told, below)
-    return os.path.join(bell.home, DEFAULT_FOLDER)
 
 
 def _list_typed(messages: list[object]) -> Iterator[str]:

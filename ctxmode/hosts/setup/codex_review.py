@@ -75,8 +75,7 @@ def _hash(label: str, group: Mapping[str, Any], hook: Mapping[str, Any], seconds
 
 def _load_trusted(target: Target) -> dict[str, str]:
     """What a person has reviewed and not switched off; a project's hooks are in their file, too."""
-    home = Target("user", target.home, target.project, ())
-    text = read(home.path(BY_NAME["codex"].servers.user)) or ""
+    text = read(target.path(BY_NAME["codex"].servers.user)) or ""
     states = load_toml(text.removeprefix("\ufeff")).get("hooks", {}).get("state", {})
     return {
         key: state.get("trusted_hash", "")

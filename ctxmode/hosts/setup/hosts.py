@@ -34,14 +34,22 @@ def _opencode(command: Command) -> dict[str, Any]:
     return {"type": "local", "command": list(command), "enabled": True}
 
 
+CALL_SECONDS = 3600
+"""How long a host that sets an end waits for a call: a run takes what its limit or its caller says,
+and some hosts take no more."""
+
+
 def _codex(command: Command) -> dict[str, Any]:
-    """Codex waits for a required server before its first turn, and does not begin without it."""
-    return {**_words(command), "required": True, "startup_timeout_sec": 30}
+    """Codex waits for a required server before its first turn, and does not begin without it. It
+    ends a call after a minute where an entry does not say otherwise."""
+    times = {"startup_timeout_sec": 30, "tool_timeout_sec": CALL_SECONDS}
+    return {**_words(command), "required": True, **times}
 
 
 def _with_seconds(command: Command) -> dict[str, Any]:
-    """A time for requests, in seconds: without one the first is not waited for while we start."""
-    return {**_words(command), "timeout": 60}
+    """A time for requests, in seconds: without one a call ends after a minute, and Cline does not
+    wait for the first while we start."""
+    return {**_words(command), "timeout": CALL_SECONDS}
 
 
 def _zed(command: Command) -> dict[str, Any]:
@@ -212,7 +220,7 @@ HOSTS = (
     ),
     Host(
         "cline", "Cline", Places("~/.cline/data/settings/cline_mcp_settings.json"),
-        _MCP, _with_seconds,
+        _MCP, _with_seconds, outdated={"timeout": 60},
         plugins=tuple(map(_cline_hook, ("PreToolUse", "UserPromptSubmit", "TaskComplete"))),
         rules=Places("~/Documents/Cline/Rules/context-mode.md"),
         source="repository cline/cline: sdk/packages/shared/src/storage/paths.ts, "
@@ -265,7 +273,8 @@ HOSTS = (
             f"{_CODE}/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
             ".roo/mcp.json",
         ),
-        _MCP, _words, rules=Places("~/.roo/rules/context-mode.md", ".roo/rules/context-mode.md"),
+        _MCP, _with_seconds,
+        rules=Places("~/.roo/rules/context-mode.md", ".roo/rules/context-mode.md"),
         source="docs.roocode.com: mcp, custom instructions",
     ),
     Host(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +16,7 @@ Registered = Literal["all", "some", "none"]
 
 
 def find_registered(
-    agent: str, project: Path, home: Path, config_home: Path
+    agent: str, project: Path, home: Path, environ: Mapping[str, str]
 ) -> tuple[Registered, str]:
     """Say how many of a host's events for the record of sessions are registered, for the person or
     the project, and the name by which `setup` knows the host; an empty name: it has no hooks."""
@@ -26,7 +27,7 @@ def find_registered(
             continue
         name = name or host.name
         for scope in SCOPES:
-            target = Target(scope, home, project, (), config_home)
+            target = Target(scope, home, project, (), environ)
             here = _count(host, target, scope)
             if here == "all":
                 return here, host.name

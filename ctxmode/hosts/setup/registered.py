@@ -22,13 +22,9 @@ def is_registered(adapter: str, project: str, home: str, environ: Mapping[str, s
     person or a project, or by an extension. What cannot be read registers nothing."""
     if any(SERVER_NAME in environ.get(name, "") for name in _PLUGIN_VARIABLES):
         return True
-    config_home = environ.get("XDG_CONFIG_HOME")
     for host in HOSTS:
         for scope in SCOPES if host.adapter == adapter else ():
-            target = Target(
-                scope, Path(home), Path(project), (), Path(config_home) if config_home else None
-            )
-            if has_server(host, target):
+            if has_server(host, Target(scope, Path(home), Path(project), (), environ)):
                 return True
     return False
 

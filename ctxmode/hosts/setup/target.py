@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from base.host_homes import find_place
 from base.plain_files import read_plain
 from ctxmode.errors import ContextModeError, why
 from ctxmode.hosts.setup.host import Command, Scope
@@ -16,7 +18,8 @@ BYTES_MAX = 16 << 20  # a host may keep its history beside its servers
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """For whom a host is set up: a person, or everybody in a project. Without `records_sessions`
+    """For whom a host is set up: a person, or everybody in a project. `environ` may have variables
+    that move a person's files. Without `records_sessions`
     no hook tells us what happens in a session. With `is_command_given` a person named the command.
     """
 
@@ -24,7 +27,7 @@ class Target:
     home: Path
     project: Path
     command: Command
-    config_home: Path | None = None
+    environ: Mapping[str, str] = field(default_factory=dict[str, str])
     records_sessions: bool = True
     is_command_given: bool = False
 
@@ -34,10 +37,10 @@ class Target:
         return self.project if self.scope == "project" else Path("/")
 
     def path(self, place: str) -> Path:
-        """Where a host's file is; `config_home` stands for `~/.config` (XDG_CONFIG_HOME)."""
-        if self.config_home is not None and place.startswith("~/.config/"):
-            return self.config_home / place.removeprefix("~/.config/")
-        return self.home / place[2:] if place.startswith("~/") else self.project / place
+        """Where a host's file is: one of a person's own where the host's variables say."""
+        if place.startswith("~/"):
+            return Path(find_place(place, str(self.home), self.environ))
+        return self.project / place
 
 
 def read(path: Path, root: Path = Path("/")) -> str | None:

@@ -22,6 +22,7 @@ from datetime import datetime
 from typing import Any
 
 from base.digests import blake2b
+from base.host_homes import find_place
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.records import (
     CompactionRecord,
@@ -56,7 +57,7 @@ _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
 
 def projects_folder(ground: Ground) -> str:
     """Return the folder that holds a folder for each project."""
-    base = ground.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(ground.home, ".claude")
+    base = find_place("~/.claude", ground.home, ground.environ)
     return ground.root or os.path.join(base, "projects")
 
 

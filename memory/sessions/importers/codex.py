@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from base.digests import sha256
+from base.host_homes import find_place
 from memory.sessions.importers import codex_outcome as outcome
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.importers.stranger import (
@@ -62,7 +63,7 @@ _COPIED_S = 2.0  # the copied lines of a fork are all stamped when it is made
 
 def sessions_folder(ground: Ground) -> str:
     """Return the folder of all threads."""
-    base = ground.environ.get("CODEX_HOME") or os.path.join(ground.home, ".codex")
+    base = find_place("~/.codex", ground.home, ground.environ)
     return ground.root or os.path.join(base, "sessions")
 
 

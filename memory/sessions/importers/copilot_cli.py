@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from base.host_homes import find_place
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.importers.stranger import (
     code,
@@ -54,7 +55,7 @@ _HOOK_DENIED = "Denied by "
 
 def state_folder(ground: Ground) -> str:
     """Return the folder that holds a folder for each session."""
-    base = ground.environ.get("COPILOT_HOME") or os.path.join(ground.home, ".copilot")
+    base = find_place("~/.copilot", ground.home, ground.environ)
     return ground.root or os.path.join(base, "session-state")
 
 

@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from base.digests import sha256
+from base.host_homes import find_place
 from base.named_tuples import NamedTuple
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.importers.stranger import (
@@ -81,8 +82,7 @@ class _Head(NamedTuple):
 
 def tmp_folder(ground: Ground) -> str:
     """Return the folder that holds a folder for each project."""
-    home = ground.environ.get("GEMINI_CLI_HOME") or ground.home
-    return ground.root or os.path.join(home, ".gemini", "tmp")
+    return ground.root or find_place("~/.gemini/tmp", ground.home, ground.environ)
 
 
 def find_transcripts(ground: Ground) -> Iterator[Found]:

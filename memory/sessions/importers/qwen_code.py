@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from base.host_homes import find_place
 from memory.sessions.importers.gemini_cli import changed_files
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.importers.stranger import (
@@ -55,7 +56,7 @@ _TAIL = 1000
 
 def projects_folder(ground: Ground) -> str:
     """Return the folder that holds a folder for each project."""
-    base = ground.environ.get("QWEN_HOME") or os.path.join(ground.home, ".qwen")
+    base = find_place("~/.qwen", ground.home, ground.environ)
     return ground.root or os.path.join(base, "projects")
 
 

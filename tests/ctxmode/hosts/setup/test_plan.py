@@ -24,7 +24,9 @@ from ctxmode.hosts.setup.host import Host
 from ctxmode.hosts.setup.hosts import BY_NAME, HOSTS
 from ctxmode.hosts.setup.json_syntax import parse
 from ctxmode.hosts.setup.plan import plan, write
+from ctxmode.hosts.setup.registered import is_registered
 from ctxmode.hosts.setup.target import Target
+from executor.model import Limits
 from executor.project.rules.names import NAMES, ChangeVerdict
 
 SCOPES = [(h, s) for h in HOSTS for s in ("user", "project") if h.servers.of(s)]
@@ -338,6 +340,60 @@ def test_a_command_that_is_named_takes_the_place_of_one_that_was(target):
         assert "/typo" not in path.read_text()
     set_up(BY_NAME["claude-code"], target("user"), remove=True)
     assert not there.path("~/.claude/settings.json").exists()
+
+
+MOVED_HOSTS = {
+    "claude-code": ("CLAUDE_CONFIG_DIR", [".claude.json", "settings.json"]),
+    "codex": ("CODEX_HOME", ["config.toml", "hooks.json"]),
+    "gemini-cli": ("GEMINI_CLI_HOME", [".gemini/settings.json"]),
+    "copilot-cli": ("COPILOT_HOME", ["hooks/context-mode.json", "mcp-config.json"]),
+    "vscode-copilot": ("COPILOT_HOME", ["hooks/context-mode.json"]),
+    "qwen-code": ("QWEN_HOME", ["settings.json"]),
+    "cline": ("CLINE_DIR", ["data/settings/cline_mcp_settings.json"]),
+    "crush": ("CRUSH_GLOBAL_CONFIG", ["CRUSH.md", "crush.json"]),
+    "opencode": ("XDG_CONFIG_HOME", ["opencode/opencode.json"]),
+}
+
+
+@pytest.mark.parametrize("name", MOVED_HOSTS)
+def test_a_host_whose_folder_a_variable_moves_is_set_up_there_and_told(
+    name, place, capsys, monkeypatch
+):
+    variable, files = MOVED_HOSTS[name]
+    moved = place.parent / "moved"
+    monkeypatch.setenv(variable, str(moved))
+    assert cli.main(["setup", name]) == 0
+    said = capsys.readouterr().out
+    made = {str(path.relative_to(moved)) for path in moved.rglob("*") if path.is_file()}
+    assert made >= set(files)
+    assert [f"wrote {moved / file}\n" in said for file in files] == [True] * len(files)
+    host = BY_NAME[name]
+    assert not (place / host.servers.user.removeprefix("~/")).exists() or name == "vscode-copilot"
+    assert is_registered(host.adapter, str(place / "project"), str(place), os.environ)
+    assert cli.main(["setup", name, "--remove"]) == 0
+    assert [path for path in moved.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "written", "expected"),
+    [
+        ("cline", "timeout", None, 3600),
+        ("cline", "timeout", 60, 3600),  # as earlier versions wrote it
+        ("cline", "timeout", 90, 90),
+        ("roo-code", "timeout", None, 3600),
+        ("codex", "tool_timeout_sec", None, 3600),
+    ],
+)
+def test_a_host_waits_for_calls_as_long_as_they_may_take(name, key, written, expected, target):
+    there, host = target("user"), BY_NAME[name]
+    path = there.path(host.servers.user)
+    if written is not None:
+        path.parent.mkdir(parents=True)
+        entry = {"command": "context-mode", "args": ["serve"], key: written}
+        path.write_text(json.dumps({host.key[0]: {host.key[1]: entry}}))
+    set_up(host, there)
+    assert read(path)[host.key[0]][host.key[1]][key] == expected
+    assert expected == written or expected > Limits().wall_s
 
 
 @pytest.mark.parametrize("fails_at", [1, 2])
