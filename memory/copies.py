@@ -225,8 +225,8 @@ def _copy_sound(copy: Path, to: Path) -> bool:
     return True
 
 
-def describe_damage(path: StrPath, holds: str) -> tuple[str, ...]:
-    """Say of a file's damages what became of them, as long as the damaged files are kept."""
+def describe_damage(path: StrPath) -> tuple[str, ...]:
+    """Say what became of each damaged file that was set aside, as long as it is kept."""
     own = Path(path)
     told = []
     for aside in sorted(own.parent.glob(f"{glob_escape(own.name)}{CORRUPT}*")):
@@ -235,8 +235,8 @@ def describe_damage(path: StrPath, holds: str) -> tuple[str, ...]:
         day = aside.name.rpartition(_REPLACED_BY)[2] if _REPLACED_BY in aside.name else ""
         became = f"its copy of {day} took its place" if day else "there was no copy of it"
         told.append(
-            f"{own} was damaged, and {became}: {holds} of later are there where their transcripts"
-            f" were read again. Delete {aside}* to end this notice."
+            f"{own} was damaged, and {became}. What is missing is read again from transcripts, if"
+            f" they exist. Delete {aside}* to end this notice."
         )
     return tuple(told)
 

@@ -82,8 +82,8 @@ def scan(store: MapStore, asked: ScanRequest) -> ScanReport:
     with store.hold():
         try:
             return _scan(store, asked, began)
-        except MapDamagedError:  # seen only where it is read
-            store.renew()
+        except MapDamagedError as error:  # seen only where it is read
+            store.renew(error)
             return _scan(store, asked, began)
 
 
@@ -122,7 +122,11 @@ def _scan(store: MapStore, asked: ScanRequest, began: float) -> ScanReport:
         read=len(written) + same,
         removed=len(gone),
         left_out=tuple(left_out),
-        notes=(*([history.note] if history.note else ()), *_notes(left_out, found.is_whole)),
+        notes=(
+            *store.notes,
+            *([history.note] if history.note else ()),
+            *_notes(left_out, found.is_whole),
+        ),
         head=history.head,
         seconds=time.monotonic() - began,
     )

@@ -48,12 +48,14 @@ class MapStore:
     """An open map, for one thread at a time."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, made where it is missing, damaged or of another form.
+        """Open the file, made where it is missing, damaged or of another form; `notes` say why it
+        was made again.
 
         Raises:
             MapError: it cannot be opened.
         """
         self.path = path
+        self.notes: tuple[str, ...] = ()
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -64,9 +66,10 @@ class MapStore:
             with self.hold():
                 try:
                     self.db = self._open()  # another process may have been faster
-                except MapDamagedError:
+                except MapDamagedError as error:
                     _remove_files(self.path)
                     self.db = self._open()
+                    self._note(error)
 
     def _open(self) -> sqlite3.Connection:
         try:
@@ -87,8 +90,8 @@ class MapStore:
             self.path.chmod(0o600)
         return db
 
-    def renew(self) -> None:
-        """Make the file anew, empty; whoever asks for it holds the map.
+    def renew(self, error: MapDamagedError) -> None:
+        """Make the file again, empty, since it is damaged; whoever asks for it holds the map.
 
         Raises:
             MapError: it cannot be.
@@ -96,6 +99,10 @@ class MapStore:
         self.close()
         _remove_files(self.path)
         self.db = self._open()
+        self._note(error)
+
+    def _note(self, error: MapDamagedError) -> None:
+        self.notes = (f"{error.message}: the map was made again from the files",)
 
     @contextmanager
     def hold(self) -> Iterator[None]:

@@ -24,7 +24,7 @@ from memory.sessions import keeping, reading
 from memory.sessions.errors import UnknownSessionError
 from memory.sessions.importers.importer import Ground
 from memory.sessions.model import Session
-from memory.sessions.store import HOLDS, SessionStore
+from memory.sessions.store import SessionStore
 
 T = TypeVar("T")
 EVERYWHERE_S = 20.0
@@ -362,7 +362,7 @@ def list_notices(config: Config) -> tuple[str, ...]:
     from memory.copies import describe_damage  # noqa: PLC0415 - hooks need none of it
 
     own = (config.sessions_file, find_users_store(config))
-    return tuple(chain.from_iterable(describe_damage(path, HOLDS) for path in own))
+    return tuple(chain.from_iterable(map(describe_damage, own)))
 
 
 def forget_all(config: Config, *, pinned: bool) -> list[str]:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from memory.sessions.keeping import Summary
     from memory.sessions.model import Message, Session
 
-HOLDS = "sessions"
 NO_DEADLINE = float("inf")
 COPIES_KEPT = 2
 """Of each store: transcripts have most of it, too, and the store may be large."""
@@ -78,7 +77,13 @@ class SessionStore:
         """
         self._held = ExitStack()
         self._open = partial(
-            Database, path, STEPS, holds=HOLDS, create=create, read_only=read_only, wait_s=wait_s
+            Database,
+            path,
+            STEPS,
+            holds="sessions",
+            create=create,
+            read_only=read_only,
+            wait_s=wait_s,
         )
         self.database = (
             self._open() if read_only else self._open_shared(path, wait_s, is_verified=is_verified)

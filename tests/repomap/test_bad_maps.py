@@ -172,6 +172,22 @@ def test_a_map_that_is_damaged_or_of_another_form_is_made_anew(root, tmp_path, n
         store.close()
 
 
+def test_a_map_that_is_made_again_says_so(root, tmp_path):
+    write_files(root, APP)
+    path = tmp_path / "map.sqlite3"
+    for name in ("no database", "names that are no JSON", None):
+        store = MapStore(path)
+        scan_folder(store, root)
+        store.close()
+        if name:
+            DAMAGES[name](path, random.Random(0))
+        write_files(root, {"app.py": f"import sys\nname = {name!r}\n"})
+        store = MapStore(path)
+        told = "\n".join(scan_folder(store, root).notes)
+        assert ("the map was made again" in told) == bool(name)
+        store.close()
+
+
 def test_a_form_that_another_process_renewed_meanwhile_is_kept(tmp_path, root, monkeypatch):
     write_files(root, APP)
     path = tmp_path / "map.sqlite3"
