@@ -17,6 +17,7 @@ import trio
 from docker.errors import DockerException, ImageNotFound
 from requests.exceptions import RequestException
 
+from base import capabilities
 from images.errors import ImageError
 from images.naming import LABEL, PREFIX
 from images.settings import Settings
@@ -151,8 +152,8 @@ def lacking(settings: Settings, engine: dict[str, str]) -> tuple[str, str] | Non
     if not shutil.which("debootstrap"):
         install = "sudo apt-get install -y --no-install-recommends debootstrap"
         return "debootstrap is not installed", f"Install it: {install}. Or: {_REMEDY}"
-    if os.geteuid() != 0:
-        return "making a base takes root", f"Run it with sudo. Or: {_REMEDY}"
+    if not capabilities.holds(capabilities.SYS_ADMIN, capabilities.CHOWN):
+        return "making a base takes root and its capabilities", f"Run it with sudo. Or: {_REMEDY}"
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
     if engine.get("Arch", machine) != machine:
         return f"the engine is for {engine['Arch']}, this host is {machine}", _REMEDY

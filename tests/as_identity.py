@@ -1,7 +1,8 @@
 """Run a command as someone else: `python tests/as_identity.py WHO -- COMMAND…`.
 
-WHO is `ordinary`, an unprivileged user, or `confined`, one to whom user namespaces are really
-forbidden: by `user.max_user_namespaces=0` in a user namespace made for the purpose. As root both
+WHO is `ordinary`, an unprivileged user, `confined`, one to whom user namespaces are really
+forbidden: by `user.max_user_namespaces=0` in a user namespace made for the purpose; or `bare-root`,
+root without any capability, which only root can become. As root the others
 start from an unused uid; an ordinary user can only become `confined`. The interpreter and the
 checkout may lie below folders that only root may enter: those are shown to the command by bind
 mounts in a mount namespace of its own.
@@ -66,12 +67,16 @@ def rust_of_root() -> str:
 
 def main() -> int:
     who, separator, *command = sys.argv[1:]
-    if who not in ("ordinary", "confined") or separator != "--" or not command:
+    if who not in ("ordinary", "confined", "bare-root") or separator != "--" or not command:
         print(__doc__, file=sys.stderr)
         return 2
     environment = dict(os.environ)
     home = None
-    if os.geteuid() == 0:
+    if who == "bare-root":
+        home = tempfile.mkdtemp(prefix="ctxmode-test-home-")
+        environment |= {"HOME": home, "TMPDIR": home, RUST: rust_of_root()}
+        command = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", *command]
+    elif os.geteuid() == 0:
         checkout = str(Path(__file__).resolve().parents[1])
         base = os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))
         rust = rust_of_root()

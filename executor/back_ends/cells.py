@@ -13,6 +13,7 @@ from pathlib import Path
 import trio
 
 import runtimes
+from base import capabilities
 from base.remedy import Remedy, command_of
 from executor.back_ends.ground import BackEnd, ServerGround, existing
 from executor.cells import cgroup
@@ -20,7 +21,14 @@ from executor.cells.cell import Cell, open_spawner
 from executor.cells.description import pack_cell
 from executor.cells.placement import Placement, not_of_the_system
 from executor.engine import seccomp
-from executor.engine.layers import REMEDIES, Findings, layers
+from executor.engine.layers import (
+    BECOME_ABLE,
+    REMEDIES,
+    SHOWS_NOTHING,
+    STAYS_ROOT,
+    Findings,
+    layers,
+)
 from executor.engine.orders import RunSpec, pack_run
 from executor.engine.tiers import TIERS, Capabilities, tiers_of
 from executor.errors import SandboxError, SandboxUnavailableError
@@ -39,6 +47,11 @@ from runtimes.packages.tools import find_tools
 LET_IN = (
     "as root put the project where others may read it (not below /root), or start as its owner: "
     "programs run as another user, who may not enter it"
+)
+# What root takes to run programs as another user, and to show that one the project.
+LEAVING = (
+    *(capabilities.CHOWN, capabilities.DAC_OVERRIDE, capabilities.FOWNER),
+    *(capabilities.KILL, capabilities.SETGID, capabilities.SETUID),
 )
 TRIAL_S_MAX = 10.0
 CELLS = tiers_of("cell")
@@ -95,11 +108,7 @@ async def open_cells(
         repository,
     )
     open_pool = partial(open_cell_pool, hierarchy=ground.hierarchy, budget=budget, once=once)
-    as_root = is_real_root()
-    async with open_strongest(machine, list(stage), open_pool, as_root=as_root) as (
-        placement,
-        pool,
-    ):
+    async with open_strongest(machine, list(stage), open_pool) as (placement, pool):
         yield BackEnd(
             placement,
             pool.lease,
@@ -115,13 +124,12 @@ async def open_strongest(
     machine: Machine,
     stage: Sequence[str],
     open_pool: Callable[[Placement], contextlib.AbstractAsyncContextManager[CellPool]],
-    *,
-    as_root: bool,
 ) -> AsyncIterator[tuple[Placement, CellPool]]:
     """The strongest tier in which a program really ran, with its spawner and its pool of cells.
 
     `stage` are the paths besides the system's that cells may be given. The pool is opened before
     the trial, so that cells start beside it; it is closed where the tier turns out not to work.
+    Programs in namespaces never are the host's root: settings of its kernel are root's files.
 
     Raises:
         SandboxUnavailableError: there is none; its remedy says what would help.
@@ -131,12 +139,18 @@ async def open_strongest(
     except OSError as error:
         raise SandboxUnavailableError(f"seccomp: {error}", REMEDIES["seccomp"]) from error
     reasons: dict[str, str] = {}
+    is_root = is_real_root()
+    lacks = _find_lacking_of_root() if is_root else ""
+    leaves = is_root and lacks != STAYS_ROOT
     for tier in CELLS:
+        if TIERS[tier].namespaces and lacks:
+            reasons[tier] = lacks
+            continue
         async with contextlib.AsyncExitStack() as stack:
             try:
                 # Staged paths hang in a mount namespace that only tier A's cells can make use of.
                 spawner = await stack.enter_async_context(
-                    open_spawner(stage if TIERS[tier].namespaces else (), as_root=as_root)
+                    open_spawner(stage if TIERS[tier].namespaces else (), as_root=leaves)
                 )
                 placement = Placement(
                     tier,
@@ -165,10 +179,17 @@ async def open_strongest(
             yield replace(placement, isolation=Isolation(tier, layers(found))), pool
             return
     text = "; ".join(f"tier {tier}: {reason}" for tier, reason in reasons.items())
-    barred = as_root and os.strerror(errno.EACCES) in reasons.get(CELLS[-1], "")
+    barred = leaves and os.strerror(errno.EACCES) in reasons.get(CELLS[-1], "")
     other = LET_IN if barred else REMEDIES["landlock"]
-    first = REMEDIES["namespaces"]
+    first = BECOME_ABLE if lacks else REMEDIES["namespaces"]
     raise SandboxUnavailableError(text, Remedy(f"{first}. Or: {other}.", command_of(first)))
+
+
+def _find_lacking_of_root() -> str:
+    """Return why this root can't give programs a user of their own, and the project to that one."""
+    if not capabilities.holds(*LEAVING):
+        return STAYS_ROOT
+    return "" if capabilities.holds(capabilities.SYS_ADMIN) else SHOWS_NOTHING
 
 
 async def _try(placement: Placement) -> Layers:

@@ -12,6 +12,8 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
+from base import capabilities
+
 
 def leave_out(names: Iterable[str], lower: Path, upper: Path) -> None:
     """Mark paths below `lower` as deleted in an overlay's new upper folder.
@@ -29,8 +31,9 @@ def leave_out(names: Iterable[str], lower: Path, upper: Path) -> None:
                 (upper / folder).mkdir()
                 folders.append(folder)
         os.mknod(upper / name, stat.S_IFCHR, os.makedev(0, 0))
+    gives = capabilities.holds(capabilities.CHOWN)
     for folder in reversed(folders):  # what is put into one changes its times
         info = os.lstat(lower / folder)
-        if os.geteuid() == 0:
+        if gives:
             os.chown(upper / folder, info.st_uid, info.st_gid)
         shutil.copystat(lower / folder, upper / folder, follow_symlinks=False)

@@ -14,6 +14,7 @@ from typing import Protocol
 
 import trio
 
+from base import capabilities
 from executor.containers import shipping
 from executor.containers.box import ContainerBox
 from executor.containers.container import Container
@@ -98,7 +99,7 @@ class ContainerPlace:
             if record is not None:
                 (base / COPY).mkdir(mode=0o700)
                 owner = self.user if self.host else (os.geteuid(), os.getegid())
-                if os.geteuid() == 0:
+                if capabilities.holds(capabilities.CHOWN):
                     os.chown(base / COPY, *owner)
                 copy = work_copy.make(record, base / COPY, owner)
                 layout = replace(layout, work_copy=copy, is_in_place=True)

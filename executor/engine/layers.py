@@ -12,6 +12,13 @@ from executor.project.view.limits import INTERVAL_S
 from executor.spawner.messages import Layers
 
 LIVE = "use profile build: what it changes is committed when nothing of it runs any more"
+# Why root has no tier with namespaces, and what helps.
+STAYS_ROOT = "this root lacks the capabilities to run programs as another user"
+BECOME_ABLE = (
+    "start it as an ordinary user, or give this root its capabilities: SYS_ADMIN, CHOWN, "
+    "DAC_OVERRIDE, FOWNER, KILL, SETGID, SETUID"
+)
+SHOWS_NOTHING = "this root lacks CAP_SYS_ADMIN, by which it shows the project to another user"
 REMEDIES = {
     "namespaces": Remedy(
         "allow unprivileged user namespaces: on Ubuntu an AppArmor profile with `userns,` for this "
@@ -65,6 +72,12 @@ def layers(found: Findings) -> dict[str, Layer]:
         named["id_mapping"] = _layer(
             "id_mapping", found.why_not_mapped, f"the project's owner appears as {found.mapped_uid}"
         )
+    elif found.why_no_namespaces == STAYS_ROOT:
+        instead = (
+            "programs run as this root, without any capability; "
+            "only sampling limits how many processes they start"
+        )
+        named["id_mapping"] = Layer(False, instead, STAYS_ROOT, BECOME_ABLE)
     return named
 
 
@@ -112,7 +125,12 @@ def _namespaces(found: Findings) -> Layer:
     if found.can.namespaces:
         return Layer(True, "user, mount, pid, net, ipc, uts, cgroup")
     instead = "calls that act on a process are judged one by one: only the run's own pass"
-    return Layer(False, instead, found.why_no_namespaces, REMEDIES["namespaces"])
+    return Layer(False, instead, found.why_no_namespaces, _namespaces_remedy(found))
+
+
+def _namespaces_remedy(found: Findings) -> str:
+    is_of_root = found.why_no_namespaces in (STAYS_ROOT, SHOWS_NOTHING)
+    return BECOME_ABLE if is_of_root else REMEDIES["namespaces"]
 
 
 def _cgroup(found: Findings) -> Layer:
@@ -124,7 +142,9 @@ def _cgroup(found: Findings) -> Layer:
 
 def _copy_on_write(found: Findings) -> Layer:
     if not found.can.copy_on_write:
-        return Layer(False, "the project is read-only", "needs namespaces", REMEDIES["namespaces"])
+        return Layer(
+            False, "the project is read-only", "needs namespaces", _namespaces_remedy(found)
+        )
     report = found.supervisor.get("copy_on_write")
     reason = "" if report is True else str(report)
     return _layer("copy_on_write", reason, "an overlay on a sized tmpfs")

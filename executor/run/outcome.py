@@ -8,7 +8,11 @@ from executor.engine.exit import Consumption, Exit
 from executor.model import MIB, Limits, Status
 
 # Why the supervisor ended a run by itself.
-SUPERVISOR_REASONS = {"cpu": Status.CPU_LIMIT, "memory": Status.MEMORY_LIMIT}
+SUPERVISOR_REASONS = {
+    "cpu": Status.CPU_LIMIT,
+    "memory": Status.MEMORY_LIMIT,
+    "processes": Status.PROCESS_LIMIT,
+}
 # Signals by which the kernel enforces a limit. Any program can send them to itself, so the result
 # reports them as signals and explains them.
 LIMIT_SIGNALS = {

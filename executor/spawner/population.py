@@ -30,6 +30,7 @@ class Population:
         self.cpu_s = 0.0  # of processes that were reaped
         self.peak_memory_bytes = 0
         self.peak_processes = 1
+        self.threads = 0  # of all processes, when they were measured last
         self.own_kernel = False  # nothing else runs on this kernel, which counts better than a sum
         self.poller = select.poll()
         self._ptrace_stop = PtraceStop()
@@ -81,7 +82,7 @@ class Population:
 
     def measure(self) -> tuple[float, int]:
         """Processor time so far and resident bytes of the whole tree."""
-        cpu_s, resident, count = self.cpu_s, 0, 0
+        cpu_s, resident, count, threads = self.cpu_s, 0, 0, 0
         for pid in self._members():
             try:
                 fields = proc.stat(f"/proc/{pid}")
@@ -89,9 +90,11 @@ class Population:
                 continue  # it has just ended
             count += 1
             cpu_s += sum(map(int, fields[11:15])) / CLOCK_TICKS
+            threads += int(fields[17])
             resident += int(fields[21]) * PAGE_BYTES
         if self.own_kernel:
             resident = _in_use_bytes()
+        self.threads = threads
         self.peak_processes = max(self.peak_processes, count)
         self.peak_memory_bytes = max(self.peak_memory_bytes, resident)
         return cpu_s, resident

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import select
 import signal
 import socket
@@ -202,7 +203,11 @@ def find_exceeded(population: Population, run: RunDescription) -> str | None:
     cpu_s, resident = sample
     if cpu_s > run["cpu_s"]:
         return "cpu"
-    return "memory" if run["memory_bytes"] and resident > run["memory_bytes"] else None
+    if run["memory_bytes"] and resident > run["memory_bytes"]:
+        return "memory"
+    # The kernel lets its root, without any capability, too, pass this one.
+    threads_max = dict(run["rlimits"]).get(resource.RLIMIT_NPROC)
+    return "processes" if threads_max is not None and population.threads > threads_max else None
 
 
 def measure(supervisor: Supervisor, changed: ReportedChanges) -> Report:

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from base import capabilities
 from executor.project.apply import steps
 from executor.project.apply.arrangement import Preparation
 from executor.project.apply.operations import at_any_time, is_as_expected
@@ -60,7 +61,7 @@ class Preparing:
         self.moved: list[Moved] = []
         self.may_move = may_move
         self.passes_on: dict[str, bool] = {}  # by folder
-        self.is_root = os.geteuid() == 0
+        self.gives = capabilities.holds(capabilities.CHOWN)
         self.places: dict[int, str] = {}  # of the first of each group of hard links
         self.owners: dict[str, Owner] = {}
         self.aside = Tree(project.top)  # its descriptors don't close those in use
@@ -73,7 +74,8 @@ class Preparing:
         """
         folders, unwritten = [], []
         missing: set[str] = set()
-        if not self.is_root and any(_is_closed(each.change) for each in preparations):
+        is_closed = any(_is_closed(each.change) for each in preparations)
+        if is_closed and not capabilities.holds(capabilities.DAC_OVERRIDE):
             self.may_move = False  # nothing could be put back from there
         with self.aside:
             for each in preparations:
@@ -161,7 +163,7 @@ class Preparing:
 
     def _owner(self, each: Preparation) -> Owner:
         """That of what is replaced, else of the nearest folder that was there before."""
-        if not self.is_root:  # who can't give anything away
+        if not self.gives:  # who can't give anything away
             return NOBODY
         info = self.plan.present.get(each.change.path)
         if info is not None:

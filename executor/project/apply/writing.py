@@ -8,6 +8,7 @@ import os
 import stat
 from typing import NamedTuple
 
+from base import capabilities
 from executor.project.store.manifest import Change
 from executor.project.view.attributes import remove_layers, set_attributes
 
@@ -34,7 +35,7 @@ class Writer:
     def __init__(self) -> None:
         """Suppose that all ways work, until one fails."""
         self._clones = self._passes = True
-        self._is_root = os.geteuid() == 0
+        self._gives = capabilities.holds(capabilities.CHOWN)
 
     def file(self, source: int, folder: int, name: str, change: Change, owner: Owner) -> None:
         """Copy an open file to a new one in `folder`, with the change's mode, times and owner.
@@ -62,7 +63,7 @@ class Writer:
         self._finish(target, change, owner)
 
     def _finish(self, target: int, change: Change, owner: Owner) -> None:
-        if self._is_root:
+        if self._gives:
             os.fchown(target, *owner)
         if change.xattrs:  # a new file has none, one that was moved has these
             set_attributes(target, change.xattrs)
@@ -76,7 +77,7 @@ class Writer:
             OSError: it can't be written.
         """
         os.symlink(change.target, name, dir_fd=folder)
-        if self._is_root:
+        if self._gives:
             os.chown(name, *owner, dir_fd=folder, follow_symlinks=False)
         times = (change.mtime_ns, change.mtime_ns)
         os.utime(name, ns=times, dir_fd=folder, follow_symlinks=False)
@@ -87,7 +88,7 @@ class Writer:
         Raises:
             OSError: it can't be written.
         """
-        if self._is_root:
+        if self._gives:
             os.fchown(folder, *owner)
         if change.xattrs:
             set_attributes(folder, change.xattrs)

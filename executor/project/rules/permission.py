@@ -7,6 +7,7 @@ import fcntl
 import os
 import stat
 
+from base import capabilities
 from executor.project.store.manifest import Change
 from executor.project.view.tree import Tree, split
 
@@ -22,6 +23,8 @@ class Permission:
     def __init__(self, project: Tree) -> None:
         self._project = project
         self._uid = os.geteuid()
+        self._sets_all = capabilities.holds(capabilities.FOWNER)
+        self._enters_all = capabilities.holds(capabilities.DAC_OVERRIDE)
         self._known: dict[str, str] = {}
 
     def why_refused(self, change: Change, info: os.stat_result | None) -> str:
@@ -36,7 +39,7 @@ class Permission:
         return self._known[folder] or (self._why_fixed(change.path, folder, info) if info else "")
 
     def _owns(self, info: os.stat_result) -> bool:
-        return self._uid in (0, info.st_uid)
+        return self._sets_all or self._uid == info.st_uid
 
     def _why_closed(self, folder: str) -> str:
         try:
@@ -48,7 +51,7 @@ class Permission:
         info, shown = os.fstat(descriptor), folder or "."
         if not self._owns(info):
             return f"{shown} is another user's; let its owner permit to write there, {LATER}"
-        if self._uid and info.st_mode & TO_WRITE != TO_WRITE:
+        if not self._enters_all and info.st_mode & TO_WRITE != TO_WRITE:
             return f"{shown} is read-only; `chmod u+wx {shown}`, {LATER}"
         return f"{shown} can't be written, whatever its mode; see `lsattr -d {shown}`, {LATER}"
 

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from base import capabilities
 from executor.project.store.manifest import Change, ChangeSet, LeftOut
 from executor.project.store.outcome import CommitError
 from executor.project.view.attributes import Attributes, attributes
@@ -69,7 +70,7 @@ class Comparison:
     def _make_readable(self, info: os.stat_result, place: str) -> None:
         """Let this user read what its program closed to itself, too."""
         needed = {stat.S_IFREG: 0o400, stat.S_IFDIR: 0o700}.get(stat.S_IFMT(info.st_mode), 0)
-        if info.st_mode & needed != needed and os.geteuid() != 0:
+        if info.st_mode & needed != needed and not capabilities.holds(capabilities.DAC_OVERRIDE):
             os.chmod(place, stat.S_IMODE(info.st_mode) | needed)
 
     def _add(self, change: Change) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from base import capabilities
 from executor.errors import RequestError
 from executor.instance.removal import remove
 from executor.model import GIB
@@ -252,9 +253,10 @@ class _TreeCopy:
 
     def finish(self, copied: list[tuple[str, EntryState]], owner: tuple[int, int]) -> None:
         """Give everything its owner, and folders what they are, the innermost first."""
+        gives = capabilities.holds(capabilities.CHOWN)
         for path, state in reversed(copied):
             target = self.folder / path
-            if os.geteuid() == 0:
+            if gives:
                 os.chown(target, *owner, follow_symlinks=False)
             if stat.S_ISDIR(state.mode):
                 set_attributes(str(target), self._attributes(path))

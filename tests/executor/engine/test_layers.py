@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from executor.engine.layers import REMEDIES, Findings, layers
+from executor.engine.layers import BECOME_ABLE, REMEDIES, STAYS_ROOT, Findings, layers
 from executor.engine.tiers import TIERS
 from executor.model import Layer
 
@@ -30,6 +30,7 @@ def lacking(name: str, reason: str, instead: str = "") -> Layer:
     return Layer(False, instead, reason, REMEDIES[name])
 
 
+ONE_BY_ONE = "calls that act on a process are judged one by one: only the run's own pass"
 BY_RLIMITS = "memory and processes by rlimits and sampling of the whole tree"
 CASES = {
     "everything": (FULL, {}),
@@ -56,6 +57,23 @@ CASES = {
     "real root without id mapping": (
         replace(FULL, mapped_uid=65432, why_not_mapped="mount_setattr: EINVAL"),
         {"id_mapping": lacking("id_mapping", "mount_setattr: EINVAL")},
+    ),
+    "root without capabilities": (
+        replace(FULL, can=TIERS["B"], why_no_namespaces=STAYS_ROOT, supervisor={"landlock": 7}),
+        {
+            "namespaces": Layer(False, ONE_BY_ONE, STAYS_ROOT, BECOME_ABLE),
+            "network": Layer(True, "none: seccomp refuses every socket"),
+            "copy_on_write": Layer(
+                False, "the project is read-only", "needs namespaces", BECOME_ABLE
+            ),
+            "id_mapping": Layer(
+                False,
+                "programs run as this root, without any capability; "
+                "only sampling limits how many processes they start",
+                STAYS_ROOT,
+                BECOME_ABLE,
+            ),
+        },
     ),
     "tier B": (
         replace(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from base import capabilities
 from executor import Request
 from executor.project.plan.planning import plan
 from executor.project.rules.rules import CommitRules
@@ -168,6 +169,7 @@ def test_only_its_owner_may_set_an_entry(view, monkeypatch: pytest.MonkeyPatch, 
     view.run(*python(code))
     changes = view.changes()
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    monkeypatch.setattr(capabilities, "holds", lambda *asked: False)
     try:
         planned = plan(changes, CommitRules(NAMES), view.store.ours(view.project))
     finally:
