@@ -81,7 +81,6 @@ class App:
         self._backgrounds = backgrounds
         self._refused = refused
         self._recorder = recorder
-        self._answered: set[str] = set()
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -176,13 +175,6 @@ class App:
             if stop:
                 return await self._backgrounds.stop(handle, owner)
             return await self._backgrounds.look(handle, wait_s, owner)
-
-    def is_first_answer(self, background: Background[Answer]) -> bool:
-        """Return whether a run in the background has its answer, and this was not asked before."""
-        if background.answer is None or background.id in self._answered:
-            return False
-        self._answered.add(background.id)
-        return True
 
     def backgrounds(self, owner: str = "") -> tuple[Background[Answer], ...]:
         """List all programs in the background of one owner that are still known."""

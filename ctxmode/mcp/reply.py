@@ -62,16 +62,16 @@ def count_produced_bytes(answer: Answer) -> int:
     )
 
 
-def background_reply(background: Background[Answer], *, is_first: bool) -> Reply:
+def background_reply(background: Background[Answer]) -> Reply:
     """Reply with a run in the background, and with its answer once it has ended. What it produced
-    is counted with its `is_first` answer alone."""
+    is counted with the first answer alone."""
     answer = background.answer
     return Reply(
         results.background_text(background),
         structured.background(background),
         bool(background.error) or (answer is not None and structured.is_error(answer.result)),
         find_pictures(answer.result.artifacts) if answer else (),
-        count_produced_bytes(answer) if answer and is_first else 0,
+        count_produced_bytes(answer) if answer and background.is_first else 0,
     )
 
 

@@ -28,7 +28,8 @@ class Background(Generic[T]):
     """How a run in the background stands.
 
     While it is `running`, the streams show what it has printed. Afterwards `answer` is what was
-    made of it, or `error` says why there is none.
+    made of it, or `error` says why there is none. `is_first` says that nobody had that answer
+    before.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Background(Generic[T]):
     stderr: Stream = field(default_factory=Stream)
     answer: T | None = None
     error: str = ""
+    is_first: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -52,6 +54,7 @@ class _BackgroundEntry(Generic[T]):
     progress: RunProgress | None = None
     answer: T | None = None
     failure: Exception | None = None
+    is_answered: bool = False
 
     def observe(self, progress: RunProgress) -> None:
         self.progress = progress
@@ -96,7 +99,7 @@ class Backgrounds(Generic[T]):
             del self._entries[entry.id]
             raise entry.failure
         self._forget_oldest()
-        return _view(entry)
+        return _answer(entry)
 
     async def look(self, handle: str, wait_s: float = 0, owner: str = "") -> Background[T]:
         """How a run stands, or stands once it has ended or `wait_s` are over.
@@ -107,7 +110,7 @@ class Backgrounds(Generic[T]):
         entry = self._entry(handle, owner)
         with trio.move_on_after(wait_s):
             await entry.done.wait()
-        return _view(entry)
+        return _answer(entry)
 
     async def stop(self, handle: str, owner: str = "") -> Background[T]:
         """End a run; what it printed is kept.
@@ -123,7 +126,7 @@ class Backgrounds(Generic[T]):
                 await entry.done.wait()
             entry.scope.cancel()
             await entry.done.wait()
-        return _view(entry)
+        return _answer(entry)
 
     def all(self, owner: str = "") -> tuple[Background[T], ...]:
         """Every run of this owner that is still known, in the order in which they were started."""
@@ -174,6 +177,13 @@ def _lasting(request: Request) -> Request:
         usual = Limits()
         limits = replace(usual, cpu_s=max(usual.cpu_s, life_s * usual.cpu_s / usual.wall_s))
     return replace(request, timeout_s=life_s, limits=limits, background=True)
+
+
+def _answer(entry: _BackgroundEntry[T]) -> Background[T]:
+    """Return how a run stands to whoever asked for it."""
+    view = replace(_view(entry), is_first=entry.answer is not None and not entry.is_answered)
+    entry.is_answered = entry.is_answered or view.is_first
+    return view
 
 
 def _view(entry: _BackgroundEntry[T]) -> Background[T]:

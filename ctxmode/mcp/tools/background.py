@@ -29,8 +29,9 @@ async def _call(call: CallContext, given: BackgroundArguments) -> Reply:
         return Reply(results.backgrounds_text(known), {"background": listed})
     wait_s = seconds(given.wait) or 0
     owner = call.client.owner
-    found = await call.app.background(given.handle, wait_s=wait_s, stop=given.stop, owner=owner)
-    return background_reply(found, is_first=call.app.is_first_answer(found))
+    return background_reply(
+        await call.app.background(given.handle, wait_s=wait_s, stop=given.stop, owner=owner)
+    )
 
 
 TOOL = Tool(

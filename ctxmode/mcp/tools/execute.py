@@ -48,8 +48,7 @@ async def _call(call: CallContext, given: ExecuteArguments) -> Reply:
         owner=call.client.owner,
     )
     if given.background:
-        started = await call.app.start(request, call.caller)
-        return background_reply(started, is_first=call.app.is_first_answer(started))
+        return background_reply(await call.app.start(request, call.caller))
     return run_reply(await call.execute(request))
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from ctxmode.app import App
 from ctxmode.mcp.reply import background_reply, count_produced_bytes
 from executor import Background
 from executor.model import Isolation, Result, Status, Stream
@@ -35,10 +34,8 @@ def test_what_was_thrown_away_is_not_counted_as_produced(given, produced):
     assert count_produced_bytes(given) == produced
 
 
-def test_a_run_in_the_background_is_counted_with_its_first_answer_alone(config):
-    app = App(config, None, None, None)
-    running = Background("bg-1", "a", running=True, wall_s=1.0)
-    ended = Background("bg-1", "a", running=False, wall_s=2.0, answer=answer(LARGE, 64 * MIB))
-    looks = [running, ended, ended]
-    replies = [background_reply(one, is_first=app.is_first_answer(one)) for one in looks]
-    assert [reply.produced for reply in replies] == [0, 64 * MIB + 6, 0]
+@pytest.mark.parametrize(("is_first", "produced"), [(True, 64 * MIB + 6), (False, 0)])
+def test_a_run_in_the_background_is_counted_with_its_first_answer_alone(is_first, produced):
+    given = answer(LARGE, 64 * MIB)
+    ended = Background("bg-1", "a", running=False, wall_s=2.0, answer=given, is_first=is_first)
+    assert background_reply(ended).produced == produced

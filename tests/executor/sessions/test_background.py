@@ -76,6 +76,16 @@ async def test_stopping_ends_the_run_and_keeps_what_it_printed(backgrounds):
     assert (await backgrounds.stop(started.id)).answer is ended.answer
 
 
+async def test_an_answer_is_the_first_one_once(backgrounds):
+    started = await backgrounds.start(Request("shell", "echo 42"))
+    looks = [await backgrounds.look(started.id, 30) for _ in range(2)]
+    answered = [one.is_first for one in (started, *looks) if one.answer is not None]
+    assert answered[0]
+    assert sum(answered) == 1
+    assert len(answered) >= 2
+    assert not backgrounds.all()[0].is_first
+
+
 async def test_a_run_ends_at_the_end_of_its_life(backgrounds):
     started = await backgrounds.start(Request("shell", "sleep 99", timeout_s=0.3))
     ended = await backgrounds.look(started.id, wait_s=DEADLINE_S)
