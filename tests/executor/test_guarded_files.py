@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -117,3 +119,18 @@ def test_links_in_a_circle_hide_nothing_and_let_a_run_begin(project: Path):
     (project / "loop").symlink_to("loop")
     (project / "id_rsa").symlink_to("loop/key")
     assert find_guarded(ProjectSearch(project)) == Guarded()
+
+
+def test_what_is_hidden_is_found_at_any_depth(project: Path):
+    depth = 80
+    folder = project.joinpath("node_modules", *["d"] * depth)
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "pipe")
+    search = ProjectSearch(project)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack()) + depth)
+    try:
+        found = search.find_hidden(everywhere=True)[1]
+    finally:
+        sys.setrecursionlimit(limit)
+    assert found == (str(folder / "pipe"),)
