@@ -29,7 +29,7 @@ from executor.run.program_job import job_of
 from executor.run.runner import Runner
 from runtimes.packages.model import Ecosystem
 from runtimes.packages.programs import read_program
-from runtimes.packages.tools import Tool, find_tool
+from runtimes.packages.tools import SHARED, Tool, find_tool
 
 OWN_BYTES = 128 * MIB  # what a phase's tools take themselves
 
@@ -232,8 +232,11 @@ def _tools(
                 f"packages of {row.title} need {tool.name}, which is not here", tool.hint
             )
         path, whole = found
-        shown.append((whole, f"{TOOL_AT}/{tool.name}"))
-        env[tool.name.upper()] = f"{TOOL_AT}/{tool.name}{path.removeprefix(whole)}"
+        at = f"{TOOL_AT}/{tool.name}"
+        if whole == SHARED:
+            at += "/node_modules"  # by which name node looks for the parts
+        shown.append((whole, at))
+        env[tool.name.upper()] = f"{at}{path.removeprefix(whole)}"
     return tuple(shown), env
 
 

@@ -124,7 +124,10 @@ JAVASCRIPT = Ecosystem(
         (r"E404|ETARGET|ENOVERSIONS", "there is no such package or version"),
         (r"ERESOLVE", "no versions fit together"),
         (r"TAR_|zlib|Z_DATA_ERROR", "an archive is damaged"),
-        (r"npm error command (?:sh|failed)", "an install script failed, which has no network"),
+        (
+            r"npm (?:error|ERR!) command (?:sh|failed)",
+            "an install script failed, which has no network",
+        ),
     ),
     extra_env={
         "YARN_ENABLE_GLOBAL_CACHE": "false",

@@ -30,6 +30,8 @@ class Tool(NamedTuple):
     portable: bool = False
 
 
+SHARED: Final = "/usr/share/nodejs"
+"""Where a distribution's packages of npm's lie, which find the parts of each other there."""
 _EXTRA: Final = "pip install 'ctxmode[packages]'"
 UV: Final = Tool("uv", Remedy(f"{_EXTRA}, or put uv on PATH", _EXTRA), portable=True)
 NODE: Final = Tool("node", "install nodejs")
@@ -75,7 +77,7 @@ def find_tool(tool: Tool) -> tuple[str, str] | None:
     path = Path(os.path.realpath(found))
     for folder in path.parents[:2] if tool.packed else ():
         if folder.name in tool.packed and (folder / "package.json").exists():
-            return str(path), str(folder)
+            return str(path), SHARED if str(folder.parent) == SHARED else str(folder)
     return str(path), str(path.parents[tool.above - 1] if tool.above else path)
 
 

@@ -28,6 +28,7 @@ PAGES = [
 ]
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 NEXT = "\x01next\x01"
+HELP_NEEDS = {"run": ["ruby", "r"]}
 OPTIONAL = ("engine", "sqlite3", "curl")  # nothing here asks for them but a page
 
 # What `--help` shows and is not run here, by how it begins, and why.
@@ -173,6 +174,7 @@ def test_examples_of_help_work(shell, verb):
     lines = [line for line in examples(verb) if not line.startswith(tuple(NOT_RUN))]
     if not lines:
         pytest.skip("not applicable: see NOT_RUN")
+    need(HELP_NEEDS.get(verb, []))
     # Refusals of rules are examples, too.
     allowed = "0|116|117|126" if verb == "policy" else "0"
     script = "".join(f"{line}\ncase $? in {allowed}) ;; *) exit 9 ;; esac\n" for line in lines)

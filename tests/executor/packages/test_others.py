@@ -12,6 +12,7 @@ from executor.packages import model
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.other_registries import Crates, Gems, Modules, Sources
 from tests.executor.packages.script_registries import Composed, Distributions, Rocks
+from tests.needs import needs
 
 pytestmark = [pytest.mark.tier_a, pytest.mark.once]
 
@@ -188,6 +189,7 @@ async def test_a_build_script_has_no_network(open_with, served):
     assert result.stdout.text == "no network\n"
 
 
+@needs("make")
 async def test_an_extension_of_a_gem_is_built_without_network(open_with, served):
     extconf = (
         'require "socket"\n'
