@@ -158,13 +158,14 @@ def is_lost(path: StrPath) -> bool:
     return is_empty and find_last_copy(path) is not None
 
 
-def verify_structure(database: Database, *, bytes_max: int = CHECKED_BYTES_MAX) -> None:
-    """Look through a file for damage, if it is no larger than usual.
+def verify_structure(database: Database, *, bytes_max: int | None = None) -> None:
+    """Look through a file for damage, if it is no larger than usual, or than `bytes_max`.
 
     Raises:
         StoreUnavailableError: it is damaged; its cause says so.
     """
-    if os.stat(database.path).st_size <= bytes_max:
+    room = CHECKED_BYTES_MAX if bytes_max is None else bytes_max
+    if os.stat(database.path).st_size <= room:
         with database.reading() as db:
             _require_sound(db)
 
@@ -172,7 +173,7 @@ def verify_structure(database: Database, *, bytes_max: int = CHECKED_BYTES_MAX) 
 def _require_sound(db: sqlite3.Connection) -> None:
     (line,) = db.execute("PRAGMA quick_check(1)").fetchone()
     if line != "ok":
-        error = sqlite3.DatabaseError(str(line))
+        error = sqlite3.DatabaseError(" ".join(str(line).split()))
         error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
         raise error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -320,6 +321,10 @@ def forget_sessions(config: Config, store: SessionStore, session_ids: Sequence[s
 
     Where their turns cannot be deleted nothing is, so that it can be asked for again. Copies of the
     file go first; a new one has what must not be read again."""
+    from memory.copies import verify_structure  # noqa: PLC0415 - few forget
+
+    # Without its copies a damaged file would come back without what is forgotten.
+    verify_structure(store.database, bytes_max=sys.maxsize)
     with store.database.writing() as db:
         _drop_copies(store)
         gone = keeping.forget(db, session_ids)
@@ -343,8 +348,7 @@ def _drop_copies(store: SessionStore) -> None:
 
 
 def copy_again(store: SessionStore) -> None:
-    """Copy a store in the place of today's copy, after a person said what no transcript has. Where
-    there is no room for it, the next daily copy does it."""
+    """Copy a store once more today, where there is room: no transcript has what a person said."""
     with suppress(OSError):
         store.copy_daily(again=True)
 

@@ -76,6 +76,7 @@ class SessionStore:
             StoreUnavailableError: it is missing and not to be made, or cannot be opened.
         """
         self._held = ExitStack()
+        self._wait_s = wait_s
         self._open = partial(
             Database,
             path,
@@ -130,16 +131,27 @@ class SessionStore:
         return self.database.notices
 
     def copy_daily(self, *, again: bool = False) -> None:
-        """Copy the file if that was not done today, or `again`, so that damage takes less.
+        """Copy the file if that was not done today, or `again`, so that damage takes less. A file
+        that turns out to be damaged is replaced as it is when it is opened.
 
         Raises:
-            StoreUnavailableError: the file is damaged.
+            StoreUnavailableError: it is damaged, and others have it open.
             OSError: the copy cannot be written.
         """
-        from memory.copies import copy_daily  # noqa: PLC0415 - hooks have no time for it
+        from memory.copies import copy_daily, is_damage, restore_last_copy  # noqa: PLC0415
 
-        if not self.database.is_read_only:
+        if self.database.is_read_only:
+            return
+        try:
             copy_daily(self.database, time.time(), COPIES_KEPT, again=again)
+        except StoreUnavailableError as error:
+            if not is_damage(error):
+                raise
+            path = self.database.path
+            self.close()
+            restore_last_copy(path, self._wait_s)
+            self.database = self._open_once(path, self._wait_s, is_verified=False)
+            self._importing = self._importing._replace(database=self.database)
 
     def __enter__(self) -> SessionStore:
         return self

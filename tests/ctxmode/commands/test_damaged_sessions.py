@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 
 from ctxmode import cli
 from ctxmode.config.locations import load_config
+from ctxmode.errors import ContextModeError
+from ctxmode.operations import sessions
+from memory import copies
 from tests.ctxmode.commands.test_sessions import ID, OTHER, SECRET, listed, write
 from tests.memory.facts.damages import DAMAGES, overwrite_head
 
@@ -77,6 +82,44 @@ def test_a_damaged_copy_is_passed_over_for_an_older_one(store, ask):
     overwrite_head(copy)
     overwrite_head(store)
     assert "its copy of 2020-01-01 took its place" in ask("list")
+
+
+@pytest.fixture
+def large(store, monkeypatch):
+    """The store, as if it were too large to be looked through whenever it is opened."""
+    monkeypatch.setattr(copies, "CHECKED_BYTES_MAX", 0)
+    overwrite_page(store)
+    return store
+
+
+def overwrite_page(path):
+    """Damage a page that is not read where a file is only opened."""
+    with closing(sqlite3.connect(path)) as db:
+        sql = "SELECT rootpage FROM sqlite_master WHERE name = 'snapshot'"
+        (page,) = db.execute(sql).fetchone()
+    with path.open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"\xff" * 4096)
+
+
+def test_damage_in_a_large_store_is_found_by_its_copy_and_by_mending(large, ask):
+    for copy in (large.parent / "snapshots").glob("*.sessions-*.sqlite3"):
+        copy.rename(copy.with_name(copy.name.replace(copy.stem[-10:], "2020-01-01")))
+    assert TOLD in ask("track")
+    overwrite_page(large)
+    assert TOLD in ask("check", "--mend")
+    assert listed(ask) == {ID, "run-7"}
+
+
+def test_in_a_damaged_store_nothing_is_forgotten_until_it_is_mended(large):
+    with (
+        sessions.translate_session_errors(),
+        pytest.raises(ContextModeError, match=f"{large.name}: .*Page") as raised,
+        sessions.open_sessions(load_config()) as opened,
+    ):
+        sessions.forget_sessions(load_config(), opened, [f"claude_code:{ID}"])
+    assert "sessions check --mend" in raised.value.hint
+    assert len(list((large.parent / "snapshots").glob("*.sessions-*.sqlite3"))) == 1
 
 
 def test_what_is_forgotten_leaves_no_byte_in_a_copy(place, ask):
