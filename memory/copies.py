@@ -226,6 +226,11 @@ def _copy_sound(copy: Path, to: Path) -> bool:
     return True
 
 
+def is_unsound(path: Path) -> bool:
+    """Return whether a file is lost, or a file of a usual size damaged."""
+    return is_lost(path) or (path.stat().st_size <= CHECKED_BYTES_MAX and has_damage(path))
+
+
 def describe_damage(path: StrPath) -> tuple[str, ...]:
     """Say what became of each damaged file that was set aside, as long as it is kept."""
     own = Path(path)

@@ -9,7 +9,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -271,10 +271,12 @@ def open_holding_store(
 def _open_to_read(config: Config, path: Path) -> Iterator[SessionStore]:
     """Open the project's own store as it is used, and the user's where it is damaged; another's is
     left as it is."""
+    from memory.copies import is_unsound  # noqa: PLC0415 - hooks need none of it
+
     if path == config.sessions_file:
         with open_sessions(config) as store:
             yield store
-    elif path == find_users_store(config) and _is_unsound(path):
+    elif path == find_users_store(config) and is_unsound(path):
         with open_users_sessions(config, wait_s=OTHERS_WAIT_S) as store:
             yield store
     else:
@@ -285,12 +287,6 @@ def _open_to_read(config: Config, path: Path) -> Iterator[SessionStore]:
             ) as store,
         ):
             yield store
-
-
-def _is_unsound(path: Path) -> bool:
-    from memory.copies import CHECKED_BYTES_MAX, has_damage, is_lost  # noqa: PLC0415
-
-    return is_lost(path) or (path.stat().st_size <= CHECKED_BYTES_MAX and has_damage(path))
 
 
 def find_session(store: SessionStore, wanted: str, owners: Sequence[str] = ()) -> Session:
@@ -385,7 +381,10 @@ def maintain_stores(config: Config, *, is_imported: bool = False) -> tuple[str, 
 
     notices: list[str] = []
     for path in list_stores(config):
-        with open_to_write(config, path) as store:
+        # What cannot be done in the user's own now, the next one does.
+        is_own = path == config.sessions_file
+        may_fail = nullcontext() if is_own else suppress(ContextModeError)
+        with may_fail, open_to_write(config, path) as store:
             if is_imported:
                 copy_again(store)
             notices += maintain(config, store, None)
