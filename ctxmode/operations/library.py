@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 SETTLING_S = 1.0
 QUEUE_S = 2.0
-"""How long a search may go on indexing the queue where nothing else does: a person waits for it,
-and some 8 MB are indexed in that time."""
+"""How long a search may go on indexing the queue if nothing else does: a person waits for it, and
+several megabytes are indexed in that time."""
 
 QUEUE_STEP_BYTES = 512 * 1024
 QUEUE_WAIT_S = 0.25

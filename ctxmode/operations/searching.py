@@ -74,7 +74,7 @@ def search(store: Store, request: SearchRequest, renew: Renew | None = None) -> 
 def find_current(
     store: Store, find: Callable[[], tuple[QueryResult, ...]], renew: Renew | None
 ) -> tuple[QueryResult, ...]:
-    """Find passages, `renew` those of files that changed since, and find once more. What is not as
+    """Find passages, `renew` those of files that changed since, and find again. What is not as
     its file is now stays marked by `Hit.stale`."""
     results = find()
     same: frozenset[int] = frozenset()
