@@ -1,15 +1,18 @@
 """What tools obey in a project besides the table of names: what links and configuration lead to.
 
 A `.git/hooks` that is a link, a `core.hooksPath`, an `include.path`, a command that git starts,
-a `CLAUDE.md` that is a link: whoever changes what they lead to changes what is obeyed.
+a `CLAUDE.md` that is a link, a host's folder that a variable moved: whoever changes what they lead
+to changes what is obeyed.
 """
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from base.host_homes import MOVED, find_place
 from executor.project.rules.names import ObeyedNames
 from executor.project.rules.repositories import BARE_PARTS, find_configured, find_outside
 from executor.project.view.record import Record
@@ -38,6 +41,16 @@ def _leads(record: Record, names: ObeyedNames) -> Iterator[tuple[str, str]]:
     for git in _repositories(record):
         yield from _by_git(find_configured(record.project, git))
     yield from _by_git(find_outside(record.project, Path.home()))
+    yield from _by_variables()
+
+
+def _by_variables() -> Iterator[tuple[str, str]]:
+    """The names of hosts' folders, and where variables of this process have moved them."""
+    for place, _, _ in MOVED:
+        target = find_place(place, "", os.environ)
+        if os.path.isabs(target):
+            yield place.removeprefix("~/"), target
+            yield place.removeprefix("~/"), real_path(target)
 
 
 def _by_git(targets: Iterable[str]) -> Iterator[tuple[str, str]]:

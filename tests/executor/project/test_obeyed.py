@@ -52,6 +52,26 @@ def test_what_a_repositorys_configuration_names_is_never_committed(project: Path
     assert verdict(project, str(inside)) == "never"
 
 
+@pytest.mark.parametrize(
+    ("variable", "path"),
+    [
+        ("CODEX_HOME", "own/hooks.json"),
+        ("CLAUDE_CONFIG_DIR", "own/settings.json"),
+        ("CLAUDE_CONFIG_DIR", "own/.claude.json"),
+        ("GEMINI_CLI_HOME", "own/.gemini/settings.json"),
+        ("XDG_CONFIG_HOME", "own/opencode/plugins/x.ts"),
+    ],
+)
+def test_a_hosts_folder_that_a_variable_moves_into_the_project_is_never_committed(
+    project: Path, monkeypatch: pytest.MonkeyPatch, variable: str, path: str
+):
+    wanted = "never" if path.endswith((".claude.json", ".gemini/settings.json")) else None
+    assert verdict(project, path) == wanted  # the control: these names hold anywhere
+    monkeypatch.setenv(variable, str(project / "own"))
+    assert verdict(project, path) == "never"
+    assert verdict(project, "main.py") is None
+
+
 COMMANDS = {
     "[core]\n\tfsmonitor = ./tools/own": "tools/own",
     '[filter "x"]\n\tclean = python3 "tools/own" %f': "tools/own",
