@@ -28,7 +28,7 @@ PAGES = [
 ]
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 NEXT = "\x01next\x01"
-HELP_NEEDS = {"run": ["ruby", "r"]}
+HELP_NEEDS = {"ci": ["ruby", "perl", "javascript"], "run": ["ruby", "r"]}
 OPTIONAL = ("engine", "sqlite3", "curl")  # nothing here asks for them but a page
 
 # What `--help` shows and is not run here, by how it begins, and why.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,12 @@ assert len(LARGE) > 2 * writing.MOVED_AT_ONCE_BYTES
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path) -> Iterator[Store]:
     """One in which a large version has just been superseded."""
-    opened = Store.open(tmp_path / "kb.sqlite3")
-    opened.add(SourceSpec("log"), LARGE)
-    opened.add(SourceSpec("log"), b"giraffes\n")
-    return opened
+    with Store.open(tmp_path / "kb.sqlite3") as opened:
+        opened.add(SourceSpec("log"), LARGE)
+        opened.add(SourceSpec("log"), b"giraffes\n")
+        yield opened
 
 
 def terms(store: Store, table: str) -> int:
