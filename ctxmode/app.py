@@ -242,8 +242,8 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
 
     With `sole_language` it is for a single run of that language: nothing is made ahead for a next
     one, and no table lists it. Its store opens only to keep something. ContextModeError says that
-    the folder is no project, the storage cannot be written, a rule file cannot be read, or no
-    permitted sandbox exists.
+    the folder cannot be the project, the storage cannot be written, a rule file cannot be read, or
+    no permitted sandbox exists.
     """
     require_project(config)
     with translate_errors():
