@@ -98,7 +98,9 @@ def _verdicts(
 
 def _is_named(call: ToolCall, rules: Rules) -> bool:
     """Return whether a tool is allowed by its name, or is ours: that asks the rules itself."""
-    if call.name.lower().endswith(tuple(f"{mark}{name}" for mark in "_:" for name in OWN_TOOLS)):
+    name = call.name.lower()
+    is_of_ours = "context-mode" in name.replace("_", "-") or name.startswith("mcp:")  # Cursor's
+    if is_of_ours and name.endswith(tuple(f"{mark}{own}" for mark in "_:" for own in OWN_TOOLS)):
         return True
     names = call.values if call.kind == "tool" else (call.name,)
     return any(policy.evaluate_tool(name, rules, call.inputs).allowed for name in names)

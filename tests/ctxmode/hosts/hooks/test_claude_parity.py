@@ -119,6 +119,8 @@ def test_a_setting_does_what_its_row_says(setting: str, here: str, ground: Groun
         ("mcp__other__get", {}, "deny"),
         ("mcp__context-mode__ctx_execute", {"code": "x"}, "pass"),
         ("mcp_context-mode_ctx_search", {}, "pass"),
+        ("mcp:ctx_search", {}, "pass"),
+        ("mcp__other__ctx_search", {}, "deny"),
     ],
 )
 def test_where_what_no_rule_allows_is_denied_a_hook_says_so(
