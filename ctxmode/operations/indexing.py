@@ -15,7 +15,7 @@ from pathlib import Path
 
 import policy
 from base.plain_files import open_plain
-from ctxmode.config.locations import Config
+from ctxmode.config.locations import Config, refuse_folder
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.operations.answers import IndexAnswer
 from kb import (
@@ -152,6 +152,8 @@ def _resolve(given: str, project: Path) -> Path:
             f"{given!r} lies outside the project {project}",
             "Index what is in the project, or start in another one with --project.",
         )
+    if path == Path("/"):
+        raise refuse_folder(path, "it holds the whole system")
     return path
 
 

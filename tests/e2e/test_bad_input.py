@@ -229,7 +229,15 @@ def test_a_signal_ends_the_server_in_good_order(place, said, number, code):
 
 
 @pytest.mark.parametrize(
-    "words", [("run", "shell", "-c", "echo hi"), ("map",), ("pack",), ("batch", "-"), ("doctor",)]
+    "words",
+    [
+        ("run", "shell", "-c", "echo hi"),
+        ("map",),
+        ("pack",),
+        ("batch", "-"),
+        ("doctor",),
+        ("index", "/"),
+    ],
 )
 def test_no_verb_looks_through_the_whole_system(place, words):
     done = place.run(*words, "--project", "/", stdin=b'["echo hi"]')
