@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
 from typing import TypeVar
 
 from policy.analysis import Analysis, analyse
@@ -35,11 +36,10 @@ def judge_with_analysis(
     subject: Subject, rules: Rules, tools: Collection[str] | None = None, *, on_disk: bool = True
 ) -> tuple[Analysis, Verdict]:
     """What a program does, and the verdict on that."""
-    texts: Callable[[str], str | None] = lambda path: None  # noqa: E731
-    if on_disk and subject.project:
-        hides = find_hidden_paths(rules, [subject.project]).covers
-        texts = script_texts(subject.project, hides)
-    analysis = analyse(subject, texts)
+    project = subject.project if on_disk and subject.project else ""
+    denied = cache(lambda: find_hidden_paths(rules, [project]))  # most programs read no script
+    texts = script_texts(project, lambda path: denied().covers(path)) if project else None
+    analysis = analyse(subject, texts or (lambda path: None))
     ground = FileFacts(real_path, Folders()) if on_disk else FileFacts()
     return analysis, decide(analysis, subject, rules, ground, tools)
 
