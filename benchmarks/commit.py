@@ -22,7 +22,7 @@ from executor.project.commit import commit
 from executor.project.rules.names import NAMES
 from executor.project.store.store import ChangeStore
 from executor.project.view import record
-from executor.project.view.changes import of_upper
+from executor.project.view.upper import of_upper
 
 FOLDERS, FILES = 2_000, 20
 

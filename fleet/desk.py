@@ -32,7 +32,6 @@ from fleet.journal import Accepted, Journal, JournalError, QueueFullError, Recei
 from fleet.known_digests import KnownDigests
 from fleet.line import Line
 from fleet.model import Cause, Lost
-from fleet.output import tell_output
 from fleet.packing import (
     Packed,
     check_travels,
@@ -51,6 +50,8 @@ from fleet.travel import StaysHereError
 from fleet.tree import Digest
 
 log = logging.getLogger(__name__)
+
+_PIECE_BYTES: Final = 256 * 1024
 
 TRIES: Final = 3
 """How often a project is looked at that changes whenever it is read."""
@@ -216,7 +217,7 @@ class Desk:
         result = completed.result
         output = self._outputs.get(run.id)
         if output:
-            await tell_output(completed, output)
+            await _tell_output(completed, output)
         named = replace(result, worker=result.worker or found.worker, verdict=run.order.verdict)
         return replace(completed, result=named)
 
@@ -270,3 +271,21 @@ class Desk:
         engine = await self._parts.connection.engine()
         for root in roots & self._snapshots.keys():
             await engine.blobs.missing(self._snapshots[root].digests)
+
+
+async def _tell_output(completed: Completed, on_output: OnOutput) -> None:
+    """Tell the whole of both streams, stdout first: in which order they came is not known.
+
+    Raises:
+        OSError: a spool can't be read.
+    """
+    streams = (
+        ("stdout", completed.result.stdout, completed.stdout_spool),
+        ("stderr", completed.result.stderr, completed.stderr_spool),
+    )
+    for name, stream, spool in streams:
+        data = stream.head.encode()
+        if spool is not None:
+            data = await trio.to_thread.run_sync(spool.read)
+        for at in range(0, len(data), _PIECE_BYTES):
+            on_output(name, data[at : at + _PIECE_BYTES])

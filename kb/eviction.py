@@ -16,7 +16,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kb import compaction, disk_use, purging, writing
+from base.sqlite_files import BUSY_TIMEOUT_S
+from kb import disk_use, purging, writing
 from kb.access import Access
 from kb.disk_use import DiskUse
 from kb.errors import StoreQuotaError
@@ -26,6 +27,10 @@ STAYS = 0.9
 """Which share of a quota is left filled, so that not every addition finds it exceeded."""
 
 STEP_SOURCES = 50
+STEP_PAGES = 1000
+MERGE_PAGES = 250
+CHECKPOINT_MS = 500
+INDEXES = ("chunk_fts", "history_fts", "word_fts")
 
 MERGES_MAX = 4000
 """Where others add to the indexes all the time they would never be in one piece."""
@@ -109,7 +114,7 @@ def begin_if_exceeded(access: Access, quota: int) -> None:
         return
     drop_orphans(access)
     with access.exclusively() as db:
-        compaction.checkpoint(db)
+        _checkpoint(db)
     if disk_use.of_store(access.path).total > quota:
         begin(access, "project", lambda text, use: _staying(text, use, quota))
 
@@ -209,10 +214,10 @@ def _tidy_some(access: Access) -> bool:
             " WHERE ended_at IS NULL AND text_bytes > 0 AND merges < ? RETURNING merges",
             (MERGES_MAX,),
         ).fetchall()
-        if (merging and compaction.merge_some(db, merging[0][0])) or compaction.shrink_some(db):
+        if (merging and _merge_some(db, merging[0][0])) or _shrink_some(db):
             return True
         db.execute("UPDATE eviction SET ended_at = ? WHERE ended_at IS NULL", (time.time(),))
-        compaction.checkpoint(db)
+        _checkpoint(db)
     return True
 
 
@@ -235,3 +240,46 @@ def latest(db: sqlite3.Connection) -> tuple[Eviction, ...]:
         "SELECT begun_at, quota, sources, text_bytes, ended_at FROM eviction ORDER BY id DESC"
     )
     return tuple(Eviction(*row) for row in rows)
+
+
+def _merge_some(db: sqlite3.Connection, step: int) -> bool:
+    """Merge some of the indexes, which leaves out what was deleted; `step` counts from 1. False
+    when that is done."""
+    if step <= len(INDEXES):  # all that is in an index now is to become one piece
+        _merge(db, INDEXES[step - 1], -MERGE_PAGES)
+        return True
+    return any(_merge(db, table, MERGE_PAGES) for table in INDEXES)
+
+
+def _merge(db: sqlite3.Connection, table: str, pages: int) -> bool:
+    """Merge, and return whether there was something to merge."""
+    before = db.total_changes
+    db.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (pages,))
+    return db.total_changes - before >= 2
+
+
+def _shrink_some(db: sqlite3.Connection) -> bool:
+    """Give some free pages back; False when there are none.
+
+    A file that an earlier release made cannot shrink bit by bit: it is rewritten as a whole, once.
+    """
+    if not db.execute("PRAGMA freelist_count").fetchone()[0]:
+        return False
+    if not db.execute("PRAGMA auto_vacuum").fetchone()[0]:
+        db.execute("VACUUM")
+        return False
+    # By `execute` a pragma without rows would free one page.
+    db.executescript(f"PRAGMA incremental_vacuum({STEP_PAGES})")
+    return True
+
+
+def _checkpoint(db: sqlite3.Connection) -> None:
+    """Move the log into the file and empty it, unless others keep that from being done at once."""
+    db.execute(f"PRAGMA busy_timeout = {CHECKPOINT_MS}")
+    try:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")

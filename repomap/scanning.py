@@ -11,23 +11,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from base.plain_files import read_plain
 from kb.walking import WalkEntry
 from repomap import walking, workers
 from repomap.errors import MapDamagedError, MapError
 from repomap.history_index import update_history
+from repomap.importing import MODULE_CHARS, Resolver
 from repomap.model import FileRow, LeftOut, ScanReport, Structure
 from repomap.reading import read_text
-from repomap.resolving import resolve_all
 from repomap.store import (
     MapStore,
     index_words,
     read_files,
+    read_imports,
     read_marks,
     remove_file,
     write_file,
     write_marks,
 )
 from repomap.words import split_names
+
+CONFIG_BYTES = 256 * 1024
+TARGETS_MAX = 64
+"""Files that one import may mean: a package of Go has some dozens."""
 
 DEADLINE_S = 240.0
 """How long one scan may take; what it had no time for is read by the next."""
@@ -276,3 +282,37 @@ def _write(db: sqlite3.Connection, one: _Read) -> None:
     index_words(db, file, "path", split_names(row.path.replace("/", " / ")))
     names = " ".join(symbol.name for symbol in one.structure.symbols)
     index_words(db, file, "symbols", split_names(names))
+
+
+def resolve_all(db: sqlite3.Connection, root: Path, until: float) -> bool:
+    """Find the target of each import anew: a file that came or went may change any of them.
+
+    Return whether there was time for all.
+    """
+    files = read_files(db)
+
+    def read(path: str) -> bytes | None:
+        try:
+            return read_plain(root / path, CONFIG_BYTES, root)
+        except (OSError, ValueError):
+            return None
+
+    resolver = Resolver(list(files), read)
+    edges: set[tuple[int, int]] = set()
+    unresolved: set[tuple[int, str]] = set()
+    is_whole = True
+    for at, (file, path, language, one) in enumerate(read_imports(db)):
+        if at % 256 == 0 and time.monotonic() > until:
+            is_whole = False
+            break
+        targets = resolver.resolve(path, language, one)
+        if not targets:
+            unresolved.add((file, one.module[:MODULE_CHARS]))
+        for target in targets[:TARGETS_MAX]:
+            if target != path and target in files:
+                edges.add((file, files[target].id))
+    db.execute("DELETE FROM edge")
+    db.executemany("INSERT INTO edge VALUES(?,?)", sorted(edges))
+    db.execute("DELETE FROM unresolved")
+    db.executemany("INSERT INTO unresolved VALUES(?,?)", sorted(unresolved))
+    return is_whole

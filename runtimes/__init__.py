@@ -1,9 +1,7 @@
 """Which languages exist, how each is started, compiled and probed. Data first."""
 
 from runtimes.choice import choose
-from runtimes.compile_inputs import heeds, reaches
-from runtimes.discovery import Discovery, candidates, discover, missing
-from runtimes.driving import conversing, driver, driver_program
+from runtimes.discovery import Discovery, candidates, discover, missing, parse_version, version_argv
 from runtimes.install import debian_packages, hint, install_script, npm_packages
 from runtimes.model import (
     Candidate,
@@ -16,9 +14,8 @@ from runtimes.model import (
     Step,
 )
 from runtimes.prewarming import as_helper, helper
-from runtimes.program import completion, prepare
+from runtimes.program import completion, conversing, driver, driver_program, heeds, prepare, reaches
 from runtimes.registry import LANGUAGES, UnknownLanguage, language, language_for_file
-from runtimes.version import parse_version, version_argv
 
 __all__ = [
     "LANGUAGES",

@@ -4,6 +4,7 @@ in the sandbox decides that."""
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -13,6 +14,7 @@ from runtimes.model import Candidate, Fingerprint, HomeLibrary, Language, Missin
 
 _ELF: Final = b"\x7fELF"
 _ETC: Final = "/etc"
+_NUMBER: Final = re.compile(r"\d+\.\d+(?:\.\d+)*(?:[-+~.\w]*\w)?")
 
 
 class Discovery(NamedTuple):
@@ -294,3 +296,14 @@ def _fingerprint(files: Iterable[Path]) -> Fingerprint:
             continue
         prints.append((str(file), stat.st_mtime_ns, stat.st_size))
     return tuple(prints)
+
+
+def version_argv(candidate: Candidate) -> tuple[str, ...]:
+    """Return the command that prints the version of the candidate's first executable."""
+    return (candidate.path, *candidate.toolchain.version)
+
+
+def parse_version(answer: str) -> str | None:
+    """Find the first dotted number of an answer, with what is attached to it; None without one."""
+    found = _NUMBER.search(answer)
+    return found.group() if found else None

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
 from runtimes.model import (
     Candidate,
+    CompileInputs,
     Driver,
     Language,
     PrewarmPlan,
@@ -32,6 +33,10 @@ from runtimes.registry import language
 
 _BASE_ENV: Final = {"LANG": "C.UTF-8", "NO_COLOR": "1"}
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+(?:\.folder|\.root)?)\}")
+_DRIVERS: Final = Path(__file__).parent / "drivers"
+
+INTERACTIVE: Final = "interactive"
+"""The argument of a driver that serves a person: it shows values, and survives SIGINT."""
 
 
 def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
@@ -235,3 +240,72 @@ def _render(template: Sequence[str], values: Mapping[str, str]) -> tuple[str, ..
 
 def _fill(text: str, values: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda found: values[found.group(1)], text)
+
+
+def reaches(inputs: CompileInputs, text: str) -> bool:
+    """Whether a source text may reach for further files, or the time.
+
+    As it is, too: what looks like a comment may stand in a string.
+    """
+    joined = re.sub(inputs.joins, "", text)
+    spellings = (text, joined, re.sub(inputs.blanks, " ", joined, flags=re.DOTALL))
+    return any(
+        re.search(inputs.reaches, spelling)
+        or not inputs.known.issuperset(re.findall(inputs.names, spelling))
+        for spelling in spellings
+    )
+
+
+def heeds(inputs: CompileInputs, folders: Iterable[Path], *, except_for: str | None) -> bool:
+    """Whether one of the folders holds a file that compiling takes notice of."""
+    return any(
+        str(path) != except_for
+        for folder in folders
+        for pattern in inputs.beside
+        for path in folder.glob(pattern)
+    )
+
+
+def conversing(language: Language) -> tuple[str, ...]:
+    """The toolchains that a person is best served by, in that order."""
+    return language.conversation.toolchains if language.conversation else ()
+
+
+def driver(candidate: Candidate, *, interactive: bool = False) -> Driver | None:
+    """The driver that this toolchain can run, or None: then every program starts anew."""
+    row = candidate.language
+    found = row.conversation if interactive else row.driver
+    return found if found and candidate.toolchain.name in found.toolchains else None
+
+
+def driver_program(
+    candidate: Candidate,
+    *,
+    job_dir: str,
+    scratch_dir: str,
+    cwd: str,
+    interactive: bool = False,
+) -> Program:
+    """What to place and to start so that the candidate's interpreter serves programs.
+
+    Raises:
+        ValueError: the candidate has no driver.
+        OSError: the driver's text cannot be read.
+    """
+    found = driver(candidate, interactive=interactive)
+    if found is None:
+        raise ValueError(f"{candidate.toolchain.name} has no driver")
+    text = (_DRIVERS / found.file).read_text("utf-8")
+    program = prepare(
+        candidate,
+        code=text,
+        job_dir=job_dir,
+        scratch_dir=scratch_dir,
+        cwd=cwd,
+        args=(INTERACTIVE,) if interactive else (),
+    )
+    if found.starter:
+        start = ("/bin/sh", "-c", (_DRIVERS / found.starter).read_text("utf-8"), found.starter)
+        steps = tuple(step._replace(argv=(*start, *step.argv)) for step in program.steps)
+        program = program._replace(steps=steps)
+    return program._replace(env={**program.env, **found.env})

@@ -14,8 +14,8 @@ from executor.model import readable
 from executor.project.commit import Commit, CommitError
 from executor.project.store.change_set_folder import Kept
 from executor.project.store.decision import PREVENTING
+from executor.project.store.manifest import Change, LeftOut
 from executor.project.store.store import ChangeStore, UnknownChangesError
-from executor.project.view.changes import Change, LeftOut
 
 APPLIED, NOT_APPLIED = "applied", "nothing was applied, as the project is now"
 

@@ -88,7 +88,7 @@ class Door:
         from executor.project.rules.followed_files import in_project  # noqa: PLC0415
         from executor.project.store.manifest import ChangeSet  # noqa: PLC0415
         from executor.project.store.store import ChangeStore  # noqa: PLC0415
-        from executor.project.view.changes import as_the_host_has_it, of_upper  # noqa: PLC0415
+        from executor.project.view.upper import as_the_host_has_it, of_upper  # noqa: PLC0415
 
         opened = [changed] if isinstance(changed, int) else []
         try:

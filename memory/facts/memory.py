@@ -10,7 +10,6 @@ from memory.errors import BadInputError, StoreUnavailableError
 from memory.facts.checking import check_store, mend_store
 from memory.facts.erasing import Erased, erase
 from memory.facts.errors import UnknownFactError
-from memory.facts.expiring import purge_expired
 from memory.facts.model import MAIN, SCOPES, Author, Change, Draft, Fact, Scope, Written
 from memory.facts.paths import name_fact
 from memory.facts.priming import Primed, prime
@@ -25,7 +24,7 @@ from memory.facts.reading import (
 from memory.facts.recalling import Recall, Recalled, RecallRequest, recall
 from memory.facts.searching import search
 from memory.facts.store import FactStore
-from memory.facts.writing import find_wanted, forget, pin, remember, unpin
+from memory.facts.writing import find_wanted, forget, pin, purge_expired, remember, unpin
 
 Answer = TypeVar("Answer")
 # The class has a method of the name `list`.

@@ -5,17 +5,19 @@ For one thread at a time; each opens its own.
 
 from __future__ import annotations
 
+import sqlite3
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from kb.schema import TOKENIZER
 from memory.copies import find_last_copy, is_damage, is_lost, verify_structure
 from memory.database import WAIT_S, Database
 from memory.errors import StoreUnavailableError
 from memory.facts.schema import STEPS
 from memory.facts.snapshots import FactDatabase, LastSnapshot, tell_damage
-from memory.facts.stems import Stemmer
 from memory.gate import FindSecrets, Gate
 from memory.presence import share_file
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from base.plain_files import StrPath
-
 
 RESTORE = "context-mode memory restore"
 """The command that restores the file of a project; that of the user says so."""
@@ -137,3 +138,38 @@ class FactStore:
         database.damaged, database.restored_by = path, self._restored_by
         database.notices = (tell_damage(self._restored_by, path, snapshot),)
         return database
+
+
+class Stemmer:
+    """The stems of words, by the tokenizer that indexes them: a small index in memory, made when it
+    is first asked. For one thread at a time."""
+
+    def __init__(self) -> None:
+        self._db: sqlite3.Connection | None = None
+
+    def stem(self, texts: Iterable[Iterable[str]]) -> list[frozenset[str]]:
+        """Return the stems of the words of each text."""
+        db = self._db = self._db or _make_index()
+        stems = defaultdict[int, set[str]](set)
+        rows = list(enumerate(" ".join(text) for text in texts))
+        db.execute("BEGIN")
+        try:
+            db.executemany("INSERT INTO text (rowid, body) VALUES (?, ?)", rows)
+            for term, number in db.execute("SELECT DISTINCT term, doc FROM stem"):
+                stems[number].add(term)
+        finally:
+            db.execute("ROLLBACK")
+        return [frozenset(stems[number]) for number, _ in rows]
+
+    def close(self) -> None:
+        """Free its memory; safe to call twice."""
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+
+def _make_index() -> sqlite3.Connection:
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    db.execute(f'CREATE VIRTUAL TABLE text USING fts5(body, tokenize = "{TOKENIZER}")')
+    db.execute("CREATE VIRTUAL TABLE stem USING fts5vocab('text', 'instance')")
+    return db

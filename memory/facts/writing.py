@@ -11,7 +11,7 @@ from memory.facts.errors import UnknownFactError
 from memory.facts.ledger import Entry, add_fact, append, digest_text
 from memory.facts.model import DEFAULT_CONTEXT, MAIN, Author, Draft, Fact, Operation, Written
 from memory.facts.paths import check_path, name_fact
-from memory.facts.reading import find_at, find_fact, require_branch
+from memory.facts.reading import find_at, find_fact, read_facts, require_branch
 from memory.facts.similar import find_similar
 from memory.facts.store import FactStore
 
@@ -282,3 +282,17 @@ def _has_same_digest(old: Fact, draft: Prepared) -> bool:
 
 def _text_of(draft: Prepared) -> tuple[str, str, tuple[str, ...]]:
     return draft.title, draft.body, draft.tags
+
+
+def purge_expired(store: FactStore, author: Author) -> tuple[Fact, ...]:
+    """Retract the expired facts of all open branches, and return them. Their history stays."""
+    now, writer = store.clock(), clean_author(store.gate, author)
+    gone: list[Fact] = []
+    with store.database.writing() as db:
+        branches = db.execute("SELECT name FROM branch WHERE state = 'open' ORDER BY name")
+        for (branch,) in branches.fetchall():
+            change = Change(branch, "expire", writer, now, "its time is over")
+            for fact in list(read_facts(db, branch, now=now, expired=True)):
+                append_change(db, fact, change, fact_id=None)
+                gone.append(fact)
+    return tuple(gone)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.gate import Gate
 from memory.pages.answers import Pushed, PushedPage, PushReason, PushRequest
+from memory.pages.buffers import FRESH_S
 from memory.pages.checking import Draft, bad_pages, prepare_draft, read_drafts, with_fields
 from memory.pages.directives import distill_directive, next_push, suggest_slug
 from memory.pages.drift import TO_PUSH, Standing, compare_drafts
 from memory.pages.errors import GitError, MovedError
 from memory.pages.frontmatter import render_page, set_parent, try_parse
-from memory.pages.handshake import needs_distilling
 from memory.pages.index_pages import INDEX, TAGS, make_index_pages
 from memory.pages.merging import describe_drift, merge_directive
 from memory.pages.model import KNOWLEDGE, PAGE_TYPES, Page
@@ -31,6 +31,7 @@ from memory.pages.slugs import check_slug, page_path, slug_of
 
 if TYPE_CHECKING:
     from memory.pages.buffers import Buffer
+    from memory.pages.model import PageType
     from memory.pages.store import Pages
 
 __all__ = ["PushRequest", "Pushed", "push"]
@@ -347,3 +348,21 @@ def _subject(written: Sequence[Draft]) -> str:
 def write_time(at: float) -> str:
     """Return a time as the fields of a page have it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+
+
+def needs_distilling(  # noqa: PLR0913 - a truth table of its conditions
+    types: Iterable[PageType],
+    buffer: Buffer | None,
+    *,
+    distill_done: bool,
+    no_distill: bool,
+    is_disabled: bool,
+    now: float,
+) -> bool:
+    """Tell whether a batch of pages must wait: it has a concept or an analysis, the session's
+    buffer has turns of the last six hours, and nobody said that it is distilled or need not be."""
+    if distill_done or no_distill or is_disabled:
+        return False
+    has_knowledge = any(one in KNOWLEDGE for one in types)
+    has_turns = buffer is not None and bool(buffer.turns) and now - buffer.at < FRESH_S
+    return has_knowledge and has_turns

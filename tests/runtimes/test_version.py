@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from runtimes.discovery import parse_version, version_argv
 from runtimes.model import Candidate
 from runtimes.registry import LANGUAGES
-from runtimes.version import parse_version, version_argv
 
 
 @pytest.mark.parametrize(

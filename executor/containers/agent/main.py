@@ -12,20 +12,21 @@ import os
 import socket
 import sys
 import threading
+from pathlib import Path
 
-from executor.spawner.confine import landlock_abi
+import runtimes
+from executor.spawner.confine import landlock_abi, leave_root
 from executor.spawner.kernel import PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, prctl, reason
 from executor.spawner.oom_score import score
 from executor.spawner.wire import Description, send
 
-from .discovery import discover
-from .exposure import list_exposed
 from .frames import MESSAGE, PROTOCOL, frame, pack
-from .messages import FromAgent, Hello
+from .messages import FoundLanguage, FromAgent, Hello
 from .multiplexer import SERVER_OUT, Multiplexer
 from .supervision import supervise
 
 FAREWELL_S_MAX = 10.0
+STREAM = (0, 1, 2)
 
 
 def main() -> None:
@@ -41,7 +42,7 @@ def main() -> None:
         "landlock": max(landlock_abi(), 0),
         "pid": os.getpid(),
         "uid": os.geteuid(),
-        "exposed": list_exposed(),
+        "exposed": _list_exposed(),
     }
     os.write(SERVER_OUT, frame(MESSAGE, 0, pack({"hello": hello})))
     moving = threading.Thread(target=Multiplexer(ours).serve, daemon=True)
@@ -67,7 +68,60 @@ def _obey(control: socket.socket) -> None:
     """One order decides what this container is for."""
     order, fds, _, _ = socket.recv_fds(control, 64, 2)
     if order == b"discover":
-        found: FromAgent = {"discovered": discover()}
+        found: FromAgent = {"discovered": _discover()}
         send(control, found)
     elif order == b"cell" and fds:
         supervise(control, Description(fds[0]), *fds[1:])
+
+
+def _discover() -> dict[str, FoundLanguage]:
+    """Find the candidates of every language, as `executor.containers.toolchains` reads them."""
+    search_path = os.environ.get("PATH", os.defpath).split(":")
+    home = Path("/home/sandbox")
+    found: dict[str, FoundLanguage] = {}
+    for row in runtimes.LANGUAGES:
+        discovery = runtimes.discover(row, search_path, None, home, dict(os.environ))
+        found[row.name] = {
+            "candidates": [
+                {
+                    "toolchain": candidate.toolchain.name,
+                    "paths": dict(candidate.paths),
+                    "real_paths": dict(candidate.real_paths),
+                    "fingerprint": list(candidate.fingerprint),
+                    "env": dict(candidate.env),
+                }
+                for candidate in discovery.candidates
+            ],
+            "passed_over": list(discovery.passed_over),
+        }
+    return found
+
+
+def _list_exposed() -> list[int]:
+    """Return the standard descriptors that a process of the programs' user can open.
+
+    That is tried out, as no version tells it.
+    """
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            leave_root()
+            os.write(writer, bytes(number for number in STREAM if _opens(number)))
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with open(reader, "rb") as told:
+        found = list(told.read())
+    _, status = os.waitpid(child, 0)
+    return found if status == 0 else list(STREAM)
+
+
+def _opens(descriptor: int) -> bool:
+    for mode in (os.O_RDONLY, os.O_WRONLY):
+        try:
+            os.close(os.open(f"/proc/{os.getppid()}/fd/{descriptor}", mode | os.O_NONBLOCK))
+        except OSError:
+            continue
+        return True
+    return False

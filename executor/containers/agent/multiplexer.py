@@ -9,8 +9,10 @@ import os
 import select
 import socket
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from . import consumption
+from executor.spawner.messages import ConsumptionMessage
+
 from .frames import (
     ACK,
     ACK_BYTES,
@@ -29,6 +31,11 @@ from .frames import (
 )
 from .messages import FromAgent
 from .orders import carry_out
+
+GROUPS = Path("/sys/fs/cgroup")  # version 2: the container's own group; version 1: one a controller
+MEMORY_PEAK = ("memory.peak", "memory/memory.max_usage_in_bytes")
+MEMORY_EVENTS = ("memory.events", "memory/memory.oom_control")
+PROCESS_EVENTS = ("pids.events", "pids/pids.events")
 
 SERVER_IN, SERVER_OUT = 0, 1
 PIPE_BYTES = 1024 * 1024
@@ -137,7 +144,7 @@ class Multiplexer:
             self._supervised = False
             return
         said: FromAgent = json.loads(data)
-        said["consumption"] = consumption.read()
+        said["consumption"] = _read_consumption()
         numbers = []
         for _ in fds:
             self._next += 1
@@ -240,3 +247,28 @@ class Multiplexer:
         data = memoryview(frame(kind, channel, content))
         while data:
             data = data[os.write(SERVER_OUT, data) :]
+
+
+def _read_consumption() -> ConsumptionMessage:
+    """Return what the container's control group counted; what nothing tells is none or nought."""
+    peak = _first(MEMORY_PEAK)
+    return {
+        "peak_memory_bytes": int(peak) if peak.isdigit() else None,
+        "oom_kills": _event(_first(MEMORY_EVENTS), "oom_kill"),
+        "fork_refusals": _event(_first(PROCESS_EVENTS), "max"),
+    }
+
+
+def _first(names: tuple[str, ...]) -> str:
+    for name in names:
+        try:
+            return (GROUPS / name).read_text().strip()
+        except OSError:
+            continue
+    return ""
+
+
+def _event(text: str, name: str) -> int:
+    words = text.split()
+    pairs = dict(zip(words[::2], words[1::2]))  # noqa: B905 - what is odd at the end names nothing
+    return int(pairs.get(name, 0))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
+import tarfile
+from collections.abc import Sequence
 
-from executor.spawner import artifacts, notices, project, session, tree
+from executor.spawner import artifacts, bundle, notices, project, session, tree
 from executor.spawner.cell import RUN_FDS
 from executor.spawner.confine import Confinement
+from executor.spawner.kernel import StepError, open_absolute, open_beneath
 from executor.spawner.messages import ContainerDescription, RunDescription, RunReport
 from executor.spawner.supervisor import PrewarmedRun, Supervisor, measure, outcome
 from executor.spawner.view import FOLDER
 from executor.spawner.wire import Description, send
-
-from . import archive
 
 # What programs are not even to read of the image: what a cell has not, either.
 HIDDEN = frozenset({"boot", "etc", "media", "mnt", "root", "run", "srv", "sys", "var"})
@@ -32,7 +34,7 @@ def supervise(
     os.umask(0o022)
     given = cell.data
     if files >= 0:
-        archive.unpack(files, given["project"]["target"])
+        _unpack(files, given["project"]["target"])
         os.close(files)
     given["access"] = [*_readable(given["etc"]), *given["access"]]
     send(control, {"ready": {}})
@@ -69,7 +71,7 @@ def supervise(
     }
     artifacts.hand_over(control, given, run.data)
     if given["return_changes"]:
-        archive.hand_over(control, given["project"]["target"], changed.listed)
+        _hand_over(control, given["project"]["target"], changed.listed)
     send(control, {"exit": report})
 
 
@@ -77,3 +79,41 @@ def _readable(etc: list[str]) -> list[tuple[str, str]]:
     """Landlock's grants of the image: programs, libraries, and some of /etc."""
     names = sorted(set(os.listdir("/")) - HIDDEN)
     return [*((f"/{name}", "r") for name in names), *((f"/etc/{name}", "r") for name in etc)]
+
+
+def _unpack(source: int, folder: str) -> None:
+    """Put an archive that the server made into `folder`.
+
+    Raises:
+        OSError: there is no room for it.
+    """
+    with open(os.dup(source), "rb") as file, tarfile.open(fileobj=file, mode="r|") as tar:
+        for member in tar:
+            tar.extract(member, folder, set_attrs=True, numeric_owner=False)
+
+
+def _hand_over(
+    control: socket.socket, folder: str, changed: Sequence[tuple[str, str, object]]
+) -> None:
+    """Pack and send what a run left at the changed paths. Nothing of it is alive to write on."""
+    top = open_absolute(folder, FOLDER)
+    try:
+        paths = (path.rstrip("/") for path, _, _ in changed)
+        fd = bundle.pack(top, (path for path in paths if _is_plain(top, path)))
+    finally:
+        os.close(top)
+    send(control, {"changes": len(changed)}, [fd])
+    os.close(fd)
+
+
+def _is_plain(top: int, path: str) -> bool:
+    """Return whether a file, a folder or a link is there."""
+    try:
+        entry = open_beneath(top, path, bundle.ITSELF)
+    except StepError:
+        return False
+    try:
+        mode = os.fstat(entry).st_mode
+    finally:
+        os.close(entry)
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)

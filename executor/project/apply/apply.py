@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import secrets
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from executor.project.apply import steps
 from executor.project.apply.arrangement import Arrangement, arrange
-from executor.project.apply.durability import sync
 from executor.project.apply.journal import Journal
 from executor.project.apply.operations import MOVED_ON, Operation, execute, is_as_expected
 from executor.project.apply.removing import remove
@@ -23,6 +24,7 @@ from executor.project.view.record import EntryState, is_below
 from executor.project.view.tree import Tree, split
 from executor.project.view.walking import FOLDER_FLAGS
 
+S_MAX = 3.0  # others may have written gigabytes to the same disk
 NOT_WHOLE = "something of its repository can't be applied"
 PutBack = Callable[[frozenset[str]], None]  # takes the places of what is not to stay there
 
@@ -241,3 +243,28 @@ def _take_back(
     for folder, _, temporary in puts:
         with contextlib.suppress(OSError):
             remove(temporary, project.folder(folder))
+
+
+def sync(folder: int) -> bool:
+    """Write out the file system of an open folder, so that a crash of the machine leaves no empty
+    files; return whether that was done in time.
+
+    A disk that is slower is not waited for: it goes on with it. One syncfs(2) costs some
+    milliseconds, however many files there are; an fdatasync(2) costs as much for each file.
+    """
+    done = threading.Event()
+    try:
+        own = os.dup(folder)
+    except OSError:
+        return False
+    threading.Thread(target=_sync, args=(own, done), daemon=True).start()
+    return done.wait(S_MAX)
+
+
+def _sync(folder: int, done: threading.Event) -> None:
+    try:
+        # Not in the os module; an error of the disk is one of reading later, too.
+        ctypes.CDLL(None).syncfs(folder)
+        done.set()
+    finally:
+        os.close(folder)

@@ -17,8 +17,9 @@ from base import capabilities
 from executor.errors import RequestError
 from executor.instance.removal import remove
 from executor.model import GIB
+from executor.project.store.manifest import ChangeSet
 from executor.project.view.attributes import Attributes, attributes, set_attributes
-from executor.project.view.changes import ChangeSet, of_copy
+from executor.project.view.copies import of_copy
 from executor.project.view.record import EntryState, Record, state_of, take
 from executor.project.view.tree import Tree
 from executor.project.view.walking import FOLDER_FLAGS, walk

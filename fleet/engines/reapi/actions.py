@@ -29,7 +29,6 @@ from fleet.engines.reapi.messages import (
     to_wire,
 )
 from fleet.engines.reapi.wire import Call, CallError, Wire, answered
-from fleet.engines.reapi.workers import Workers, is_queued
 from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError
 from fleet.model import Cause, Lost, Ticket
 from fleet.tree import Digest, TreeError, digest_of
@@ -40,6 +39,7 @@ QUIET_S: Final = 60.0
 _TREE_BYTES_MAX: Final = 16 << 20
 _AGAIN_S: Final = 0.5  # before a stream that ended early is joined again
 _STDERR_SHOWN: Final = 500
+_STAGE: Final = rex.ExecutionStage
 # How servers say that they know no action of that name: the protocol's code, and BuildGrid's.
 _NOT_KNOWN: Final = (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.INVALID_ARGUMENT)
 
@@ -99,7 +99,7 @@ class RemoteActions:
     async def wait(self, ticket: Ticket) -> Delivery | Lost:
         """Wait for an action's end; see `Dispatcher`. The server may give it to another worker."""
         call, said = self._begun.pop(ticket.name, (None, None))
-        workers = Workers()
+        workers = _Workers()
         try:
             while said is None or not said.done:
                 if said is not None and workers.note(said) >= LOST_MAX:
@@ -135,7 +135,7 @@ class RemoteActions:
             if error.code in (*_NOT_KNOWN, grpc.StatusCode.UNIMPLEMENTED):
                 return ""
             raise error.as_ours() from None
-        return "all workers of its kind are busy, or there is none" if is_queued(said) else ""
+        return "all workers of its kind are busy, or there is none" if _is_queued(said) else ""
 
     async def cancel(self, ticket: Ticket) -> None:
         """Have the server end an action; see `Dispatcher`. Others may wait for it still."""
@@ -240,3 +240,32 @@ def _assign_s(times: rex.ExecutedActionMetadata) -> float | None:
 
 class _UnmetError(Exception):
     """The server has not what an action needs: a blob, or workers of its kind."""
+
+
+def _is_queued(said: operations_pb2.Operation) -> bool:
+    """Whether an action waits for a worker, by the server's word."""
+    metadata = rex.ExecuteOperationMetadata()
+    return bool(said.metadata.Unpack(metadata)) and metadata.stage == _STAGE.QUEUED
+
+
+class _Workers:
+    """Counts the workers that an action lost: it was executed, and is queued again.
+
+    A server that tells of no stages, or misses some, makes them fewer and never more.
+    """
+
+    def __init__(self) -> None:
+        self.lost = 0
+        self._was_with_one = False
+
+    def note(self, said: operations_pb2.Operation) -> int:
+        """Take what the server says; how many were lost by now."""
+        told = rex.ExecuteOperationMetadata()
+        if not said.metadata.Unpack(told):
+            return self.lost
+        if told.stage == _STAGE.EXECUTING:
+            self._was_with_one = True
+        elif told.stage == _STAGE.QUEUED and self._was_with_one:
+            self.lost += 1
+            self._was_with_one = False
+        return self.lost

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.project.apply import apply, durability
+from executor.project.apply import apply
 from executor.project.apply.journal import Journal
 from tests.executor.project.viewing import View, python
 
@@ -17,11 +17,12 @@ def test_contents_are_written_out_before_the_journal_is_ready(
     view: View, monkeypatch: pytest.MonkeyPatch
 ):
     seen: list[str] = []
+    synced = apply.sync
 
     def sync(folder: int) -> bool:
         prepared = [name for name in os.listdir(folder) if name.startswith(".ctxmode-")]
         seen.append(f"{len(prepared)} prepared")
-        return durability.sync(folder)
+        return synced(folder)
 
     ready = Journal.ready
     monkeypatch.setattr(apply, "sync", sync)
@@ -41,10 +42,10 @@ def test_a_disk_that_hangs_holds_no_commit_up(tmp_path: Path, monkeypatch: pytes
 
     top = os.open(tmp_path, os.O_RDONLY)
     try:
-        assert durability.sync(top)
-        monkeypatch.setattr(durability.ctypes, "CDLL", lambda name: Hanging())
-        monkeypatch.setattr(durability, "S_MAX", 0.05)
-        assert not durability.sync(top)
+        assert apply.sync(top)
+        monkeypatch.setattr(apply.ctypes, "CDLL", lambda name: Hanging())
+        monkeypatch.setattr(apply, "S_MAX", 0.05)
+        assert not apply.sync(top)
     finally:
         let_go.set()
         os.close(top)

@@ -15,9 +15,8 @@ import pytest
 from executor.project.commit import commit
 from executor.project.store.store import ChangeStore
 from executor.project.view import snapshot
-from executor.project.view.changes import as_the_host_has_it, of_upper
 from executor.project.view.listing import Listings
-from executor.project.view.upper import FIRST
+from executor.project.view.upper import FIRST, as_the_host_has_it, of_upper
 from tests.executor.project.viewing import FakeNames, left
 
 TEXT = "of the run\n"

@@ -18,9 +18,9 @@ from executor.project.apply import steps
 from executor.project.commit import Commit, commit
 from executor.project.store.store import ChangeStore
 from executor.project.view import snapshot
-from executor.project.view.changes import of_upper
 from executor.project.view.listing import Listings
 from executor.project.view.record import Record
+from executor.project.view.upper import of_upper
 from tests.executor.project.conftest import make_old
 from tests.executor.project.viewing import FakeNames, left, tree
 

@@ -15,9 +15,9 @@ from executor.instance import removal
 from executor.project.commit import Commit, commit
 from executor.project.store.store import ChangeStore
 from executor.project.view import snapshot, work_copy
-from executor.project.view.changes import of_upper
 from executor.project.view.listing import Listings
 from executor.project.view.record import Record, take
+from executor.project.view.upper import of_upper
 
 MOUNT = (
     'mount -t overlay overlay -o "userxattr,lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$2/m"'

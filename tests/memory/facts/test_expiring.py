@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from memory.facts.checking import check_store
-from memory.facts.expiring import purge_expired
 from memory.facts.reading import read_facts
-from memory.facts.writing import remember
+from memory.facts.writing import purge_expired, remember
 from tests.memory.facts.stores import ADA, PERSON, draft, ledger, open_facts, standing
 
 

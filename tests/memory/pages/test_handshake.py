@@ -7,8 +7,8 @@ from itertools import product
 import pytest
 
 from memory.pages.buffers import Buffer
-from memory.pages.handshake import needs_distilling
 from memory.pages.model import PAGE_TYPES
+from memory.pages.pushing import needs_distilling
 from memory.pages.turn_records import TurnRecord
 
 NOW = 1_700_000_000.0
