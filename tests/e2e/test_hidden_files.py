@@ -249,7 +249,7 @@ def test_no_reader_shows_a_file_with_the_name_of_a_secret(
     assert MARK not in show(reader, config, name)
 
 
-@pytest.mark.parametrize("reader", READERS.keys() - BEFORE_RULES)
+@pytest.mark.parametrize("reader", sorted(READERS.keys() - BEFORE_RULES))
 def test_no_reader_shows_a_file_that_a_rule_denies_to_read(reader: str, config: Config) -> None:
     assert MARK not in show(reader, config, DENIED)
 
