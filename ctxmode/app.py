@@ -56,7 +56,8 @@ DRAIN_S_MAX = 0.5
 """How long closing may go on indexing what is queued; the next process takes up the rest."""
 
 LAST_CALLS_S_MAX = 1.5
-"""How long a server that ends may write calls: hosts kill it two seconds after closing stdin."""
+"""Seconds for which a server that ends may write calls: hosts kill it two seconds after closing
+stdin."""
 
 
 class App:

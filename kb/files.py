@@ -14,7 +14,7 @@ from pathlib import Path
 from kb import writing
 
 CHANGED, GONE, UNREADABLE = "changed", "gone", "unreadable"
-"""What may have become of a file since it was indexed."""
+"""States that a file may have since it was indexed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ def is_lost(path: StrPath) -> bool:
 
 
 def verify_structure(database: Database, *, bytes_max: int | None = None) -> None:
-    """Look through a file for damage, if it is no larger than usual, or than `bytes_max`.
+    """Check a file for damage, if it is no larger than usual, or than `bytes_max`.
 
     Raises:
         StoreUnavailableError: it is damaged; its cause says so.
@@ -207,7 +207,7 @@ def restore_last_copy(path: StrPath, wait_s: float) -> None:
 
 
 def has_damage(file: Path) -> bool:
-    """Look through a file for damage, whatever its size; what others keep locked has none."""
+    """Check a file for damage, whatever its size; what others keep locked has none."""
     try:
         with closing(connect_read_only(file)) as db:
             _require_sound(db)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # a hook's start imports this module
     from base.plain_files import StrPath
 
 FOLDER = "snapshots"
-"""Where a file's copies are, beside it."""
+"""Return the folder of a file's copies, next to it."""
 
 _LOCK = ".lock"
 _GATE = ".restoring"

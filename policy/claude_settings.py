@@ -12,7 +12,7 @@ from policy.strict_json import strict_json
 from policy.wordlist import word_set
 
 RULES_MAX = 2_000  # of one file
-UNREADABLE = "\ufffd"  # stands for a byte that is no UTF-8
+UNREADABLE = "\ufffd"  # stands for a byte that is not UTF-8
 _RESTRICTING = ("deny", "ask")
 _LISTS = {"deny": Decision.DENY, "ask": Decision.ASK, "allow": Decision.ALLOW}
 _FOLDERS = word_set(
@@ -25,7 +25,7 @@ _OTHERS = word_set(
 
 
 class Settings(NamedTuple):
-    """What a settings file holds, of that its permissions, and what is odd about it."""
+    """The content of a settings file, its permissions, and warnings about it."""
 
     document: Mapping[str, Any]
     permissions: Mapping[str, Any]
@@ -52,7 +52,7 @@ class _Object(dict[str, Any]):
 
 
 def read_settings(text: str, path: str) -> Settings:
-    """What a settings file holds, read as Claude Code reads it: a byte order mark is passed over,
+    """Read a settings file as Claude Code reads it: a byte order mark is passed over,
     an empty file has no settings, and the last of repeated keys counts. What is denied or asked
     about in an earlier one holds all the same.
 
@@ -103,7 +103,7 @@ def entries_of(
     """Each rule with its line. An entry of `allow` that is none is left out.
 
     Raises:
-        RuleFileError: what denies or asks is not understood, or there are too many rules.
+        RuleFileError: an entry that denies or asks cannot be read, or there are too many rules.
     """
     count = 0
     for key, decision in _LISTS.items():
@@ -128,7 +128,7 @@ def entries_of(
 
 
 def _is_rule(entry: object) -> bool:
-    """Return whether an entry can be read. One with a byte that is no UTF-8 means what nobody can
+    """Return whether an entry can be read. One with a byte that is not UTF-8 means what nobody can
     say."""
     return isinstance(entry, str) and bool(entry.strip()) and UNREADABLE not in entry
 
@@ -141,7 +141,7 @@ def warnings_of(permissions: Mapping[str, Any]) -> Iterator[str]:
         elif key == "allow" and not isinstance(value, list):
             yield "permissions.allow is not a list, so it has no rules"
         elif key == "allow" and not all(map(_is_rule, value)):
-            yield "permissions.allow has entries that are no rules; they are left out"
+            yield "permissions.allow has entries that are not rules; they are left out"
         elif key in _FOLDERS and value:
             yield f"{key} is Claude Code's own: here profiles say what is shown and written"
         elif key == "defaultMode" and value not in ("default", "manual", "dontAsk"):

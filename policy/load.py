@@ -137,7 +137,7 @@ class _Loader:
             return
         document, permissions, odd = read_settings(text, path)
         if UNREADABLE in text:
-            odd = (*odd, "it has bytes that are no UTF-8")
+            odd = (*odd, "it has bytes that are not UTF-8")
         self.managed_only |= is_managed and document.get("allowManagedPermissionRulesOnly") is True
         self.asks_nobody |= permissions.get("denyInsteadOfPrompting") is True
         mode = permissions.get("defaultMode")

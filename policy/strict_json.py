@@ -15,7 +15,7 @@ def strict_json(
     """The value of a text.
 
     Raises:
-        ValueError: it is no JSON, a number is none (NaN), or a key stands twice in an object that
+        ValueError: it is not JSON, a number is NaN, or a key stands twice in an object that
             nobody else reads.
         RecursionError: it is nested too deep.
     """

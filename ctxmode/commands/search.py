@@ -12,7 +12,7 @@ indexed for up to 2 s; then the answer says how much is left.
 --json gives {hits: [{source, kind, author, age_s, path, title, start_line, end_line, score, stale,
 weak, alike, text}], corrections, truncated, notes}: the hits of all queries in the order asked,
 each passage once. kind is run, file, note, web, fact, page or turn. path is null where the source
-is no file; stale is null, or changed, gone or unreadable; corrections are {typed, used}.
+is not a file; stale is null, or changed, gone or unreadable; corrections are {typed, used}.
 truncated says that some did not fit into --budget, or that some of what matches is still being
 indexed; notes name what could not be searched.
 --everywhere searches all your projects and what you keep without one; a search of one project

@@ -29,7 +29,8 @@ OPEN_MAX = 16
 """How many projects one server holds open: each has a sandbox and a database of its own."""
 
 WORKING_ENTRIES_MAX = 100_000
-"""How many entries a folder may have that is a project only because a server was started there."""
+"""The number of entries that a folder may have that is a project only because a server was started
+there."""
 
 
 class Projects:

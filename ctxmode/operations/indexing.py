@@ -44,11 +44,11 @@ FILE_BYTES_MAX = 256 << 20
 """Of one file that is named: it is read as a whole. Folders have a lower limit a file."""
 RENEWED_S = 0.3
 RENEWED_BYTES = 1 << 20
-"""What a search may spend on files that changed: as long as on what is mirrored, and about as many
-bytes as are indexed in that time."""
+"""Seconds and bytes that a search may spend on files that changed: as long as on what is mirrored,
+and about as many bytes as are indexed in that time."""
 
 RENEWAL_WAIT_S = 0.25
-"""How long a search waits for another writer of the store."""
+"""Seconds for which a search waits for another writer of the store."""
 
 LIKE_SECRETS = "named like a file of secrets"
 

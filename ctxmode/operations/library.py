@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 SETTLING_S = 1.0
 QUEUE_S = 2.0
-"""How long a search may go on indexing the queue if nothing else does: a person waits for it, and
-several megabytes are indexed in that time."""
+"""Seconds for which a search may go on indexing the queue if nothing else does: a person waits for
+it, and several megabytes are indexed in that time."""
 
 QUEUE_STEP_BYTES = 512 * 1024
 QUEUE_WAIT_S = 0.25
-"""How much is indexed between two looks at the clock, and how long to wait for another writer."""
+"""Bytes indexed between two looks at the clock, and seconds to wait for another writer."""
 
 SHOWN_BYTES = 4 << 20
 """Of a source that is shown alone so much is indexed again if it changed, as of a file of a

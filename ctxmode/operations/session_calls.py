@@ -23,7 +23,7 @@ WAITING_MAX = 1000
 """Of more calls than these the oldest are not recorded."""
 
 ENDED = "the server ended"
-"""Why a session ended whose host says nothing of its end."""
+"""The reason of a session's end where its host gives none."""
 
 LOOKING_BACK = "ctx_session"
 """The tool that looks at sessions: a call of it is no part of what happened in one."""

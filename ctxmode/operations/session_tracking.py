@@ -31,10 +31,10 @@ STEP_S = 0.5
 """How long one look may take; the next goes on."""
 
 USERS_WAIT_S = 1.0
-"""How long the user's own store is waited for that others keep locked."""
+"""Seconds to wait for the user's own store while others keep it locked."""
 
 LAST_WAIT_S = 1.0
-"""How long other writers are waited for when a server ends."""
+"""Seconds to wait for other writers when a server ends."""
 
 
 def track_step(config: Config, store: kb.Store, calls: SessionCalls) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ class CaseCache:
         self._search.deny(denied)
         hidden = {os.path.relpath(path, self._project) for path in self._search.find_hidden()[0]}
         hidden.update(mounts_in(str(self._project)))
-        # A name may be bytes that are no text.
+        # A name may be bytes that are not text.
         seen = hashlib.sha256()
         count = size = 0
         top = os.open(self._project, FOLDER_FLAGS)

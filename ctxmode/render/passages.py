@@ -34,7 +34,7 @@ STALE = {
     "gone": "file is gone",
     "unreadable": "file cannot be read now",
 }
-"""What is said of a passage whose file is not as it was indexed, by `Hit.stale`."""
+"""Marks, by `Hit.stale`, of a passage whose file is not as it was indexed."""
 
 WEAK = "[no passage has most of these words: the nearest are below]"
 

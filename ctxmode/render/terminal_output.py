@@ -47,7 +47,7 @@ class OutputScreen:
     """A screen for one stream, cut into chunks anywhere: for a terminal, a runner's log or both."""
 
     def __init__(self, *, is_terminal: bool = True, is_log: bool = False) -> None:
-        # A log may be a pipe to another program, whose bytes are no text.
+        # A log may be a pipe to another program, whose bytes are not text.
         self._errors = "replace" if is_terminal else "surrogateescape"
         self._decoder = codecs.getincrementaldecoder("utf-8")(self._errors)
         self._is_terminal = is_terminal

@@ -193,7 +193,7 @@ class Placement:
         return path
 
     def _readable(self, layout: Layout) -> tuple[tuple[str, str], ...]:
-        """Tier B's grants of the project: the whole of a copy, else what is no secret.
+        """Tier B's grants of the project: the whole of a copy, else all but secrets.
 
         Scripts of an environment name its interpreter where the project lies, not in a copy.
         """

@@ -199,7 +199,7 @@ class _Unpacking:
             if stat.S_ISREG(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
                 os.link(name, last, src_dir_fd=at, dst_dir_fd=parent, follow_symlinks=False)
                 return
-        raise SandboxError(f"a second name of what is no file there: {entry.name!r}")
+        raise SandboxError(f"a second name of something that is not a file: {entry.name!r}")
 
 
 def _put_file(entry: Entry, parent: int, last: str) -> None:

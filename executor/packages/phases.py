@@ -35,7 +35,7 @@ OWN_BYTES = 128 * MIB  # what a phase's tools take themselves
 
 
 def limits_of(layer_bytes: int) -> Limits:
-    """What one phase may take. Its scratch holds what is downloaded and unpacked.
+    """Return the limits of one phase. Its scratch holds what is downloaded and unpacked.
 
     What is packed of that for the server is in memory.
     """

@@ -26,7 +26,7 @@ ELSEWHERE, UNDECIDED = 1, 2
 is judged again when there is more in it."""
 
 EXPIRED = "expired"
-"""What a state has of a transcript whose session was deleted as too old: its last activity."""
+"""The mark of a transcript whose session was deleted as too old: its last activity."""
 
 EXCERPT_BYTES = 120
 _ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})")

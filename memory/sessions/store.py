@@ -97,7 +97,7 @@ class SessionStore:
         )
 
     def _open_shared(self, path: StrPath, wait_s: float, *, is_verified: bool) -> Database:
-        """Open a file to write beside others, which is mended first if it is damaged."""
+        """Open a file to write beside others, which is repaired first if it is damaged."""
         if _is_empty(path):
             from memory.copies import is_lost, restore_last_copy  # noqa: PLC0415
 

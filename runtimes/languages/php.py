@@ -46,7 +46,7 @@ def wrap(code: str) -> ProgramText:
 
 
 def open_tag(code: str) -> str:
-    """What a person types is never a template: it is code, with or without its opening tag."""
+    """Give typed code its opening tag once. It is never a template."""
     return "<?php " + _OPENING_TAG.sub("", code, count=1)
 
 

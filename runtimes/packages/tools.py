@@ -31,7 +31,7 @@ class Tool(NamedTuple):
 
 
 SHARED: Final = "/usr/share/nodejs"
-"""Where a distribution's packages of npm's lie, which find the parts of each other there."""
+"""The folder of a distribution's npm packages, which find each other there."""
 _EXTRA: Final = "pip install 'ctxmode[packages]'"
 UV: Final = Tool("uv", Remedy(f"{_EXTRA}, or put uv on PATH", _EXTRA), portable=True)
 NODE: Final = Tool("node", "install nodejs")

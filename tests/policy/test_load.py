@@ -184,10 +184,10 @@ ODD = {
         f'{{"permissions": {{"allow": "Bash", {DENY_A}}}}}', "deny", "allow is not a list"
     ),
     "no text in allow": (
-        f'{{"permissions": {{"allow": [7], {DENY_A}}}}}', "deny", "entries that are no rules"
+        f'{{"permissions": {{"allow": [7], {DENY_A}}}}}', "deny", "entries that are not rules"
     ),
-    "a byte that is no UTF-8": (
-        f'{{"model": "caf\udce9", "permissions": {{{DENY_A}}}}}', "deny", "bytes that are no UTF-8"
+    "a byte that is not UTF-8": (
+        f'{{"model": "caf\udce9", "permissions": {{{DENY_A}}}}}', "deny", "bytes that are not UTF-8"
     ),
 }  # fmt: skip
 

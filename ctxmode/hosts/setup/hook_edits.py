@@ -35,7 +35,7 @@ def put_hook(text: str, adapter: str, event: str, entry: Mapping[str, Any], owne
     to it; where a wrapper of theirs calls us for the same tools, none is added.
 
     Raises:
-        ValueError: the text is no JSON, or the event has no list.
+        ValueError: the text is not JSON, or the event has no list.
     """
     own: list[_Hook] = []
     is_wrapped = False

@@ -35,8 +35,8 @@ def _opencode(command: Command) -> dict[str, Any]:
 
 
 CALL_SECONDS = 3600
-"""How long a host that sets an end waits for a call: a run takes what its limit or its caller says,
-and some hosts take no more."""
+"""Seconds for which a host that sets an end waits for a call: a run takes what its limit or its
+caller says, and some hosts take no more."""
 
 
 def _codex(command: Command) -> dict[str, Any]:

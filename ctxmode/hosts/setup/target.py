@@ -37,7 +37,7 @@ class Target:
         return self.project if self.scope == "project" else Path("/")
 
     def path(self, place: str) -> Path:
-        """Where a host's file is: one of a person's own where the host's variables say."""
+        """Return the path of a host's file: a user's own lies where the host's variables say."""
         if place.startswith("~/"):
             return Path(find_place(place, str(self.home), self.environ))
         return self.project / place
