@@ -120,7 +120,7 @@ class _Bringing:
         terms = StreamTerms(
             self.landing.inline_bytes, may_be_cut(told, drains=self.order.request.drain)
         )
-        stdout, stderr = [
+        (stdout, stdout_spool), (stderr, stderr_spool) = [
             await capture(
                 stream, self.files.get(name), self.blobs, self.landing.folder / name, terms
             )
@@ -128,8 +128,8 @@ class _Bringing:
         ]
         result = replace(
             told,
-            stdout=stdout.stream,
-            stderr=stderr.stream,
+            stdout=stdout,
+            stderr=stderr,
             artifacts=await self._take_artifacts(told.artifacts),
             not_committed=(),
             changes_id=None,
@@ -141,7 +141,7 @@ class _Bringing:
         )
         if self.order.profile.project is ProjectAccess.COMMIT and _has_ended(told):
             result = await self._commit(outcome, result)
-        return Completed(result, stdout.spool, stderr.spool)
+        return Completed(result, stdout_spool, stderr_spool)
 
     async def _take_artifacts(self, artifacts: Sequence[Artifact]) -> tuple[Artifact, ...]:
         """Copy them into the folder, named as those of a local run are."""

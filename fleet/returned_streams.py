@@ -20,14 +20,6 @@ COUNTED_MAX: Final = 2**50
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
-    """A stream as a result shows it, and a handle to the whole of it, if that is more."""
-
-    stream: Stream
-    spool: FileSpool | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class StreamTerms:
     """How a stream is captured: how much of it a result holds, and whether more was discarded."""
 
@@ -54,8 +46,10 @@ def check_streams(result: Result, limits: Limits) -> None:
 
 async def capture(
     told: Stream, whole: Digest | None, blobs: Source, spool: Path, terms: StreamTerms
-) -> Captured:
-    """What a worker told of a stream as this machine tells it, from the `whole` of it, if it came.
+) -> tuple[Stream, FileSpool | None]:
+    """Capture a stream as a local run's, and give a handle to all of it, if that is more.
+
+    It is made from the `whole` of the stream, if it came, else from what the worker told.
 
     Raises:
         OutcomeError: neither is the whole stream.
@@ -78,7 +72,7 @@ async def capture(
         # What was no text was replaced at the worker, and counted as it was.
         total = min(told.bytes_total, taken.bytes_total)
         stream = replace(stream, bytes_total=total, binary=True)
-    return Captured(stream, taken.spool)
+    return stream, taken.spool
 
 
 def may_be_cut(result: Result, *, drains: bool) -> bool:

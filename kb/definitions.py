@@ -33,7 +33,8 @@ def find_definitions(data: bytes, language: str, root: Node) -> list[Definition]
     named: dict[int, tuple[Node, list[Node]]] = {}
     wraps: dict[int, Node] = {}
     leads: dict[int, int] = {}
-    cursor = QueryCursor(grammars.grammar(language).query)
+    _, query = grammars.grammar(language)
+    cursor = QueryCursor(query)
     cursor.set_max_start_depth(MAX_DEPTH)
     for _, captures in cursor.matches(root):
         for lead in captures.get("lead", ()):

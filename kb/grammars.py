@@ -12,7 +12,7 @@ is left out: its scanner never returns on some short inputs.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Query
@@ -249,16 +249,9 @@ QUERIES: dict[str, str] = {
 """Definitions by language. Where a pattern has no `@name` the node's `name` field is the name."""
 
 
-class Grammar(NamedTuple):
-    """A language ready to be parsed, and the query for its definitions."""
-
-    language: Language
-    query: Query
-
-
 @cache
-def grammar(language: str) -> Grammar:
-    """The grammar and query of `language`.
+def grammar(language: str) -> tuple[Language, Query]:
+    """Return the grammar of `language`, and the query for its definitions.
 
     Raises:
         KeyError: no row in `QUERIES` describes it.
@@ -268,4 +261,4 @@ def grammar(language: str) -> Grammar:
 
     source = QUERIES[language]
     loaded = get_language(cast("SupportedLanguage", language))
-    return Grammar(loaded, Query(loaded, source))
+    return loaded, Query(loaded, source)

@@ -54,7 +54,7 @@ def parse(data: bytes, language: str) -> Node:
     """
     from tree_sitter import Parser  # noqa: PLC0415 - see grammars.grammar
 
-    grammar = grammars.grammar(language)
+    grammar, _ = grammars.grammar(language)
     allowed_s = PARSE_BASE_S + PARSE_S_PER_BYTE * len(data)
     deadline = time.thread_time() + allowed_s
     soonest = time.monotonic() + allowed_s
@@ -69,9 +69,9 @@ def parse(data: bytes, language: str) -> Node:
     try:
         with _ending_worker(END_TIMES * allowed_s) as is_ended:
             if is_ended and len(data) <= SMALL_BYTES:
-                tree = Parser(grammar.language).parse(data)
+                tree = Parser(grammar).parse(data)
             else:
-                tree = Parser(grammar.language).parse(read, progress_callback=late)
+                tree = Parser(grammar).parse(read, progress_callback=late)
     except ValueError:
         raise TimeoutError(f"no {language} syntax tree within {allowed_s:.1f} s") from None
     if _has_wide_error(tree.root_node):

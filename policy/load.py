@@ -163,11 +163,11 @@ class _Loader:
         anchors = self._anchors(own or self.project or self.home)
         from policy import toml_rules  # noqa: PLC0415 - few have such a file
 
-        file = toml_rules.parse_toml(text, path, anchors, is_trusted=is_trusted)
-        self.trusted += file.trusted_projects
-        if file.default is Decision.ASK or (file.default is not None and is_trusted):
-            self.default = file.default
-        for group in file.groups:
+        groups, default, trusted = toml_rules.parse_toml(text, path, anchors, is_trusted=is_trusted)
+        self.trusted += trusted
+        if default is Decision.ASK or (default is not None and is_trusted):
+            self.default = default
+        for group in groups:
             for example, expected in group.examples:
                 _try_example(example, expected, group.rules, anchors)
             for rule in group.rules:

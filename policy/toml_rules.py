@@ -26,17 +26,14 @@ class RuleGroup(NamedTuple):
     examples: tuple[tuple[str, bool], ...]
 
 
-class RuleFile(NamedTuple):
-    """What a file says; `trusted_projects` are the folders whose projects a person trusts."""
+def parse_toml(
+    text: str, path: str, anchors: Anchors, *, is_trusted: bool
+) -> tuple[tuple[RuleGroup, ...], Decision | None, tuple[str, ...]]:
+    """Read a file's rules, its default, and the folders whose projects a person trusts.
 
-    groups: tuple[RuleGroup, ...]
-    default: Decision | None
-    trusted_projects: tuple[str, ...]
-
-
-def parse_toml(text: str, path: str, anchors: Anchors, *, is_trusted: bool) -> RuleFile:
-    """What a file says; one that is not trusted cannot trust projects. Raises RuleFileError for
-    anything that is not exactly understood."""
+    One that is not trusted cannot trust projects. Raises RuleFileError for anything that is not
+    exactly understood.
+    """
     top = RuleSource(path, 1)
     try:
         document = load_toml(text)
@@ -59,7 +56,7 @@ def parse_toml(text: str, path: str, anchors: Anchors, *, is_trusted: bool) -> R
         for table, line in zip(tables, lines, strict=False)
     )
     trusted = _read_trusted_projects(document, text, path, is_trusted=is_trusted)
-    return RuleFile(groups, default and _DECISIONS[default], trusted)
+    return groups, default and _DECISIONS[default], trusted
 
 
 def _lines_of(text: str, expression: str) -> list[int]:

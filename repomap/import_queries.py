@@ -85,7 +85,8 @@ CALLS: Mapping[str, frozenset[bytes]] = MappingProxyType(
 def _query(language: str) -> Query:
     from tree_sitter import Query  # noqa: PLC0415 - see grammars.grammar
 
-    return Query(grammars.grammar(language).language, QUERIES[language])
+    grammar, _ = grammars.grammar(language)
+    return Query(grammar, QUERIES[language])
 
 
 def find_imports(data: bytes, language: str, root: Node) -> tuple[Import, ...]:

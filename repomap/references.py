@@ -67,7 +67,7 @@ def _find_names(data: bytes, language: str, root: Node) -> list[bytes]:
 @cache
 def _name_kinds(language: str) -> frozenset[int]:
     """Return the numbers that a grammar gives to the types of names."""
-    grammar = grammars.grammar(language).language
+    grammar, _ = grammars.grammar(language)
     further = _FURTHER.get(language, frozenset())
     return frozenset(
         kind

@@ -68,7 +68,7 @@ def describe_config(config: Config) -> dict[str, Any]:
     refused."""
     configured = load_settings(config.project, config.config_home)
     profiles = load_profiles(config.project, config.config_home)
-    moved = load_names(config.project, config.config_home)
+    _, move_warnings = load_names(config.project, config.config_home)
     prices = load_prices(config.project, config.config_home)
     recording = load_recording(str(config.project), str(config.config_home), os.environ)
     return {
@@ -95,7 +95,7 @@ def describe_config(config: Config) -> dict[str, Any]:
             *configured.warnings,
             *_warn_of_sources(config),
             *profiles.warnings,
-            *moved.warnings,
+            *move_warnings,
             *load_packages(config.project, config.config_home).warnings,
             *prices.warnings,
         ],

@@ -20,7 +20,7 @@ def engine_settings(config: Config) -> tuple[Settings, tuple[str, ...]]:
     may grant. A ContextModeError names the file, key or value that cannot be used."""
     configured = load_settings(config.project, config.config_home)
     profiles = load_profiles(config.project, config.config_home)
-    moved = load_names(config.project, config.config_home)
+    moves, move_warnings = load_names(config.project, config.config_home)
     packages = load_packages(config.project, config.config_home)
     values: Mapping[str, Any] = configured.values
     settings = Settings(
@@ -35,11 +35,11 @@ def engine_settings(config: Config) -> tuple[Settings, tuple[str, ...]]:
         limits=configured.limits,
         isolation=config.isolation or values["sandbox.isolation"],
         runtime=config.runtime or values["sandbox.runtime"],
-        name_moves=moved.moves,
+        name_moves=moves,
         storage=config.data_dir,
         packages=packages.settings,
     )
     if config.runtime and settings.isolation != "container":
         raise UsageError("--runtime is for containers", "Add --isolation container.")
-    warnings = (*configured.warnings, *profiles.warnings, *moved.warnings, *packages.warnings)
+    warnings = (*configured.warnings, *profiles.warnings, *move_warnings, *packages.warnings)
     return settings, warnings

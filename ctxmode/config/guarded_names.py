@@ -10,31 +10,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read
 
 
-@dataclass(frozen=True, slots=True)
-class MovedNames:
-    """Where the user moves which names; what a project asked for that only the user may do."""
+def load_names(project: Path, config_home: Path) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """Load the names that the user moves, and warn of what only the user may move.
 
-    moves: Mapping[str, str] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-
-
-def load_names(project: Path, config_home: Path) -> MovedNames:
-    """Load the names that the user moves; a UsageError names the file that is no TOML, or moves a
-    name to what means nothing."""
+    A UsageError names the file that is not TOML, or moves a name to what means nothing.
+    """
     user = read(config_home / USER_FILE)
     of_project = read(project / PROJECT_FILE, project)
     warnings: tuple[str, ...] = ()
     if _table(of_project):
         where = of_project.at("names")
         warnings = (f"{where}: names are not for a project to move; put them into {user.path}",)
-    return MovedNames(_moves(user), warnings)
+    return _moves(user), warnings
 
 
 def _table(file: ConfigFile) -> Mapping[str, Any]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -15,18 +14,8 @@ from executor.back_ends.ground import BackEnd, ServerGround
 from executor.errors import SandboxUnavailableError
 from executor.settings import Settings
 
+# Tries a back end out on this machine, and gives the strongest of its tiers.
 Open = Callable[[Path, Path, Settings, ServerGround], AbstractAsyncContextManager[BackEnd]]
-
-
-@dataclass(frozen=True, slots=True)
-class BackEndRow:
-    """A back end: `open` tries it out on this machine, and gives the strongest of its tiers.
-
-    `isolation` is what the setting of this name asks for to have this back end and no other.
-    """
-
-    isolation: str
-    open: Open
 
 
 def _open_containers(
@@ -37,8 +26,8 @@ def _open_containers(
     return open_containers(project, home, settings, ground)
 
 
-# The first that works is taken.
-BACK_ENDS: Final = (BackEndRow("cell", open_cells), BackEndRow("container", _open_containers))
+# By the value of `isolation` that asks for this one and no other. The first that works is taken.
+BACK_ENDS: Final[Mapping[str, Open]] = {"cell": open_cells, "container": _open_containers}
 
 
 @contextlib.asynccontextmanager
@@ -50,12 +39,12 @@ async def open_back_end(
     Raises:
         SandboxUnavailableError: none can be had; it says what would help.
     """
-    asked = [row for row in BACK_ENDS if row.isolation == settings.isolation]
+    asked = BACK_ENDS.get(settings.isolation)
     lacking: list[SandboxUnavailableError] = []
-    for row in asked or BACK_ENDS:
+    for open_one in [asked] if asked else BACK_ENDS.values():
         async with contextlib.AsyncExitStack() as stack:
             try:
-                made = await stack.enter_async_context(row.open(project, home, settings, ground))
+                made = await stack.enter_async_context(open_one(project, home, settings, ground))
             except SandboxUnavailableError as error:
                 lacking.append(error)
                 continue

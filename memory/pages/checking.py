@@ -93,18 +93,17 @@ def prepare_draft(path: str, text: str, page: Page, find_secrets: FindSecrets) -
         BadInputError: it cannot be committed.
     """
     _check_parent(page)
-    cleaned = clean_page(page, find_secrets)
-    committed, redactions = cleaned.page, cleaned.redactions
-    public = drop_private_parts(committed)
-    if public is not committed:
+    cleaned, redactions = clean_page(page, find_secrets)
+    committed, public = cleaned, drop_private_parts(cleaned)
+    if public is not cleaned:
         # What stood on both sides of a private part may be a secret together.
-        again = clean_page(public, find_secrets)
-        committed, redactions = again.page, redactions + again.redactions
-    if redactions or public is not cleaned.page:
+        committed, further = clean_page(public, find_secrets)
+        redactions += further
+    if redactions or public is not cleaned:
         committed = parse_page(render_page(committed))
     if size_bytes(text) > PAGE_BYTES_MAX:
         raise BadInputError(f"it is larger than {PAGE_BYTES_MAX >> 20} MiB", "divide it")
-    return Draft(path, text, cleaned.page, committed, describe_page(committed), redactions)
+    return Draft(path, text, cleaned, committed, describe_page(committed), redactions)
 
 
 def check_marks(text: str) -> None:

@@ -6,7 +6,7 @@ A page is divided first: a text with its secrets replaced might not be YAML any 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from memory.errors import BadInputError
@@ -19,16 +19,8 @@ _FREE_NAMES = (*_FREE, "reasoning_summary", "unknown")
 DEPTH_MAX = 64
 
 
-@dataclass(frozen=True, slots=True)
-class CleanPage:
-    """A page without secrets, and how many were taken out."""
-
-    page: Page
-    redactions: int
-
-
-def clean_page(page: Page, find_secrets: FindSecrets) -> CleanPage:
-    """Return a page with its secrets replaced.
+def clean_page(page: Page, find_secrets: FindSecrets) -> tuple[Page, int]:
+    """Return a page with its secrets replaced, and how many they were.
 
     Raises:
         BadInputError: its slug is a secret, or one stands across several fields.
@@ -39,7 +31,7 @@ def clean_page(page: Page, find_secrets: FindSecrets) -> CleanPage:
         raise BadInputError(message, "rename the page, and choose another secret")
     front, in_fields = _clean_front(front, find_secrets)
     body, in_body = redact(page.body, find_secrets)
-    return CleanPage(Page(front, body), in_fields + in_body)
+    return Page(front, body), in_fields + in_body
 
 
 def drop_private_parts(page: Page) -> Page:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from memory.errors import BadInputError
@@ -32,16 +31,8 @@ _UPDATED_LINE = re.compile("^updated: .*\n", re.MULTILINE)
 _SKELETON = "begin the page with a line `---`, its fields, and another line `---`"
 
 
-@dataclass(frozen=True, slots=True)
-class SplitPage:
-    """The text of a page: the YAML of its fields, and the Markdown below."""
-
-    yaml: str
-    body: str
-
-
-def split_page(text: str) -> SplitPage:
-    """Divide a page's text into its fields and its Markdown.
+def split_page(text: str) -> tuple[str, str]:
+    """Divide a page's text into the YAML of its fields and the Markdown below.
 
     Raises:
         BadInputError: it does not begin with fields, or they do not end within
@@ -60,7 +51,7 @@ def split_page(text: str) -> SplitPage:
     fields = text[opening.end() : closing.start()] if closing else text[opening.end() : limit]
     if not closing or size_bytes(fields) > FRONTMATTER_BYTES_MAX:
         raise _too_large()
-    return SplitPage(fields, text[closing.end() :])
+    return fields, text[closing.end() :]
 
 
 def parse_page(text: str) -> Page:
@@ -70,8 +61,8 @@ def parse_page(text: str) -> Page:
         BadInputError: its fields cannot be read, or are none of a page. The message names each
             field that is wrong, and its line.
     """
-    split = split_page(text)
-    return Page(_read_front(read_fields(split.yaml, 2)), split.body)
+    yaml, body = split_page(text)
+    return Page(_read_front(read_fields(yaml, 2)), body)
 
 
 def try_parse(text: str) -> Page | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 
 from memory.errors import BadInputError
 from memory.pages.errors import GitError
@@ -14,17 +13,10 @@ _PULLED = "refs/context-mode/pulled"
 _REMOTE_CHARS_MAX = 2048
 
 
-@dataclass(frozen=True, slots=True)
-class Pulled:
-    """What a pull brought: the newest commit before and after it, and the paths that changed."""
-
-    before: str
-    after: str
-    paths: tuple[str, ...]
-
-
-def pull(repository: Repository, remote: str = "origin") -> Pulled:
+def pull(repository: Repository, remote: str = "origin") -> tuple[str, str, tuple[str, ...]]:
     """Take over the commits of another repository that continue those here.
+
+    Return the newest commit before and after that, and the paths that changed.
 
     Raises:
         BadInputError: the remote's name cannot be one, or there is no repository yet.
@@ -46,11 +38,11 @@ def pull(repository: Repository, remote: str = "origin") -> Pulled:
             _drop_fetched(repository)
             raise GitError(error.message, error.remedy or _remedy(repository, remote)) from error
         if after == before:
-            return Pulled(before, before, ())
+            return before, before, ()
         old = {one.path: one.blob for one in repository.list_entries(before)} if before else {}
         new = {one.path: one.blob for one in repository.list_entries(after)}
     changed = (path for path in {**old, **new} if old.get(path) != new.get(path))
-    return Pulled(before, after, tuple(sorted(changed)))
+    return before, after, tuple(sorted(changed))
 
 
 def _forward(repository: Repository, remote: str, before: str) -> str:

@@ -31,8 +31,8 @@ def read_version(text: str | None) -> Version:
     if not text or not text.removeprefix("\ufeff").startswith("---"):
         return Version({}, text or "")
     try:
-        split = split_page(text)
-        return Version(field_values(read_fields(split.yaml, 2)), split.body)
+        yaml, body = split_page(text)
+        return Version(field_values(read_fields(yaml, 2)), body)
     except BadInputError:
         return Version(None, text)
 

@@ -114,9 +114,9 @@ class Pages:
     def pull(self, remote: str = "origin") -> PulledPages:
         """Take over another repository's commits, also into drafts that were not edited."""
         self.require_ready()
-        pulled = pull(self.repository, remote)
-        drafts, diverged = refresh_drafts(self, pulled.paths)
-        return PulledPages(pulled.before, pulled.after, pulled.paths, drafts, diverged)
+        before, after, paths = pull(self.repository, remote)
+        drafts, diverged = refresh_drafts(self, paths)
+        return PulledPages(before, after, paths, drafts, diverged)
 
     def history(self, slug: str, limit: int = HISTORY_MAX) -> list[Commit]:
         """List a page's commits, newest first."""

@@ -65,14 +65,6 @@ class SnapshotRow(NamedTuple):
     delivered_at: float | None
 
 
-class ToolRow(NamedTuple):
-    """How often a session called a tool, and how often that failed."""
-
-    tool: str
-    calls: int
-    errors: int
-
-
 class DayTokens(NamedTuple):
     """The tokens of one model on one day, in days since the epoch; None is not recorded."""
 
@@ -152,15 +144,17 @@ def list_snapshots(db: sqlite3.Connection, session_id: str) -> list[SnapshotRow]
     return [SnapshotRow(*row) for row in rows]
 
 
-def list_tools(db: sqlite3.Connection, session_id: str, *, limit: int) -> list[ToolRow]:
-    """Count a session's calls by tool, the most used first."""
+def list_tools(
+    db: sqlite3.Connection, session_id: str, *, limit: int
+) -> list[tuple[str, int, int]]:
+    """Count a session's calls of each tool, and those that failed; the most used first."""
     rows = db.execute(
         "SELECT tool_name, SUM(role = 'tool_call'), SUM(role = 'tool_result' AND is_error)"
         " FROM message WHERE session_id = ? AND tool_name IS NOT NULL"
         " GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?",
         (session_id, limit),
     )
-    return [ToolRow(*row) for row in rows]
+    return rows.fetchall()
 
 
 def sum_tokens_by_day(db: sqlite3.Connection, *, since: float) -> list[DayTokens]:

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from repomap.importing.tree import Tree, find_nearest, folder_of, join, list_above, place
 from repomap.model import Import
 
 _NAME = "go.mod"
-
-
-@dataclass(frozen=True, slots=True)
-class _Module:
-    """What a go.mod says: its module's path, and the folders that replace others."""
-
-    path: str
-    replaced: dict[str, str]
 
 
 def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
@@ -23,13 +13,13 @@ def resolve(tree: Tree, path: str, one: Import) -> tuple[str, ...]:
     own = tree.once(_find_own, folder_of(path))
     if own is None:
         return ()
-    module = tree.once(_read_module, own)
+    own_path, replaced = tree.once(_read_module, own)
     # Longest first: a module may lie in the folder of another.
     for begin in list_above(one.module):
         rest = one.module[len(begin) :].lstrip("/")
-        if begin in module.replaced:
-            return _list_package(tree, place(module.replaced[begin], rest))
-        if begin and begin == module.path:
+        if begin in replaced:
+            return _list_package(tree, place(replaced[begin], rest))
+        if begin and begin == own_path:
             return _list_package(tree, place(own, rest))
         if folders := tree.once(_index_modules, None).get(begin):
             return _list_package(tree, place((find_nearest(path, folders) or folders)[0], rest))
@@ -51,12 +41,13 @@ def _index_modules(tree: Tree, _: None) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for config in tree.by_name.get(_NAME, ()):
         folder = folder_of(config)
-        if path := tree.once(_read_module, folder).path:
+        if path := tree.once(_read_module, folder)[0]:
             found.setdefault(path, []).append(folder)
     return found
 
 
-def _read_module(tree: Tree, folder: str) -> _Module:
+def _read_module(tree: Tree, folder: str) -> tuple[str, dict[str, str]]:
+    """Read from a go.mod the path of its module, and the folders that replace others."""
     path, block = "", ""
     replaced: dict[str, str] = {}
     for line in tree.read(place(folder, _NAME)).decode("utf-8", "replace").splitlines():
@@ -77,4 +68,4 @@ def _read_module(tree: Tree, folder: str) -> _Module:
                 local = join(folder, target) if target.startswith(".") else None
                 if local is not None:
                     replaced[words[1]] = local
-    return _Module(path, replaced)
+    return path, replaced

@@ -43,8 +43,8 @@ def build_one(reader: Reader, asked: Asked) -> Data:
         shown: dict[str, Any] = {name: getattr(session, name) for name in _FIELDS}
         events = browsing.list_events(db, session.id, offset=at, limit=EVENTS + 1)
         tools = browsing.list_tools(db, session.id, limit=TOOLS_MAX)
-        calls = {one.tool: one.calls for one in tools}
-        errors = {one.tool: one.errors for one in tools}
+        calls = {tool: called for tool, called, _ in tools}
+        errors = {tool: failed for tool, _, failed in tools}
         bars = [row | {"errors": errors[row["name"]]} for row in build_bars(calls)]
         files = browsing.list_files(db, session.id, limit=FILES_MAX + 1)
         return {

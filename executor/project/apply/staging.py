@@ -43,13 +43,6 @@ DEFAULT_ACCESS = "system.posix_acl_default"
 _UNMOVABLE = frozenset({errno.EXDEV, errno.EPERM, errno.EACCES, errno.EOPNOTSUPP})
 
 
-class Moved(NamedTuple):
-    """A content that was not copied: where it is now, and where it was."""
-
-    place: str
-    source: str
-
-
 class Preparing:
     """Writes contents under temporary names, or moves them there."""
 
@@ -58,7 +51,8 @@ class Preparing:
         self.project = project
         self.source = source
         self.writer = Writer()
-        self.moved: list[Moved] = []
+        # Contents that were not copied: where each is now, and where it was.
+        self.moved: list[tuple[str, str]] = []
         self.may_move = may_move
         self.passes_on: dict[str, bool] = {}  # by folder
         self.gives = capabilities.holds(capabilities.CHOWN)
@@ -147,7 +141,7 @@ class Preparing:
                 raise
             self.may_move = False  # from one file system to another no other one can be
             return False
-        self.moved.append(Moved(each.place, each.change.path))
+        self.moved.append((each.place, each.change.path))
         return True
 
     def put_back(self, places: frozenset[str]) -> None:
