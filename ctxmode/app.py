@@ -47,11 +47,7 @@ DONE = object()
 QUOTA_OF_ALL_EVERY_S = 10.0
 """How often a server looks at what is kept of all projects: the sizes of their files."""
 
-SESSIONS_EVERY_S = 5.0
-SESSIONS_EVERY_S_MIN = 0.1
 SESSIONS_FIRST_S = 2.0  # not beside the first calls
-"""How often a server looks for what is new in agents' sessions: the interval that ctx0 names."""
-
 DRAIN_S_MAX = 0.5
 """How long closing may go on indexing what is queued; the next process takes up the rest."""
 
@@ -350,7 +346,7 @@ async def _step_to_quota_of_all(config: Config) -> None:
 async def _track_sessions(config: Config, keep: Keep, calls: SessionCalls) -> None:
     """Keep up with agents' sessions: when their transcripts grow, and every few seconds. A defect
     there is reported and ends that alone."""
-    from ctxmode.operations.session_watch import News  # noqa: PLC0415 - after the first answer
+    from ctxmode.operations.session_watch import News, read_poll_s  # noqa: PLC0415 - after the first answer
 
     news = News()
     try:
@@ -358,22 +354,12 @@ async def _track_sessions(config: Config, keep: Keep, calls: SessionCalls) -> No
         await trio.sleep(SESSIONS_FIRST_S)
         while True:
             roots = await _track_step(config, keep, calls)
-            poll_s = await _read_poll_s(config)
+            poll_s = await trio.to_thread.run_sync(read_poll_s, config)
             await trio.to_thread.run_sync(news.wait, roots, poll_s, abandon_on_cancel=True)
     except Exception as error:
         sys.stderr.write(_report(error))
     finally:
         news.stop()
-
-
-async def _read_poll_s(config: Config) -> float:
-    """Read how long to wait at most; every command names what cannot be read."""
-    from ctxmode.config.settings import load_settings  # noqa: PLC0415 - after the first answer
-
-    with suppress(OSError, ContextModeError):
-        loaded = await trio.to_thread.run_sync(load_settings, config.project, config.config_home)
-        return max(float(loaded.values["transcripts.poll_ms"]) / 1000, SESSIONS_EVERY_S_MIN)
-    return SESSIONS_EVERY_S
 
 
 async def _track_step(config: Config, keep: Keep, calls: SessionCalls) -> tuple[str, ...]:

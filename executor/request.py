@@ -41,6 +41,14 @@ class Checked:
     limits: Limits
     profile: Profile
 
+    @property
+    def known_env(self) -> dict[str, str]:
+        """The known variables of the program, the path of its bound file among them."""
+        given = dict(self.request.env)
+        bound = {} if self.bind_file is None else {"FILE_CONTENT_PATH": self.bind_file}
+        # An interpreter that lives on sets the name itself, at each call.
+        return bound | given if self.request.session is None else given | bound
+
 
 def check(
     request: Request,

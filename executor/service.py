@@ -332,7 +332,7 @@ class LocalEngine:
             cwd=checked.cwd,
             project=str(self.project),
             home=str(self._terms.home),
-            env=_known_environment(checked),
+            env=checked.known_env,
             surface="sandbox",
             complete=runtimes.completion(
                 checked.language,
@@ -389,14 +389,6 @@ class LocalEngine:
             isolation=self.isolation,
             profile=request.profile,
         )
-
-
-def _known_environment(checked: Checked) -> dict[str, str]:
-    """Return what is known of a program's variables, the path of its bound file among them."""
-    given = dict(checked.request.env)
-    bound = {} if checked.bind_file is None else {"FILE_CONTENT_PATH": checked.bind_file}
-    # An interpreter that lives on sets the name itself, at each call.
-    return bound | given if checked.request.session is None else given | bound
 
 
 def _session_name(session: str, owner: str) -> str:

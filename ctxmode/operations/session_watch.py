@@ -9,12 +9,29 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib import import_module
+
+from ctxmode.config.locations import Config
+from ctxmode.config.settings import load_settings
+from ctxmode.errors import ContextModeError
+
+POLL_S = 5.0
+POLL_S_MIN = 0.1
+"""Seconds between two looks for what is new in agents' sessions: the interval that ctx0 names."""
 
 STEP_MS = 500
 """How long after a change others are waited for, and how often the watch looks for any."""
 
 DEBOUNCE_MS = 1000
+
+
+def read_poll_s(config: Config) -> float:
+    """Return the longest wait in seconds; every command names settings that cannot be read."""
+    with suppress(OSError, ContextModeError):
+        values = load_settings(config.project, config.config_home).values
+        return max(float(values["transcripts.poll_ms"]) / 1000, POLL_S_MIN)
+    return POLL_S
 
 
 class News:

@@ -7,18 +7,15 @@ import sys
 
 from ctxmode import exit_codes
 from ctxmode.config.locations import Config, load_config
-from ctxmode.config.settings import load_settings
 from ctxmode.launch import print_answer, tell
 from ctxmode.operations import sessions as operations
 from ctxmode.operations.session_everywhere import track_everywhere
 from ctxmode.operations.session_sources import find_oldest, list_sources
-from ctxmode.operations.session_watch import News
+from ctxmode.operations.session_watch import News, read_poll_s
 from ctxmode.render.amounts import inflect
 from ctxmode.render.highlight import one_line
 from memory.sessions.importing import Imported
 from memory.sessions.sources import is_old
-
-POLL_S_MIN = 0.1
 
 
 def track(args: argparse.Namespace) -> int:
@@ -41,7 +38,7 @@ def track(args: argparse.Namespace) -> int:
         if not args.watch:
             return exit_codes.OK
         sys.stdout.flush()
-        news.wait(_list_roots(config), _read_poll_s(config))
+        news.wait(_list_roots(config), read_poll_s(config))
 
 
 def _read_new(config: Config) -> list[Imported]:
@@ -63,11 +60,6 @@ def _list_roots(config: Config) -> list[str]:
     sources = list_sources(operations.read_recording(config), str(config.home))
     ground = operations.find_ground(config)
     return [root for importer in sources for root in importer.roots(ground)]
-
-
-def _read_poll_s(config: Config) -> float:
-    values = load_settings(config.project, config.config_home).values
-    return max(float(values["transcripts.poll_ms"]) / 1000, POLL_S_MIN)
 
 
 def _tell(args: argparse.Namespace, done: list[Imported], old: int) -> None:

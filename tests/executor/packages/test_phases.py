@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from executor.packages import model
 from tests.executor.packages.conftest import left, run_in
 from tests.executor.packages.npm_registry import Registry
 from tests.executor.packages.other_registries import Gems
+from tests.needs import needs
 
 pytestmark = [pytest.mark.tier_a, pytest.mark.once]
 
@@ -93,7 +93,7 @@ NPM_ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", NPM_ATTACKS)
-@pytest.mark.skipif(shutil.which("npm") is None, reason="needs npm")
+@needs("npm")
 async def test_a_script_that_leaves_something_else_than_a_plain_folder_gives_no_layer(
     open_with, served, kept, private, attack
 ):
@@ -104,14 +104,14 @@ async def test_a_script_that_leaves_something_else_than_a_plain_folder_gives_no_
     assert left(kept) == []
 
 
-@pytest.mark.skipif(shutil.which("npm") is None, reason="needs npm")
+@needs("npm")
 async def test_a_link_that_stays_inside_is_kept(open_with, served):
     async with opened(open_with, served, "javascript") as engine:
         result = await use_npm(engine, served, "ln -s ../alpha/data.txt inside")
     assert result.stdout.text == "honest\n\n", result.stderr.text
 
 
-@pytest.mark.skipif(shutil.which("gem") is None, reason="needs gem")
+@needs("gem")
 @pytest.mark.parametrize("is_honest", [True, False])
 async def test_a_process_that_outlives_the_build_puts_no_link_in_its_place(
     open_with, served, kept, private, is_honest
@@ -131,7 +131,7 @@ async def test_a_process_that_outlives_the_build_puts_no_link_in_its_place(
     assert left(kept) == []
 
 
-@pytest.mark.skipif(shutil.which("npm") is None, reason="needs npm")
+@needs("npm")
 async def test_a_layer_that_is_too_large_is_named_so_with_its_limit(open_with, served, kept):
     script = f"head -c {LAYER_BYTES} /dev/zero > large"
     async with opened(open_with, served, "javascript") as engine:
