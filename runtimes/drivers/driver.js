@@ -100,7 +100,12 @@ function evaluator() {
   if (!node || bun || deno) return globalThis.eval;
   const vm = require("node:vm");
   const loader = "USE_MAIN_CONTEXT_DEFAULT_LOADER";
-  const importModuleDynamically = vm.constants?.[loader] ?? ((specifier) => import(specifier));
+  const importModuleDynamically = vm.constants?.[loader];
+  if (!importModuleDynamically) {
+    // Before Node 20.12 only what `eval` runs can import, and no signal breaks that.
+    const run = (code) => vm.runInThisContext(code, { breakOnSigint: true });
+    return (code) => (/\bimport\s*\(/.test(code) ? globalThis.eval : run)(code);
+  }
   const options = { breakOnSigint: true, importModuleDynamically };
   const { emitWarning } = process; // some versions warn of it once
   process.emitWarning = (...said) => {

@@ -101,8 +101,13 @@ async def _started(worker: Worker) -> Worker:
 
 
 async def _close(worker: Worker) -> None:
-    with contextlib.suppress(Exception):
-        await worker.close(timeout=_CLOSE_S / 2, executor_wait=False)
+    try:
+        with contextlib.suppress(Exception):
+            await worker.close(timeout=_CLOSE_S / 2, executor_wait=False)
+    finally:  # also where that was cut short, nothing listens on
+        with contextlib.suppress(Exception):
+            worker.stop()
+            worker.http_server.stop()
 
 
 async def _until_left(worker: Worker, here: _Here, loop: SideLoop) -> None:
