@@ -83,6 +83,9 @@ async def _serve_once(url: str, terms: dict[str, Any], here: _Here, loop: SideLo
         except (OSError, TimeoutError) as error:
             await _close(made)
             raise UnreachableError(f"the scheduler does not take this worker: {error}") from None
+        except asyncio.CancelledError:
+            await _close(made)
+            raise
 
     worker = await loop.run(start)
     log.info("serving %s", url)
