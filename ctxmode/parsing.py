@@ -41,14 +41,19 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # noqa: ANN401
         # Options may stand between words, also behind an action, whose parser is called here.
-        # argparse takes that of no parser that has actions, nor with --; and it calls this again.
-        if self._is_mixing or "--" in (args or ()) or subparsers(self):
+        # argparse refuses that for parsers with actions, or with a choice between a word and an
+        # option, and with --. It calls this method again.
+        if self._is_mixing or "--" in (args or ()) or subparsers(self) or self._has_optional_word():
             return super().parse_known_args(args, namespace)
         self._is_mixing = True
         try:
             return self.parse_known_intermixed_args(args, namespace)
         finally:
             self._is_mixing = False
+
+    def _has_optional_word(self) -> bool:
+        groups = self._mutually_exclusive_groups
+        return any(not one.option_strings for group in groups for one in group._group_actions)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # noqa: ANN401
         parsed, unknown = self.parse_known_args(args, namespace)

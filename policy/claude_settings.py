@@ -33,31 +33,21 @@ class Settings(NamedTuple):
 
 
 class _Object(dict[str, Any]):
-    """An object of JSON in which the last of repeated keys counts; `repeated` has all values."""
-
-    repeated: Mapping[str, list[Any]]
+    """An object of JSON in which the last of repeated keys counts."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
-        again = len(self) < len(pairs)
-        counts = Counter(key for key, _ in pairs) if again else {}
-        self.repeated = {
-            key: [value for name, value in pairs if name == key]
-            for key, count in counts.items()
-            if count > 1
-        }
-
-    def all_of(self, key: str) -> list[Any]:
-        return self.repeated.get(key) or [self.get(key)]
+        counts = Counter(key for key, _ in pairs) if len(self) < len(pairs) else {}
+        self.repeated = [key for key, count in counts.items() if count > 1]
 
 
 def read_settings(text: str, path: str) -> Settings:
     """Read a settings file as Claude Code reads it: a byte order mark is passed over,
-    an empty file has no settings, and the last of repeated keys counts. What is denied or asked
-    about in an earlier one holds all the same.
+    an empty file has no settings, and the last of repeated keys counts.
 
     Raises:
-        RuleFileError: it is not JSON, or these are no objects.
+        RuleFileError: it is not JSON, it or its permissions are not an object, or permissions are
+            repeated or hold a repeated key: one of two lists of denials would be lost.
     """
     text = text.removeprefix("\ufeff")
     if not text.strip():
@@ -80,21 +70,15 @@ def read_settings(text: str, path: str) -> Settings:
     permissions = document.get("permissions")
     if permissions is None:
         permissions = {}
-    elif not isinstance(permissions, dict):
-        line = text.count("\n", 0, max(text.find('"permissions"'), 0)) + 1
+    line = text.count("\n", 0, max(text.find('"permissions"'), 0)) + 1
+    if not isinstance(permissions, dict):
         raise RuleFileError(path, line, "permissions is not an object", "Write it as {...}")
-    return Settings(document, {**permissions, **_earlier(document)}, tuple(warnings))
-
-
-def _earlier(document: _Object) -> dict[str, list[Any]]:
-    """The lists that restrict, where they or the permissions are repeated: all that is in them."""
-    every = [one for one in document.all_of("permissions") if isinstance(one, _Object)]
-    lists: dict[str, list[Any]] = {}
-    for key in _RESTRICTING:
-        found = [value for one in every for value in one.all_of(key)]
-        if len(found) > 1 and isinstance(found[-1], list | None):
-            lists[key] = [entry for value in found if isinstance(value, list) for entry in value]
-    return lists
+    again = [key for key in document.repeated if key == "permissions"]
+    again += getattr(permissions, "repeated", [])
+    if again:
+        why = f"not valid JSON: the key {again[0]!r:.80} is repeated"
+        raise RuleFileError(path, line, why, "Join the two")
+    return Settings(document, permissions, tuple(warnings))
 
 
 def entries_of(

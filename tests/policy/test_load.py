@@ -163,13 +163,6 @@ ODD = {
     "a repeated key": (
         f'{{"model": "x", "permissions": {{{DENY_A}}}, "model": "y"}}', "deny", "'model' is rep"
     ),
-    "repeated permissions": (
-        f'{{"permissions": {{{DENY_A}}}, "permissions": {{}}}}', "deny", "'permissions' is rep"
-    ),
-    "a repeated list": (f'{{"permissions": {{{DENY_A}, "deny": []}}}}', "deny", "'deny' is rep"),
-    "a repeated list, the last null": (
-        f'{{"permissions": {{{DENY_A}, "deny": null}}}}', "deny", "'deny' is repeated"
-    ),
     "a key of hooks that is repeated": (
         f'{{"hooks": {{"Stop": [], "Stop": []}}, "permissions": {{{DENY_A}}}}}',
         "deny",
