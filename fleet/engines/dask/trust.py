@@ -14,6 +14,7 @@ from fleet.engines.credentials import Credentials, read_credentials
 from fleet.errors import ClusterError, UnreachableError
 
 CONNECT_S: Final = 10.0
+_ENDED: Final = "it ended the connection"
 
 
 def url_of(address: Address) -> str:
@@ -44,26 +45,47 @@ def security_of(credentials: Credentials | None) -> Security | None:
 
 
 async def try_out(address: Address, security: Security | None) -> None:
-    """Reach a scheduler once, with its certificate; Dask itself tries for long, and tells less.
+    """Reach a scheduler once, until it greets; Dask itself tries for long, and tells less.
 
     Raises:
-        ClusterError: the certificate is another authority's, or out of date.
+        ClusterError: one side's certificate is another authority's, or out of date.
         UnreachableError: nobody answers.
     """
     try:
         with trio.fail_after(CONNECT_S):
-            async with await trio.open_tcp_stream(address.host, address.port) as stream:
+            async with await trio.open_tcp_stream(address.host, address.port) as connection:
+                stream: trio.abc.Stream = connection
                 if security is not None:
                     untyped: Any = security
                     context = untyped.get_connection_args("client")["ssl_context"]
-                    await trio.SSLStream(stream, context).do_handshake()
+                    stream = trio.SSLStream(connection, context)
+                # A scheduler speaks first. Where it writes to a connection that has ended, Python
+                # with OpenSSL 3.4 or later takes that error for another's, and drops it, too.
+                if not await stream.receive_some(1):
+                    raise _unreached(address, _ENDED)
     except trio.BrokenResourceError as error:
-        if isinstance(error.__cause__, ssl.SSLError):
-            said = f"the certificate of {address.target} does not do: {error.__cause__}"
+        cause = error.__cause__
+        if isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+            raise _unreached(address, _ENDED) from None
+        if isinstance(cause, ssl.SSLError):
+            said = f"{_blame(address, cause)}: {cause}"
             raise ClusterError(said, "see cluster.ca and cluster.certificate") from None
-        raise UnreachableError(f"no scheduler at {address.target}: {error}") from None
-    except (OSError, trio.TooSlowError) as error:
-        raise UnreachableError(f"no scheduler at {address.target}: {error}") from None
+        raise _unreached(address, cause or error) from None
+    except trio.TooSlowError:
+        raise _unreached(address, f"it says nothing within {CONNECT_S:g} s") from None
+    except OSError as error:
+        raise _unreached(address, error) from None
+
+
+def _unreached(address: Address, why: object) -> UnreachableError:
+    return UnreachableError(f"no scheduler at {address.target}: {why}")
+
+
+def _blame(address: Address, error: ssl.SSLError) -> str:
+    """Say which side a handshake fails at: an alert is the other's word."""
+    if "_ALERT_" in str(error.reason):
+        return f"{address.target} refuses this connection"
+    return f"the certificate of {address.target} does not do"
 
 
 def quieten() -> None:

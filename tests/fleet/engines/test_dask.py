@@ -6,6 +6,7 @@ import contextlib
 import functools
 import io
 import os
+import ssl
 import subprocess
 import sys
 import uuid
@@ -20,12 +21,15 @@ import trustme
 from fleet.dispatcher import Delivery, Placement
 from fleet.doer import OUTPUTS
 from fleet.engines import open_engine
+from fleet.engines.address import Address
+from fleet.engines.dask import trust
 from fleet.engines.serving import Serving, serve
 from fleet.errors import BlobError, ClusterError, UnreachableError
 from fleet.model import Cause, Lost, Ticket
 from fleet.tree import digest_of
 from tests.fleet.engines.dask_scheduler import ALLOWED_FAILURES, DaskScheduler, dask_scheduler
 from tests.fleet.engines.fake_doer import PROPERTIES, FakeDoer, order_for
+from tests.fleet.engines.remote_server import certificate_files
 
 DEADLINE_S = 30
 
@@ -401,6 +405,60 @@ async def test_certificates_of_another_authority_reach_nothing(scheduler, doer, 
     how = Serving("stranger", 1, PROPERTIES)
     with trio.fail_after(DEADLINE_S), pytest.raises(ClusterError, match="certificate of 127"):
         await serve(scheduler.url, stranger, scheduler.blobs, doer, how)
+
+
+async def test_a_certificate_that_the_scheduler_refuses_is_told(scheduler, doer, tmp_path):
+    certificate_files(tmp_path, "front", trustme.CA().issue_cert("front.example"))
+    own = {"certificate": tmp_path / "front.pem", "key": tmp_path / "front.key"}
+    stranger = replace(scheduler.front, **own)
+    with pytest.raises(ClusterError, match="refuses this connection"):
+        async with open_engine(scheduler.url, stranger, scheduler.blobs):
+            pass
+    how = Serving("stranger", 1, PROPERTIES)
+    with trio.fail_after(DEADLINE_S), pytest.raises(ClusterError, match="refuses this connection"):
+        await serve(scheduler.url, stranger, scheduler.blobs, doer, how)
+
+
+@pytest.mark.parametrize("is_plain", [True, False], ids=["plain", "TLS"])
+@pytest.mark.parametrize(
+    ("ends", "told"), [(True, "it ended"), (False, "it says nothing")], ids=["ends", "waits"]
+)
+async def test_what_does_not_greet_is_no_scheduler(scheduler, monkeypatch, is_plain, ends, told):
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(scheduler.folder / "server.pem", scheduler.folder / "server.key")
+
+    async def take(stream: trio.SocketStream) -> None:
+        with contextlib.suppress(trio.BrokenResourceError):  # the other side waits no longer
+            if not is_plain:
+                await trio.SSLStream(stream, context, server_side=True).do_handshake()
+            if not ends:
+                await trio.sleep_forever()
+
+    if not ends:
+        monkeypatch.setattr(trust, "CONNECT_S", 0.01)
+    async with trio.open_nursery() as nursery:
+        listen = functools.partial(trio.serve_tcp, take, 0, host="127.0.0.1")
+        (listener,) = await nursery.start(listen)
+        address = Address("", *listener.socket.getsockname())
+        security = None if is_plain else trust.security_of(scheduler.front)
+        with pytest.raises(UnreachableError, match=told):
+            await trust.try_out(address, security)
+        nursery.cancel_scope.cancel()
+
+
+async def test_trying_a_scheduler_out_drops_nobody_else(engine, scheduler, doer):
+    """A scheduler that can't write to one connection may drop the next one that it reads."""
+    address, security = Address("", "127.0.0.1", scheduler.port), trust.security_of(scheduler.front)
+    client = (await engine.connect()).client
+    async with serving(scheduler, doer):
+        ticket = await engine.submit(await placed(engine, "wait"))
+        await until(lambda: doer.began)
+        for _ in range(20):
+            await trust.try_out(address, security)
+            assert await engine.find_delay(ticket) == ""
+        doer.go.set()
+        assert isinstance(await ended(engine, ticket), Delivery)
+    assert (await engine.connect()).client is client
 
 
 async def test_a_scheduler_that_is_not_there_is_told(scheduler, tmp_path):
