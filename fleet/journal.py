@@ -126,6 +126,8 @@ class Journal:
             except BaseException:
                 writing.close()
                 raise
+        # One thread at a time: of two, Python 3.12 or later may give one the row of the other.
+        self._one_reads = trio.CapacityLimiter(1)
         self._db = writing
         self._writer = GroupedWriter(writing)
 
@@ -287,7 +289,7 @@ class Journal:
     async def _read(self, query: str, *given: str | int) -> list[tuple[object, ...]]:
         with _translated(self.path):
             return await trio.to_thread.run_sync(
-                lambda: self._reading.execute(query, given).fetchall()
+                lambda: self._reading.execute(query, given).fetchall(), limiter=self._one_reads
             )
 
     async def _read_one(self, query: str, run: str) -> bytes | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from contextlib import closing
 
 import pytest
@@ -65,6 +66,38 @@ async def test_a_run_goes_from_accepted_by_sent_to_done(journal):
     assert await journal.finish("r1", b"outcome") is Received.FIRST
     assert await journal.count() == {("alice", State.DONE): 1}
     assert (await journal.read_order("r1"), await journal.read_outcome("r1")) == (None, b"outcome")
+
+
+async def test_the_orders_that_are_read_at_once_are_read_by_one_thread_at_a_time(journal):
+    """Python's `sqlite3` may give one thread what another asked for."""
+    for number in range(20):
+        await journal.accept(a_run(f"r{number}", order=b"order %d" % number), PLENTY)
+    reading, most, found = journal._reading, [], {}
+
+    class Watched:
+        inside = 0
+
+        def execute(self, *given: object) -> sqlite3.Cursor:
+            self.inside += 1
+            most.append(self.inside)
+            time.sleep(0.005)  # a query that takes a while
+            try:
+                return reading.execute(*given)
+            finally:
+                self.inside -= 1
+
+    async def read(run: str) -> None:
+        found[run] = await journal.read_order(run)
+
+    journal._reading = Watched()
+    try:
+        async with trio.open_nursery() as nursery:
+            for number in range(20):
+                nursery.start_soon(read, f"r{number}")
+    finally:
+        journal._reading = reading
+    assert found == {f"r{number}": b"order %d" % number for number in range(20)}
+    assert max(most) == 1
 
 
 async def test_the_first_outcome_stands_and_others_are_dropped_and_counted(journal):
