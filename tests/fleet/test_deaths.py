@@ -264,8 +264,7 @@ async def test_a_poison_is_given_up_after_three_workers(
                     began = began or trio.current_time()
                     worker = worker_of(mark, workers)
                     await trio.to_thread.run_sync(worker.kill)
-                    killed.append(worker.name)
-                    await until(lambda: not alive(mark))
+                    killed.append(worker.name)  # the next one may have it before all of it is gone
     say(f"{killed} lost, told {trio.current_time() - began:.1f} s after the first began it")
     assert len(killed) == 3
     assert ended[0].result.status is Status.SANDBOX_ERROR
