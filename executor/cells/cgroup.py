@@ -117,12 +117,13 @@ def find(instance: str) -> tuple[Hierarchy | None, str]:
 
     A folder named after the instance is made below the process's own group, version 2 first.
     """
-    reasons = []
+    name, reasons = f"ctxmode-{instance}", []
     for attempt in (_version_2, _version_1):
         try:
-            return attempt(f"ctxmode-{instance}"), ""
+            return attempt(name), ""
         except OSError as error:
-            reasons.append(f"{attempt.__name__[1:].replace('_', ' ')}: {error}")
+            said = str(error).replace(name, "ctxmode-*")  # the same for every instance
+            reasons.append(f"{attempt.__name__[1:].replace('_', ' ')}: {said}")
     return None, "; ".join(reasons)
 
 

@@ -86,6 +86,20 @@ def test_without_any_there_is_a_reason_for_each_version(machine, mounts, groups,
     assert all(reason in why for reason in reasons)
 
 
+def test_the_reason_is_the_same_for_every_instance(machine):
+    root = machine(V2_MOUNT | V1_MOUNTS, HYBRID_GROUPS)
+    parent = delegate(root, "memory pids\n")
+    reasons = set()
+    for instance in ("7", "8"):
+        for folder in (parent, root / "memory"):
+            (folder / f"ctxmode-{instance}").write_text("")  # no folder can be made there
+        hierarchy, why = cgroup.find(instance)
+        assert hierarchy is None
+        reasons.add(why)
+    assert len(reasons) == 1
+    assert f"{root / 'memory'}/ctxmode-*" in why
+
+
 def hierarchy_of(version: int, root: Path) -> Hierarchy:
     if version == 2:
         return Hierarchy(2, V2, {"memory": root, "pids": root})
