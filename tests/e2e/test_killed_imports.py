@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -64,8 +65,9 @@ def store_of(place):
 
 
 def forget(place):
-    for file in store_of(place).parent.iterdir():
-        file.unlink()
+    """Delete the store and its daily copies."""
+    for entry in store_of(place).parent.iterdir():
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
 def rows_of(place):
