@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ CHECKED_BYTES_MAX = 16 << 20
 """Of a file up to this size the structure is verified at each opening: that takes milliseconds."""
 
 UNFINISHED = ".unfinished"
-"""What a name ends with until the file is whole; what a killed process left is removed."""
+"""The end of a name until the file is whole; what a killed process left is removed."""
 
 _REPLACED_BY = ".copy-"
 """Before the day of the copy that took the place of a damaged file, in that file's new name."""
@@ -111,7 +112,7 @@ def find_last_copy(path: StrPath) -> Path | None:
 def list_copies(path: StrPath, pattern: str = "????-??-??") -> list[Path]:
     """List the daily copies of a file, the newest first, or what else has such a name beside."""
     own = Path(path)
-    found = find_folder(own).glob(f"{glob_escape(own.stem)}-{pattern}.sqlite3")
+    found = find_folder(own).glob(f"{escape(own.stem)}-{pattern}.sqlite3")
     return sorted((one for one in found if one.is_file()), reverse=True)
 
 
@@ -127,11 +128,6 @@ def drop_copies(path: StrPath) -> None:
                 one.unlink(missing_ok=True)
 
 
-def glob_escape(name: str) -> str:
-    """Return a pattern that only a name itself fits."""
-    return "".join(f"[{mark}]" if mark in "*?[" else mark for mark in name)
-
-
 @contextmanager
 def hold_copies(path: StrPath) -> Iterator[None]:
     """Keep other processes from making copies meanwhile. What a killed one left is removed.
@@ -142,7 +138,7 @@ def hold_copies(path: StrPath) -> Iterator[None]:
     folder = find_folder(Path(path))
     folder.mkdir(mode=0o700, exist_ok=True)
     with hold_lock(folder / f"{Path(path).stem}.lock", WAIT_S):
-        for left in folder.glob(f"{glob_escape(Path(path).stem)}-*{UNFINISHED}*"):
+        for left in folder.glob(f"{escape(Path(path).stem)}-*{UNFINISHED}*"):
             left.unlink(missing_ok=True)
         yield
 
@@ -235,7 +231,7 @@ def describe_damage(path: StrPath) -> tuple[str, ...]:
     """Say what became of each damaged file that was set aside, as long as it is kept."""
     own = Path(path)
     told = []
-    for aside in sorted(own.parent.glob(f"{glob_escape(own.name)}{CORRUPT}*")):
+    for aside in sorted(own.parent.glob(f"{escape(own.name)}{CORRUPT}*")):
         if aside.name.endswith(("-wal", "-shm")):
             continue
         day = aside.name.rpartition(_REPLACED_BY)[2] if _REPLACED_BY in aside.name else ""

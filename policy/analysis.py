@@ -7,15 +7,7 @@ from typing import NamedTuple, get_args
 
 from policy import marks
 from policy.deadline import pause_limit
-from policy.effects import (
-    Command,
-    Effect,
-    EffectPlace,
-    FileAccess,
-    OpaqueExec,
-    Unparsed,
-    encode,
-)
+from policy.effects import Command, Effect, EffectPlace, FileAccess, OpaqueExec, Unparsed, encode
 from policy.model import Coverage, Subject
 from policy.shell.frame import Frame
 from policy.shell.grammar import parse

@@ -58,7 +58,7 @@ class WholeFile:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """How a row is known: a host of this version was run with it, or its documents say it."""
+    """The evidence for a row: a host of this version was run with it, or its documents say it."""
 
     date: str
     version: str = ""
@@ -108,7 +108,7 @@ class Host:
 
     @property
     def means(self) -> tuple[str, ...]:
-        """What it gets besides the server: hooks, a plug-in, a rules file, a skill."""
+        """The parts that it gets besides the server: hooks, a plug-in, a rules file, a skill."""
         are_plugins = {one.is_plugin for one in self.plugins}
         given = {
             "hooks": self.hooks or False in are_plugins,
