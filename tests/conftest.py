@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import signal
 import sys
 from collections.abc import Generator
@@ -13,7 +14,19 @@ import pytest
 from hypothesis import settings
 
 from base.host_homes import MOVED
-from tests.marks import MARKS, ONE_OF, SMOKE, UNIT, is_smoke, mark_of, may_be_fast, may_have
+from tests.marks import (
+    HOSTS,
+    MARKS,
+    MORE,
+    ONE_OF,
+    SMOKE,
+    UNIT,
+    is_smoke,
+    kind_of,
+    mark_of,
+    may_be_fast,
+    may_have,
+)
 
 pytest_plugins = ["tests.flaky"]
 
@@ -27,6 +40,7 @@ _started: list[str] = []
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fast", action="store_true", help="unit tests and a sandbox smoke alone")
+    parser.addoption("--all", action="store_true", help="what repeats, takes long, or drives hosts")
     parser.addoption("--long", action="store_true", help="fuzz and differential tests at length")
 
 
@@ -54,7 +68,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give each test its mark, and with --fast leave out what takes longer.
+    """Give each test its mark, and leave out what was not asked for.
 
     What takes minutes begins first, so that no worker is left with it at the end.
     """
@@ -63,14 +77,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if is_smoke(item.nodeid):
             item.add_marker(SMOKE)
     items.sort(key=lambda item: item.get_closest_marker("identity") is None)
-    if config.getoption("--fast"):
-        kept = [item for item in items if _is_fast(item)]
-        config.hook.pytest_deselected(items=[item for item in items if not _is_fast(item)])
-        items[:] = kept
+    left_out = [item for item in items if not _is_asked_for(item, config)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if _is_asked_for(item, config)]
 
 
-def _is_fast(item: pytest.Item) -> bool:
-    return any(item.get_closest_marker(mark) for mark in (UNIT, SMOKE))
+def _is_asked_for(item: pytest.Item, config: pytest.Config) -> bool:
+    """Whether a test runs: by --fast, --all, its mark, its id or file, or as one of the default.
+
+    Hosts' own files do not ask for them: each starts programs that talk to an endpoint.
+    """
+    option = config.getoption
+    has = item.get_closest_marker
+    if option("--fast"):
+        return bool(has(UNIT) or has(SMOKE))
+    by_id = any("::" in argument for argument in config.args)  # as a failed test is run again
+    if option("--all") or by_id:
+        return True
+    if has(HOSTS):
+        return bool(re.search(rf"\b{HOSTS}\b", option("markexpr") or ""))
+    by_file = config.args_source is pytest.Config.ArgsSource.ARGS
+    return not has(MORE) or by_file or bool(option("markexpr") or option("keyword"))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -78,7 +105,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """A unit test that starts a process fails, whatever else comes of it."""
     before = len(_started)
     yield
-    if item.get_closest_marker(UNIT) and len(_started) > before:
+    if kind_of(item.nodeid) == UNIT and len(_started) > before:
         raise AssertionError(f"marked unit, and started a process: {_started[before:]}")
 
 

@@ -1,26 +1,28 @@
 """Which mark each test has: by its file, as data.
 
 `unit` starts no process, which is enforced. `sandbox` starts processes of this machine, `engine`
-needs a container engine, `slow` takes long for what it is, and `hosts` drives agents' hosts, when
-`-m hosts` asks for it. Every test has exactly one of them.
+needs a container engine, `hosts` drives agents' hosts. `more` is what `./run-tests --all` adds:
+tests that take long for what they are, and those that `repetitions.txt` names.
+Every test has exactly one of them.
 `smoke` is a label beside: a few sandbox tests that `./run-tests --fast` adds to the unit tests.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
-UNIT, SANDBOX, ENGINE, SLOW, HOSTS = "unit", "sandbox", "engine", "slow", "hosts"
+UNIT, SANDBOX, ENGINE, MORE, HOSTS = "unit", "sandbox", "engine", "more", "hosts"
 SMOKE = "smoke"
 MARKS: Final = {
     UNIT: "starts no process",
     SANDBOX: "starts processes of this machine",
     ENGINE: "needs a container engine",
-    SLOW: "takes long for what it is",
+    MORE: "takes long for what it is, or repeats what other tests show: --all adds it",
     HOSTS: "drives agents' hosts that come from npm",
     SMOKE: "a sandbox test that --fast runs beside the unit tests",
 }
-ONE_OF: Final = (UNIT, SANDBOX, ENGINE, SLOW, HOSTS)  # which each test has exactly one of
+ONE_OF: Final = (UNIT, SANDBOX, ENGINE, MORE, HOSTS)  # which each test has exactly one of
 
 # Beginnings of the ids of tests below tests/. The longest that fits decides.
 _UNIT = """
@@ -92,7 +94,7 @@ images/test_settings.py::test_a_host_with images/test_workplace.py::test_what_a_
 _ENGINE = """
 executor/containers/ images/
 """
-_SLOW = """
+_MORE = """
 repomap/test_fitting.py::test_a_thousand
 repomap/test_bad_input.py::test_a_hundred_thousand
 repomap/test_bad_maps.py::test_a_scan_that_is_killed
@@ -124,7 +126,7 @@ KINDS: Final = {
         (UNIT, _UNIT),
         (SANDBOX, _SANDBOX),
         (ENGINE, _ENGINE),
-        (SLOW, _SLOW),
+        (MORE, _MORE),
         (HOSTS, _HOSTS),
     )
     for beginning in beginnings.split()
@@ -140,9 +142,33 @@ NOT_SMOKES: Final = tuple(
     )
 )
 
+# Cases that pass through nothing, and find no seeded fault, that cheaper ones do not: a line each.
+REPETITIONS: Final = frozenset(
+    f"tests/{line}"
+    for line in (Path(__file__).parent / "repetitions.txt").read_text("utf-8").splitlines()
+    if line and not line.startswith("#")
+)
+
+
+_REPEATING: Final = frozenset(one.partition("::")[0] for one in REPETITIONS)  # their files
+
 
 def mark_of(test: str) -> str:
     """The mark of a test, by its id.
+
+    Raises:
+        ValueError: no beginning fits: the table lacks its folder.
+    """
+    return MORE if is_repetition(test) else kind_of(test)
+
+
+def is_repetition(test: str) -> bool:
+    """Whether a test, by its id, shows what others show: a case, or all of a function's."""
+    return test in REPETITIONS or test.partition("[")[0] in REPETITIONS
+
+
+def kind_of(test: str) -> str:
+    """What a test does, by its id: its mark, but for repetitions.
 
     Raises:
         ValueError: no beginning fits: the table lacks its folder.
@@ -162,5 +188,7 @@ def may_be_fast(file: str) -> bool:
 
 def may_have(file: str, mark: str) -> bool:
     """Whether a file, by its path from the checkout, has tests of a mark."""
+    if mark == MORE and file in _REPEATING:
+        return True
     beginnings = (beginning for beginning, its_mark in KINDS.items() if its_mark == mark)
-    return mark_of(file) == mark or any(one.startswith(f"{file}::") for one in beginnings)
+    return kind_of(file) == mark or any(one.startswith(f"{file}::") for one in beginnings)

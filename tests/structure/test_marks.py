@@ -39,7 +39,7 @@ def test_every_row_of_a_test_begins_the_name_of_one(root: Path):
         ("tests/kb/test_search.py::test_x", "unit"),
         ("tests/kb/test_workers.py::test_x[1]", "sandbox"),
         ("tests/executor/containers/test_runs.py::test_x", "engine"),
-        ("tests/executor/test_identities.py::test_x", "slow"),
+        ("tests/executor/test_identities.py::test_x", "more"),
     ],
 )
 def test_the_longest_beginning_decides(test, mark):
@@ -69,4 +69,4 @@ def test_where_one_mark_is_asked_for_every_file_that_has_it_is_read(request: pyt
         if item.get_closest_marker(mark)
     }
     assert [(file, mark) for file, mark in had if not may_have(file, mark)] == []
-    assert not may_have("tests/kb/test_search.py", "slow")
+    assert not may_have("tests/kb/test_search.py", "more")
