@@ -14,15 +14,20 @@ ROOMS = (
 TRIAL_PROGRAMS = ROOT / "ctxmode" / "trial" / "programs"  # data, in sixteen languages
 
 
-@pytest.fixture(scope="session")
-def modules() -> dict[str, str]:
-    """The text of every source module of every room, by its path in the checkout."""
-    found = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+def read_modules(*rooms: str) -> dict[str, str]:
+    """Return the text of every source module of rooms, by its path in the checkout."""
+    found = sorted(path for room in rooms for path in (ROOT / room).rglob("*.py"))
     return {
         str(path.relative_to(ROOT)): path.read_text()
         for path in found
         if path.parent != TRIAL_PROGRAMS
     }
+
+
+@pytest.fixture(scope="session")
+def modules() -> dict[str, str]:
+    """The text of every source module of every room, by its path in the checkout."""
+    return read_modules(*ROOMS)
 
 
 @pytest.fixture
