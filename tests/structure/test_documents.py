@@ -22,7 +22,11 @@ from images import GROUPS
 ROOT = Path(__file__).parents[2]
 PAGES = tuple(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))
 DESIGN = tuple(f"docs/design/{path.name}" for path in sorted((ROOT / "docs/design").glob("*.md")))
-DOCUMENTS = ("README.md", "ARCHITECTURE.md", "SECURITY.md", "CHANGELOG.md", *PAGES, *DESIGN)
+DECISIONS = tuple(f"docs/decisions/{p.name}" for p in sorted((ROOT / "docs/decisions").glob("*")))
+DOCUMENTS = (
+    *("README.md", "ARCHITECTURE.md", "SECURITY.md", "CHANGELOG.md"),
+    *(*PAGES, *DESIGN, *DECISIONS),
+)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 ANCHOR = re.compile(r"\]\(([^)#\s]*)#([^)\s]+)\)")
 CODE_SPAN = re.compile(r"`([^`\n]+)`")
@@ -138,6 +142,24 @@ def test_every_page_is_reached_from_the_first(readme, name):
 @pytest.mark.parametrize("name", DESIGN)
 def test_every_page_of_the_design_is_reached_from_the_architecture(root: Path, name):
     assert f"]({name})" in (root / "ARCHITECTURE.md").read_text()
+
+
+def test_every_decision_has_its_number_its_date_and_a_row(root: Path):
+    rows = re.findall(
+        r"^\| \[(\d{4})\]\((\S+)\) \| (.*?) \| ([\d-]{10}) \| (.*) \|$",
+        (root / "docs/decisions/README.md").read_text(),
+        re.MULTILINE,
+    )
+    assert [f"docs/decisions/{name}" for _, name, *_ in rows] == [
+        name for name in DECISIONS if not name.endswith("README.md")
+    ]
+    for place, (number, name, title, date, _) in enumerate(rows, 1):
+        text = (root / "docs/decisions" / name).read_text()
+        assert int(number) == place
+        assert name.startswith(f"{number}-")
+        assert text.startswith(f"# {place}. {title}\n\nDate: {date}. Status: ")
+        assert "\n## Context\n" in text
+        assert "\n## Decision\n" in text
 
 
 def test_the_architecture_is_read_in_ten_minutes(root: Path):
