@@ -24,8 +24,8 @@ PAGES = tuple(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"
 DESIGN = tuple(f"docs/design/{path.name}" for path in sorted((ROOT / "docs/design").glob("*.md")))
 DECISIONS = tuple(f"docs/decisions/{p.name}" for p in sorted((ROOT / "docs/decisions").glob("*")))
 DOCUMENTS = (
-    *("README.md", "ARCHITECTURE.md", "SECURITY.md", "CHANGELOG.md"),
-    *(*PAGES, *DESIGN, *DECISIONS),
+    *("README.md", "ARCHITECTURE.md", "SECURITY.md", "CHANGELOG.md", "CONTRIBUTING.md"),
+    *(*PAGES, *DESIGN, *DECISIONS, "changelog.d/README.md"),
 )
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 ANCHOR = re.compile(r"\]\(([^)#\s]*)#([^)\s]+)\)")
