@@ -35,12 +35,9 @@ MEASUREMENTS = {
     "order": Measurement(
         "fleet_order", "a front's processor for each run: order, journal, outcome"
     ),
-    "latency": Measurement("fleet_latency", "what each engine adds to a run", is_long=True),
+    "latency": Measurement("fleet_latency", "what a cluster adds to a run", is_long=True),
     "workers": Measurement(
         "fleet_workers", "how far workers add up", "N,N…", "1,2,4,8", is_long=True
-    ),
-    "calls": Measurement(
-        "fleet_calls", "a front's processor for a run's calls of a real engine", is_long=True
     ),
     "queue": Measurement("fleet_queue", "memory that runs take while they wait", "N", "10000"),
 }

@@ -1,9 +1,7 @@
-"""What a fleet adds to a run: the same `echo` here and through each engine, in turn, idle.
+"""What a fleet adds to a run: the same `echo` here and through a cluster, in turn, idle.
 
-The bars are 20 ms through Dask, and 100 ms beside the server's time to assign through a Remote
-Execution server, which tells how long an order was queued. Between runs there are pauses, in which
-interpreters are prewarmed. Then 5 MB of new files there and 1 MB of output back, for which the bar
-is a second.
+The bar is 20 ms. Between runs there are pauses, in which interpreters are prewarmed. Then 5 MB of
+new files there and 1 MB of output back, for which the bar is a second.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from fleet.front import Fleet
 
 WARM_UP, ROUNDS = 10, 80
 PAUSE_S = 0.25
-BAR_MS = {"Dask": 20.0, "REAPI": 100.0}
+BAR_MS = {"Dask": 20.0}
 MOVED_BAR_MS = 1000.0
 ECHO = Request("shell", "echo hello")
 MOVES = Request("shell", "head -c 1000000 big-0.bin | base64 -w 76 | head -c 1000000")
@@ -67,9 +65,7 @@ async def _in_turns(fleet: Fleet, local: LocalEngine) -> tuple[list[float], list
     here, there = [], []
     for number in range(WARM_UP + ROUNDS):
         await trio.sleep(PAUSE_S)
-        assigned_s = fleet.figures.seconds[Stage.ASSIGN]
         took_there = await _time(lambda: fleet.run(ECHO))
-        took_there -= fleet.figures.seconds[Stage.ASSIGN] - assigned_s
         await trio.sleep(PAUSE_S)
         took_here = await _time(lambda: local.run(ECHO))
         if number >= WARM_UP:

@@ -35,7 +35,7 @@ COSTS = {
         0.026, "measured, `fleet --snapshot`: processor's time, 1,000 files, unchanged"
     ),
     "order_s": Figure(0.0004, "measured, `fleet --order`: secrets, order, seal"),
-    "call_s": Figure(0.012, "measured, `fleet --calls`: all calls of a run, BuildGrid with TLS"),
+    "call_s": Figure(0.012, "measured: all calls of a run, to an engine with TLS"),
     "answer_s": Figure(0.0005, "measured, `fleet --order`: the outcome is read and checked"),
     "write_s": Figure(0.00013, "measured, `fleet_journal`: 7,400 writes a second by 500 at once"),
     "sync_s": Figure(0.005, "assumed: a flush of an ordinary disk; here 0.5 ms, `fleet_journal`"),

@@ -87,7 +87,7 @@ async def journal_s(folder: Path, sealed: bytes) -> float:
         for number in range(first, ROUNDS * 10, 64):
             run = f"run-{number:08}"
             await journal.accept(Accepted(run, "owner", sealed, 2e9), 10**9)
-            await journal.note_sent(run, "ticket")
+            await journal.note_sent(run)
             await journal.finish(run, b"outcome")
 
     with open_journal(folder / "journal.sqlite3", "front") as journal:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from executor import LocalEngine, open_engine
-from fleet.engines.credentials import Credentials
+from fleet.cluster import Credentials
 from fleet.front import Fleet
 from fleet.keys import make_key
 from fleet.opening import open_fleet
@@ -35,20 +35,14 @@ class EngineHere:
 
 @contextlib.contextmanager
 def engines(folder: Path) -> Iterator[list[EngineHere]]:
-    """Start every engine that this machine has."""
-    from tests.fleet.engines.dask_scheduler import dask_scheduler  # noqa: PLC0415
-    from tests.fleet.engines.remote_server import missing_part, remote_server  # noqa: PLC0415
+    """Start a scheduler with certificates."""
+    from tests.fleet.dask.scheduler import dask_scheduler  # noqa: PLC0415
 
     place = folder / "dask"
     place.mkdir()
-    with contextlib.ExitStack() as stack:
-        dask = stack.enter_context(dask_scheduler(place))
+    with dask_scheduler(place) as dask:
         assert dask.front is not None
-        found = [EngineHere("Dask", dask.url, dask.front, dask.blobs)]
-        if not missing_part():
-            grid = stack.enter_context(remote_server())
-            found.append(EngineHere("REAPI", grid.url, grid.front))
-        yield found
+        yield [EngineHere("Dask", dask.url, dask.front, dask.blobs)]
 
 
 @contextlib.contextmanager

@@ -1,26 +1,20 @@
 """What a worker adds to a run: the seal, the project, the second judging, what is handed back.
 
 `echo` by a warm worker beside the same request by an engine of this machine, in turn; the bar is
-5 ms more. Then a new tree each time, of which one file of 200 changed. Then the program that a
-server starts for each order, `worker --once`, in a folder that lies ready: by itself, and handing
-the order to a worker that runs.
+5 ms more. Then a new tree each time, of which one file of 200 changed.
 """
 
 from __future__ import annotations
 
 import base64
 import shutil
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import trio
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from benchmarks.report import Report, Row, Times, summary
+from benchmarks.report import Report, Row, summary
 from executor import LocalEngine, Request, open_engine
 from executor.model import Limits
 from executor.profile import ANALYZE
@@ -36,11 +30,10 @@ from fleet.worker import Worker, WorkerTerms, open_worker
 from policy.rules import Rules
 
 FILES, FILE_BYTES = 200, 4_900
-WARM_UP, ROUNDS, STARTS = 5, 60, 10
+WARM_UP, ROUNDS = 5, 60
 BAR_MS = 5.0
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
 ECHO = Request("shell", "echo hello")
-_RUN = (sys.executable, "-m", "ctxmode", "worker")
 
 
 def measure(folder: Path, report: Report, _: str) -> None:
@@ -48,7 +41,6 @@ def measure(folder: Path, report: Report, _: str) -> None:
     folder.chmod(0o711)  # programs are another user's where this one is root
     bench = _Bench(folder)
     trio.run(bench.beside_an_engine, report)
-    bench.programs(report)
 
 
 class _Bench:
@@ -127,36 +119,3 @@ class _Bench:
         began = time.perf_counter()
         await worker.do(sealed, fetch, out)
         return time.perf_counter() - began
-
-    def programs(self, report: Report) -> None:
-        """Start the program of a server's command, without a worker that runs and with one."""
-        options = ("--folder", str(self.folder / "worker"), "--keys", str(self.keys))
-        report.add(Row("worker --once by itself", self._start(options)))
-        with subprocess.Popen([*_RUN, *options], stderr=subprocess.PIPE) as running:
-            assert running.stderr is not None
-            running.stderr.readline()
-            report.add(Row("worker --once, with a worker that runs", self._start(options)))
-            running.send_signal(signal.SIGTERM)
-        version = [sys.executable, "-m", "ctxmode", "--version"]
-        report.add(Row("context-mode --version", _timed(version, [self.folder] * STARTS)))
-
-    def _start(self, options: tuple[str, ...]) -> Times:
-        """How long the program takes in folders that lie ready."""
-        snapshot, roots = self.snap(), []
-        for _ in range(STARTS + 1):
-            sealed = self.seal(snapshot)
-            roots.append(self.folder / f"root-{self.number}")
-            roots[-1].mkdir()
-            (roots[-1] / "order").write_bytes(sealed)
-            shutil.copytree(self.project, roots[-1] / "project")
-        return _timed([*_RUN, "--once", "order", *options], roots)
-
-
-def _timed(command: Sequence[str], folders: Sequence[Path]) -> Times:
-    """How long a command takes in some folders; the first does not count."""
-    took = []
-    for folder in folders:
-        began = time.perf_counter()
-        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
-        took.append(time.perf_counter() - began)
-    return summary(took[1:])

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import trio
 
@@ -22,18 +22,26 @@ from executor.project.view.record import Record
 from executor.project.view.walking import FOLDER_FLAGS
 from executor.run.artifacts import safe_name
 from executor.run.remote_commits import RemoteCommits
-from fleet.dispatcher import Delivery, Source
-from fleet.doer import ARTIFACTS_FOLDER, CHANGED_FILE, OUTCOME_FILE, STREAM_FILES
 from fleet.errors import BlobError, OutcomeError
-from fleet.fetching import WithContents, fetch
 from fleet.forms import FormError
-from fleet.handed_files import artifact_name, check_files
-from fleet.model import Order, Outcome
-from fleet.rebuilt_record import find_nodes, rebuild
+from fleet.handed_files import (
+    ARTIFACTS_FOLDER,
+    CHANGED_FILE,
+    OUTCOME_FILE,
+    STREAM_FILES,
+    ReturnedBlobs,
+    artifact_name,
+    check_files,
+)
+from fleet.model import Delivery, Order, Outcome
+from fleet.rebuilt_record import fetch_entries, rebuild
 from fleet.returned_changes import as_change_set
 from fleet.returned_contents import ContentFiles
 from fleet.returned_streams import StreamTerms, capture, check_streams, may_be_cut
 from fleet.tree import Digest
+
+if TYPE_CHECKING:
+    from fleet.dask.blobs import FileBlobs
 
 RESULT_BYTES_MAX: Final = 4 * MIB
 """Of a result's form, beside its streams: what is told to the caller."""
@@ -62,7 +70,7 @@ class Landing:
 
 
 async def bring_back(
-    delivery: Delivery, blobs: Source, order: Order, landing: Landing
+    delivery: Delivery, blobs: FileBlobs, order: Order, landing: Landing
 ) -> Completed:
     """Fetch what a worker handed back, check all of it, and commit what the run changed.
 
@@ -75,7 +83,7 @@ async def bring_back(
         RequestError, SandboxUnavailableError: without a record, none can be made of the project.
         OSError: there is no room at the front.
     """
-    bringing = _Bringing(delivery.files, WithContents(delivery.contents, blobs), order, landing)
+    bringing = _Bringing(delivery.files, ReturnedBlobs(delivery.contents, blobs), order, landing)
     try:
         check_files(delivery.files, order)
         outcome = await bringing.read()
@@ -95,7 +103,7 @@ class _Bringing:
     """One outcome on its way."""
 
     files: Mapping[str, Digest]
-    blobs: Source
+    blobs: ReturnedBlobs
     order: Order
     landing: Landing
 
@@ -106,7 +114,7 @@ class _Bringing:
             OutcomeError: it is none, or another run's.
         """
         form = bytearray()
-        await fetch(self.files[OUTCOME_FILE], self.blobs, form.extend)
+        await self.blobs.get(self.files[OUTCOME_FILE], form.extend)
         try:
             if len(form) <= DECODED_AT_ONCE:
                 return Outcome.decode(bytes(form), self.order.run_id)
@@ -150,7 +158,7 @@ class _Bringing:
             target = self.landing.folder / f"{number:02d}-{safe_name(one.name)}"
             copy = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(copy, "wb") as out:
-                await fetch(self.files[f"{ARTIFACTS_FOLDER}/{one.path}"], self.blobs, out.write)
+                await self.blobs.get(self.files[f"{ARTIFACTS_FOLDER}/{one.path}"], out.write)
             taken.append(Artifact(readable(one.name), one.bytes, str(target)))
         skipped = [Artifact(readable(a.name), reason=a.reason) for a in artifacts if a.path is None]
         return (*taken, *skipped)
@@ -193,10 +201,10 @@ class _Bringing:
         if now is None:
             raise RuntimeError("a profile that commits has a record")
         try:
-            nodes = await find_nodes(self.order.root, self.blobs, outcome.changed)
+            entries = await fetch_entries(self.order.root, self.blobs)
         except BlobError:
             return now, False
-        return await trio.to_thread.run_sync(rebuild, now, nodes, outcome.changed), True
+        return await trio.to_thread.run_sync(rebuild, now, entries, outcome.changed), True
 
     async def _take_contents(self, outcome: Outcome, folder: Path) -> int:
         """Write the contents of changed files; a descriptor of the folder that they are in."""
@@ -206,7 +214,7 @@ class _Bringing:
             try:
                 contents.begin()
                 if CHANGED_FILE in self.files:
-                    await fetch(self.files[CHANGED_FILE], self.blobs, contents.write)
+                    await self.blobs.get(self.files[CHANGED_FILE], contents.write)
             finally:
                 contents.close()
         except BaseException:

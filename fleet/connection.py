@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import trio
 
-from fleet.dispatcher import Dispatcher
-from fleet.engines import Opened
 from fleet.errors import ClusterError, UnreachableError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from fleet.dask.client import DaskRuns
 
 OPEN_S_MAX = 10.0
 AGAIN_S = 5.0
@@ -18,11 +22,15 @@ AGAIN_S = 5.0
 class Connection:
     """Holds an engine open in a nursery, until that ends."""
 
-    def __init__(self, open_engine: Callable[[], Opened], nursery: trio.Nursery) -> None:
+    def __init__(
+        self,
+        open_engine: Callable[[], AbstractAsyncContextManager[DaskRuns]],
+        nursery: trio.Nursery,
+    ) -> None:
         self._open = open_engine
         self._nursery = nursery
         self._lock = trio.Lock()
-        self._engine: Dispatcher | None = None
+        self._engine: DaskRuns | None = None
         self._failed: UnreachableError | None = None
         self._try_at = 0.0
 
@@ -31,7 +39,7 @@ class Connection:
         """Whether there is an engine, whether or not it answers now."""
         return self._engine is not None
 
-    async def engine(self) -> Dispatcher:
+    async def engine(self) -> DaskRuns:
         """Have the engine open.
 
         Raises:
@@ -49,7 +57,7 @@ class Connection:
             return self._engine
 
     async def _hold(
-        self, task_status: trio.TaskStatus[Dispatcher | ClusterError | UnreachableError]
+        self, task_status: trio.TaskStatus[DaskRuns | ClusterError | UnreachableError]
     ) -> None:
         """Open the engine, and keep it open; an error is the task's value."""
         self._failed = None
@@ -73,7 +81,7 @@ class Connection:
 
     def _end(
         self,
-        task_status: trio.TaskStatus[Dispatcher | ClusterError | UnreachableError],
+        task_status: trio.TaskStatus[DaskRuns | ClusterError | UnreachableError],
         error: ClusterError | UnreachableError,
     ) -> None:
         """Say why there is no engine: to whoever waits for it, or to the next who asks."""

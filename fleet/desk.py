@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import trio
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -24,14 +24,13 @@ from executor.terms import JudgedRequest
 from fleet import forms
 from fleet.bringing_back import Landing, bring_back
 from fleet.connection import Connection
-from fleet.dispatcher import Delivery, Dispatcher, Open
 from fleet.errors import BlobError
 from fleet.figures import Figures, Stage
 from fleet.forms import FormError
 from fleet.journal import Accepted, Journal, JournalError, QueueFullError, Received
 from fleet.known_digests import KnownDigests
 from fleet.line import Line
-from fleet.model import Cause, Lost
+from fleet.model import Cause, Delivery, Lost, Open
 from fleet.packing import (
     Packed,
     check_travels,
@@ -39,7 +38,6 @@ from fleet.packing import (
     make_order,
     open_blobs,
     pack,
-    repack,
 )
 from fleet.sending import Sending
 from fleet.sent_run import SentRun
@@ -48,6 +46,9 @@ from fleet.shared_looks import SharedLooks
 from fleet.snapshot import ChangedError, Snapshot, take
 from fleet.travel import StaysHereError
 from fleet.tree import Digest
+
+if TYPE_CHECKING:
+    from fleet.dask.client import DaskRuns
 
 log = logging.getLogger(__name__)
 
@@ -146,10 +147,10 @@ class Desk:
         except trio.Cancelled:
             with trio.CancelScope(shield=True):  # it may have been accepted, and nobody knows
                 lost = Lost(run_id, Cause.CANCELLED)
-                await self._journal.finish(run_id, lost.encode())
+                await self._journal.finish(run_id, forms.encode(lost))
             raise
         label = f"{order.request.language}: {judged.checked.script or order.request.code or ''}"
-        return SentRun(order, packed.placement, first_line(label), record, packed.unseen)
+        return SentRun(order, packed.sealed, first_line(label), record, packed.unseen)
 
     async def _pack(self, judged: JudgedRequest, run_id: str) -> Packed:
         with self.figures.measure(Stage.SNAPSHOT):
@@ -178,11 +179,11 @@ class Desk:
         return snapshot
 
     async def _upload(self, packed: Packed) -> None:
-        """Have the engine keep an order's project. What is the order's own goes with it."""
+        """Have the engine keep an order's project."""
         root = packed.order.root
         with self.figures.measure(Stage.UPLOAD):
             engine = await self._parts.connection.engine()
-            self.figures.bytes_sent += sum(one.size_bytes for one in packed.placement.own)
+            self.figures.bytes_sent += len(packed.sealed)
             if self._confirmed.get(root, 0.0) > trio.current_time() - CONFIRMED_S:
                 return
             wanted = await engine.blobs.missing(packed.blobs)
@@ -200,7 +201,7 @@ class Desk:
         finally:
             self._outputs.pop(run.id, None)
 
-    async def _receive(self, run: SentRun, engine: Dispatcher, found: Delivery) -> Completed:
+    async def _receive(self, run: SentRun, engine: DaskRuns, found: Delivery) -> Completed:
         """Make a result of what a worker handed back, and bring in what it changed."""
         folder = self._make_landing()
         landing = Landing(
@@ -234,9 +235,6 @@ class Desk:
 
     async def _reopen(self, run: SentRun) -> Mapping[Digest, Open]:
         """The blobs of a run's input; none where the project is another one by now."""
-        sealed = await self._journal.read_order(run.id)
-        if sealed is None:
-            return {}
         snapshot = self._snapshots.get(run.order.root)
         if snapshot is None:
             with suppress(StaysHereError, RequestError, OSError):
@@ -244,7 +242,7 @@ class Desk:
         self._confirmed.pop(run.order.root, None)
         if snapshot is None or snapshot.tree.root != run.order.root:
             return {}
-        return repack(run.order, sealed, open_blobs(snapshot)).blobs
+        return open_blobs(snapshot)
 
     async def close(self, run: SentRun, completed: Completed | None, lost: Lost) -> None:
         """Note a run's end, whatever ends it, and give its place to the next."""
@@ -254,7 +252,7 @@ class Desk:
             self.line.leave(run, cpu_s)
             if run.record is not None:
                 run.record.close()
-            end = forms.encode(completed.result) if completed else lost.encode()
+            end = forms.encode(completed.result if completed else lost)
             try:
                 received = await self._journal.finish(run.id, end, cpu_s)
             except JournalError as error:  # the next front may do it again: an outcome stays one

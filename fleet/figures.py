@@ -17,7 +17,6 @@ class Stage(StrEnum):
     UPLOAD = "upload"
     TURN = "turn"
     ENGINE = "engine"
-    ASSIGN = "assign"  # a part of it: until a worker began, where the engine tells
     BACK = "back"
 
 

@@ -34,7 +34,7 @@ DEPTH_MAX = 32
 CONTAINERS_MAX = 200_000
 """Lists and objects of one form: an empty one takes two bytes of text and 60 of memory."""
 SCALARS_MAX = 1_000_000
-INTEGER_MAX = 2**63 - 1  # what SQLite and protobuf hold
+INTEGER_MAX = 2**63 - 1  # what SQLite holds
 
 # An unfinished string counts as one, or each quote in it would be tried as the first.
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)

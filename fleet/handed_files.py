@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from executor.model import MIB, Limits
 from executor.profile import ProjectAccess
 from executor.project.view.limits import BYTES_MAX
 from executor.run.artifacts import safe_name
 from executor.spawner.artifacts import COUNT_MAX
-from fleet.doer import ARTIFACTS_FOLDER, CHANGED_FILE, OUTCOME_FILE, STREAM_FILES
 from fleet.errors import OutcomeError
 from fleet.forms import BYTES_MAX as FORM_BYTES_MAX
 from fleet.model import Order
 from fleet.tree import Digest
 
+if TYPE_CHECKING:
+    from fleet.dask.blobs import FileBlobs
+
+OUTCOME_FILE: Final = "outcome.json"
+STREAM_FILES: Final = ("stdout", "stderr")
+CHANGED_FILE: Final = "changed"
+"""Contents of changed files one after the other, in the outcome's order."""
+ARTIFACTS_FOLDER: Final = "artifacts"
+OUTPUTS: Final = (OUTCOME_FILE, *STREAM_FILES, CHANGED_FILE, ARTIFACTS_FOLDER)
 OUTPUT_SLACK_BYTES: Final = 4 * MIB
 """What may come beyond the limit until a program is ended: chunks under way, and full pipes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnedBlobs:
+    """Blobs of which some came along already."""
+
+    contents: Mapping[Digest, bytes]
+    store: FileBlobs
+
+    async def get(self, digest: Digest, write: Callable[[bytes], object]) -> None:
+        """Pass a blob to `write`; see `FileBlobs.get`."""
+        content = self.contents.get(digest)
+        if content is None:
+            await self.store.get(digest, write)
+        else:
+            write(content)
 
 
 def output_bytes_max(limits: Limits) -> int:

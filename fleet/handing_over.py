@@ -1,4 +1,4 @@
-"""What a worker hands back of a run: files in a folder, see `fleet.doer`."""
+"""What a worker hands back of a run: files in a folder, see `fleet.handed_files`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,15 @@ from executor.project.view.walking import FOLDER_FLAGS
 from executor.run.artifacts import safe_name
 from executor.spawner.stand_ins import MARK
 from fleet.changed import Changed
-from fleet.doer import ARTIFACTS_FOLDER, CHANGED_FILE, OUTCOME_FILE, OUTPUTS, STREAM_FILES
 from fleet.forms import FormError
-from fleet.handed_files import output_bytes_max
+from fleet.handed_files import (
+    ARTIFACTS_FOLDER,
+    CHANGED_FILE,
+    OUTCOME_FILE,
+    OUTPUTS,
+    STREAM_FILES,
+    output_bytes_max,
+)
 from fleet.model import Order, Outcome
 
 NAME_CHARACTERS_MAX = 60

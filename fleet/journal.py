@@ -85,13 +85,12 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A run that is not done. `ticket` is the engine's, if it was sent; it was `lost` so often."""
+    """A run that is not done; it was `lost` so often."""
 
     run: str
     owner: str
     state: State
     not_after: float
-    ticket: str | None
     lost: int
 
 
@@ -101,7 +100,7 @@ _DROP = """
 _SPEND = """
     INSERT INTO spent(owner, day, cpu_s) VALUES(?, ?, ?)
     ON CONFLICT DO UPDATE SET cpu_s = cpu_s + excluded.cpu_s"""
-_LEFT = "SELECT id, owner, state, not_after, ticket, lost FROM run WHERE state <> 'done'"
+_LEFT = "SELECT id, owner, state, not_after, lost FROM run WHERE state <> 'done'"
 
 
 class Journal:
@@ -162,8 +161,8 @@ class Journal:
 
         return await self._write(write)
 
-    async def note_sent(self, run: str, ticket: str) -> None:
-        """Note that the engine has a run, by its ticket. One that is done stays so.
+    async def note_sent(self, run: str) -> None:
+        """Note that the engine has a run. One that is done stays so.
 
         Raises:
             JournalError: nothing can be written.
@@ -171,14 +170,13 @@ class Journal:
         now_s = self._clock()
         await self._write(
             lambda db: db.execute(
-                "UPDATE run SET state = 'sent', sent_s = ?, ticket = ? WHERE id = ?"
-                " AND state <> 'done'",
-                (now_s, ticket, run),
+                "UPDATE run SET state = 'sent', sent_s = ? WHERE id = ? AND state <> 'done'",
+                (now_s, run),
             )
         )
 
-    async def note_lost(self, run: str, workers: int = 1) -> int:
-        """Note that a run's workers were lost, and that it waits again; return how many were.
+    async def note_lost(self, run: str) -> int:
+        """Note that a run's worker was lost, and that it waits again; return how many were.
 
         Raises:
             JournalError: no run that is not done has this id, or nothing can be written.
@@ -186,9 +184,9 @@ class Journal:
 
         def write(db: sqlite3.Connection) -> int:
             found = db.execute(
-                "UPDATE run SET state = 'accepted', ticket = NULL, lost = lost + ? WHERE id = ?"
+                "UPDATE run SET state = 'accepted', lost = lost + 1 WHERE id = ?"
                 " AND state <> 'done' RETURNING lost",
-                (workers, run),
+                (run,),
             ).fetchall()
             if not found:
                 raise JournalError(f"no run {run} is under way")
@@ -325,9 +323,9 @@ def _check_room(db: sqlite3.Connection, owner: str, queued_max: int, now_s: floa
     raise QueueFullError(owner, queued, estimate_retry_s([at for (at,) in sent], now_s))
 
 
-def _left(row: tuple[str, str, str, float, str | None, int]) -> Left:
-    run, owner, state, not_after, ticket, lost = row
-    return Left(run, owner, State(state), not_after, ticket, lost)
+def _left(row: tuple[str, str, str, float, int]) -> Left:
+    run, owner, state, not_after, lost = row
+    return Left(run, owner, State(state), not_after, lost)
 
 
 def _make_private(path: Path) -> None:

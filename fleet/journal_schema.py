@@ -43,4 +43,8 @@ def _create_tables(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
-STEPS: Final[tuple[Step, ...]] = (_create_tables,)
+def _drop_tickets(db: sqlite3.Connection) -> None:
+    db.execute("ALTER TABLE run DROP COLUMN ticket")
+
+
+STEPS: Final[tuple[Step, ...]] = (_create_tables, _drop_tickets)

@@ -8,20 +8,24 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from executor.model import GIB, MIB
+from executor.project.view.tree import Tree, in_tree_order, split
 from executor.project.view.walking import DEPTH_MAX, FOLDER_FLAGS
 from fleet.blob_cache import BlobCache, copy_file
-from fleet.tree import Digest, FileNode, Folder
+from fleet.tree import ENTRIES_MAX, Digest, Entry, read_tree
 
-FOLDER_BYTES_MAX = 64 * MIB
-"""Of one folder's message: 200,000 entries with names of 255 bytes take as much."""
+LIST_BYTES_MAX = 64 * MIB
+"""Of a tree's list: 200,000 entries with paths of 250 bytes take as much."""
 LAID_OUT_NS = 1_000_000_000_000_000_000
 """The time of every entry, of 2001-09-09: none seems newer than what it was made from."""
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_LAID_OUT = (LAID_OUT_NS, LAID_OUT_NS)
+
+Entries = Mapping[str, Entry]
 
 
 class TooLargeError(Exception):
@@ -30,58 +34,39 @@ class TooLargeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """The most that a worker lays out of one tree. A small tree can name one folder very often."""
+    """The most that a worker lays out of one tree."""
 
     bytes_max: int = 4 * GIB
-    entries_max: int = 200_000
-
-
-class _Weight(NamedTuple):
-    """What a tree would be once it is laid out."""
-
-    entries: int
-    size_bytes: int
-    depth: int
+    entries_max: int = ENTRIES_MAX
 
 
 def find_missing(root: Digest, cache: BlobCache, caps: Caps | None = None) -> frozenset[Digest]:
-    """What has to be fetched of a tree. Folders that are missing hide what is in them: ask again.
+    """Find what has to be fetched of a tree: its list, or what that names if it is here.
 
     Raises:
-        TreeError: a folder's blob is none.
+        TreeError: the blob is not a list of entries.
         TooLargeError: there is too much.
     """
-    caps = caps or Caps()
-    _check(_Weight(1, root.size_bytes, 0), caps)
-    met, missing, ahead = {root}, set(), [root]
-    while ahead:
-        digest = ahead.pop()
-        if not cache.has(digest):
-            missing.add(digest)
-            continue
-        folder = _folder(digest, cache)
-        files = {node.digest for node in folder.files} - met
-        below = {node.digest for node in folder.folders} - met
-        missing.update(one for one in files if not cache.has(one))
-        met |= files | below
-        _check(_Weight(len(met), sum(one.size_bytes for one in files | below), 0), caps)
-        ahead += below
-    return frozenset(missing)
+    check_list_size(root)
+    if not cache.has(root):
+        return frozenset([root])
+    files = {one.digest for one in _read(root, cache, caps).values() if one.digest is not None}
+    return frozenset(one for one in files if not cache.has(one))
 
 
 def lay_out(root: Digest, cache: BlobCache, folder: Path, caps: Caps | None = None) -> None:
     """Make `folder`, which must not be there, the folder of a tree. At an error nothing is left.
 
-    Files have mode 0644, or 0755 where they are executable, and all the same time.
+    Files have mode 0644, or 0755 if they are executable, and all the same time.
 
     Raises:
         MissingError: a blob is not in the cache.
-        TreeError, TooLargeError: it is no tree that can be laid out.
+        TreeError, TooLargeError: it can't be laid out.
         FileExistsError, OSError: the folder is there, or can't be written.
     """
-    _check(_weigh(root, cache, {}, 0), caps or Caps())
+    entries = _read(root, cache, caps)
     folder.mkdir()
-    _write(folder, Folder(), root, cache)
+    _write(folder, {}, entries, cache)
 
 
 def renew(
@@ -95,20 +80,58 @@ def renew(
         MissingError, TreeError, TooLargeError, OSError: see `lay_out`.
     """
     try:
-        _check(_weigh(new, cache, {}, 0), caps or Caps())
-        before = _folder(old, cache)
+        before, after = _read(old, cache, caps), _read(new, cache, caps)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    _write(folder, before, new, cache)
+    _write(folder, before, after, cache)
 
 
-def _write(folder: Path, old: Folder, new: Digest, cache: BlobCache) -> None:
+def laid_out_mode(mode: int) -> int:
+    """Return the permissions that a worker gives an entry of this `st_mode` at the front."""
+    return 0o755 if stat.S_ISDIR(mode) or mode & 0o100 else 0o644
+
+
+def check_list_size(root: Digest) -> None:
+    """Refuse a tree whose list alone is too large to be read.
+
+    Raises:
+        TooLargeError: it is.
+    """
+    if root.size_bytes > LIST_BYTES_MAX:
+        raise TooLargeError(f"the list {root} is too large")
+
+
+def _read(root: Digest, cache: BlobCache, caps: Caps | None) -> Entries:
+    """Read a tree's list from the cache, and hold it to the caps.
+
+    Raises:
+        MissingError, TreeError, TooLargeError: it can't be laid out.
+    """
+    check_list_size(root)
+    with cache.open(root) as blob:
+        entries = read_tree(blob.read())
+    caps = caps or Caps()
+    size = sum(one.digest.size_bytes for one in entries.values() if one.digest is not None)
+    if len(entries) > caps.entries_max or size > caps.bytes_max:
+        raise TooLargeError(
+            f"the tree has over {caps.entries_max:,} entries, or {caps.bytes_max:,} bytes"
+        )
+    if any(path.count("/") >= DEPTH_MAX for path, one in entries.items() if one.is_folder):
+        raise TooLargeError(f"the tree is deeper than {DEPTH_MAX} folders")
+    return entries
+
+
+def _write(folder: Path, old: Entries, new: Entries, cache: BlobCache) -> None:
     """Bring a folder from one state to another, or remove it."""
     try:
         top = os.open(folder, FOLDER_FLAGS)
         try:
-            _bring(old, _folder(new, cache), cache, top)
+            os.fchmod(top, 0o755)
+            with Tree(top) as tree:
+                changed = _take_out(old, new, tree) | _put_in(old, new, cache, tree)
+                for path in sorted(changed, key=in_tree_order):
+                    os.utime(tree.folder(path), ns=_LAID_OUT)
         finally:
             os.close(top)
     except BaseException:
@@ -116,94 +139,52 @@ def _write(folder: Path, old: Folder, new: Digest, cache: BlobCache) -> None:
         raise
 
 
-def _weigh(digest: Digest, cache: BlobCache, known: dict[Digest, _Weight], depth: int) -> _Weight:
-    """What a tree would be, each of its folders read once, however often it is named.
-
-    Raises:
-        MissingError, TreeError, TooLargeError: it can't be laid out.
-    """
-    if depth > DEPTH_MAX:
-        raise TooLargeError(f"the tree is deeper than {DEPTH_MAX} folders")
-    if digest not in known:
-        folder = _folder(digest, cache)
-        below = [_weigh(node.digest, cache, known, depth + 1) for node in folder.folders]
-        known[digest] = _Weight(
-            len(folder.files) + len(folder.links) + sum(1 + one.entries for one in below),
-            sum(n.digest.size_bytes for n in folder.files) + sum(one.size_bytes for one in below),
-            max((1 + one.depth for one in below), default=0),
-        )
-    return known[digest]
-
-
-def _check(weight: _Weight, caps: Caps) -> None:
-    if weight.entries > caps.entries_max or weight.size_bytes > caps.bytes_max:
-        raise TooLargeError(
-            f"the tree has over {caps.entries_max:,} entries, or {caps.bytes_max:,} bytes"
-        )
-    if weight.depth > DEPTH_MAX:
-        raise TooLargeError(f"the tree is deeper than {DEPTH_MAX} folders")
+def _take_out(old: Entries, new: Entries, tree: Tree) -> set[str]:
+    """Remove what is not there any more, or something else now; the folders that it was in."""
+    changed: set[str] = {""}
+    gone = "\0"  # the last folder that went, with all in it
+    for path in sorted(old, key=in_tree_order):
+        if old[path] == new.get(path) or path.startswith(f"{gone}/"):
+            continue
+        folder, name = split(path)
+        at = tree.folder(folder)
+        if old[path].is_folder:
+            gone = path
+            shutil.rmtree(name, dir_fd=at)
+        else:
+            os.unlink(name, dir_fd=at)
+        changed.add(folder)
+    return changed
 
 
-def _bring(old: Folder, new: Folder, cache: BlobCache, into: int) -> None:
-    """Bring an open folder from one state to another, and those below it."""
-    os.fchmod(into, 0o755)
-    _take_out(old, new, into)
-    for file in set(new.files).difference(old.files):
-        _copy(file, cache, into)
-    for link in set(new.links).difference(old.links):
-        os.symlink(link.target, link.name, dir_fd=into)
-        laid_out = (LAID_OUT_NS, LAID_OUT_NS)
-        os.utime(link.name, ns=laid_out, dir_fd=into, follow_symlinks=False)
-    before = {node.name: node.digest for node in old.folders}
-    for folder in set(new.folders).difference(old.folders):
-        known = before.get(folder.name)
-        if known is None:
-            os.mkdir(folder.name, dir_fd=into)
-        was = Folder() if known is None else _folder(known, cache)
-        opened = os.open(folder.name, FOLDER_FLAGS, dir_fd=into)
-        try:
-            _bring(was, _folder(folder.digest, cache), cache, opened)
-        finally:
-            os.close(opened)
-    os.utime(into, ns=(LAID_OUT_NS, LAID_OUT_NS))
+def _put_in(old: Entries, new: Entries, cache: BlobCache, tree: Tree) -> set[str]:
+    """Write what was not there, or something else; the folders that are new, or that it is in."""
+    changed: set[str] = set()
+    for path in sorted(new, key=in_tree_order):
+        entry = new[path]
+        if entry == old.get(path):
+            continue
+        folder, name = split(path)
+        at = tree.folder(folder)
+        if entry.digest is not None:
+            _copy(entry.digest, name, cache, at, laid_out_mode(0o100 * entry.is_executable))
+        elif entry.target is not None:
+            os.symlink(entry.target, name, dir_fd=at)
+            os.utime(name, ns=_LAID_OUT, dir_fd=at, follow_symlinks=False)
+        else:
+            os.mkdir(name, dir_fd=at)
+            os.fchmod(tree.folder(path), 0o755)
+            changed.add(path)
+        changed.add(folder)
+    return changed
 
 
-def _take_out(old: Folder, new: Folder, into: int) -> None:
-    """Remove from an open folder what is not there any more, or something else now."""
-    for file in set(old.files).difference(new.files):
-        os.unlink(file.name, dir_fd=into)
-    for link in set(old.links).difference(new.links):
-        os.unlink(link.name, dir_fd=into)
-    wanted = {node.name for node in new.folders}
-    for folder in old.folders:
-        if folder.name not in wanted:
-            shutil.rmtree(folder.name, dir_fd=into)
-
-
-def _copy(file: FileNode, cache: BlobCache, into: int) -> None:
-    mode = laid_out_mode(0o100 if file.is_executable else 0)
-    with cache.open(file.digest) as source:
-        target = os.open(file.name, _NEW_FILE, mode, dir_fd=into)
+def _copy(digest: Digest, name: str, cache: BlobCache, into: int, mode: int) -> None:
+    with cache.open(digest) as source:
+        target = os.open(name, _NEW_FILE, mode, dir_fd=into)
         try:
             copy_file(source, target)
             os.fchmod(target, mode)
-            os.utime(target, ns=(LAID_OUT_NS, LAID_OUT_NS))
+            os.utime(target, ns=_LAID_OUT)
         finally:
             os.close(target)
-
-
-def laid_out_mode(mode: int) -> int:
-    """The permissions that a worker gives an entry that has these, of `st_mode`, at the front."""
-    return 0o755 if stat.S_ISDIR(mode) or mode & 0o100 else 0o644
-
-
-def _folder(digest: Digest, cache: BlobCache) -> Folder:
-    """A folder by its blob.
-
-    Raises:
-        MissingError, TreeError, TooLargeError: there is none.
-    """
-    if digest.size_bytes > FOLDER_BYTES_MAX:
-        raise TooLargeError(f"the folder {digest} is too large")
-    with cache.open(digest) as blob:
-        return Folder.decode(blob.read())

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from executor.model import Limits, Request, Result
 from executor.profile import Profile, ProjectAccess
@@ -22,8 +22,12 @@ from fleet.forms import FormError
 from fleet.tree import Digest, is_entry_name
 from policy.rules import Rules
 
-PROTOCOL: Final = 1
+PROTOCOL: Final = 2
 """Raised whenever an order or outcome of the release before would be misread."""
+GRACE_S: Final = 30.0
+"""What a worker may take beyond a run's wall time: laying out, packing, handing back."""
+Open = Callable[[], BinaryIO]
+"""Opens a blob's content from its beginning. It is called in a thread, perhaps more than once."""
 OWNER_CHARACTERS_MAX = 200
 WORKER_CHARACTERS_MAX = 200
 _RUN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
@@ -79,6 +83,17 @@ class Order:
             FormError: it is too large to be sent.
         """
         return forms.encode(self)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What a worker has to offer to be given it; see `Worker.list_offers`."""
+        tier = ("tier=A",) if self.profile.floor == "A" else ()
+        return (f"context-mode={PROTOCOL}", f"language={self.request.language}", *tier)
+
+    @property
+    def timeout_s(self) -> float:
+        """How long a worker may take for it."""
+        return self.limits.wall_s + GRACE_S
 
     @classmethod
     def decode(cls, data: bytes) -> Order:
@@ -165,65 +180,35 @@ class Outcome:
         return outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Ticket:
-    """A run that an engine has accepted: `name` is the engine's own, by which it is asked again."""
-
-    run_id: str
-    engine: str
-    name: str
-    order: Digest
-
-    def encode(self) -> bytes:
-        """Its form, for the journal."""
-        return forms.encode(self)
-
-    @classmethod
-    def decode(cls, data: bytes) -> Ticket:
-        """The ticket of a form.
-
-        Raises:
-            FormError: it is none.
-        """
-        return forms.read(cls, forms.parse(data))
-
-
 class Cause(StrEnum):
     """Why a run has no outcome."""
 
     WORKER = "worker"  # it died, or left no outcome that holds
     ENGINE = "engine"  # which can't be reached, or knows nothing of the run any more
     BLOB = "blob"  # one is gone from the engine's storage
-    NO_WORKER = "no_worker"  # of this protocol and this tier
-    EXPIRED = "expired"  # nobody waits for it any more
     CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """A run of which an engine will not bring an outcome; `detail` is in its own words.
+class Delivery:
+    """What a worker handed back: digests of files by path.
 
-    `workers` are how many the run cost, where the engine gave it to one after the other.
+    `contents` are those that came along, by digest, and checked against it.
     """
+
+    files: Mapping[str, Digest]
+    worker: str | None = None
+    contents: Mapping[Digest, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A run of which an engine will not bring an outcome; `detail` is in its own words."""
 
     run_id: str
     cause: Cause
     detail: str = ""
     worker: str | None = None
-    workers: int = 1
-
-    def encode(self) -> bytes:
-        """Its form, for the journal."""
-        return forms.encode(self)
-
-    @classmethod
-    def decode(cls, data: bytes) -> Lost:
-        """The loss of a form.
-
-        Raises:
-            FormError: it is none.
-        """
-        return forms.read(cls, forms.parse(data))
 
 
 def _check_run_id(run_id: str) -> None:

@@ -8,13 +8,14 @@ import time
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trio
 
 from executor.service import LocalEngine
+from fleet.cluster import find_cluster, open_cluster
 from fleet.connection import Connection
 from fleet.desk import Desk, KeepAdopted, Parts
-from fleet.engines import Opened, find_engine, open_engine
 from fleet.front import Fleet
 from fleet.fronts import join_fronts
 from fleet.journal import Journal
@@ -25,6 +26,11 @@ from fleet.settings import ClusterSettings
 from fleet.tending import tend
 from fleet.turns import DAY_S, Turns
 
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+    from fleet.dask.client import DaskRuns
+
 
 @contextlib.asynccontextmanager
 async def open_fleet(
@@ -32,7 +38,7 @@ async def open_fleet(
     settings: ClusterSettings,
     folder: Path,
     keep: KeepAdopted,
-    opens: Callable[[], Opened] | None = None,
+    opens: Callable[[], AbstractAsyncContextManager[DaskRuns]] | None = None,
 ) -> AsyncIterator[Fleet]:
     """The fleet of a project, whose books are in `folder`; nothing is asked of its engine yet.
 
@@ -43,10 +49,8 @@ async def open_fleet(
         ClusterError: the URL, the certificates, the key or the journal can't be used.
     """
     if opens is None:
-        find_engine(
-            settings.url, settings.credentials, settings.blobs
-        )  # what is wrong with it is told at once
-        opens = partial(open_engine, settings.url, settings.credentials, settings.blobs)
+        cluster = find_cluster(settings.url, settings.credentials, settings.blobs)
+        opens = partial(open_cluster, cluster)
     key = await trio.to_thread.run_sync(have_key, settings.seal)
     name = hashlib.sha256(str(local.project).encode()).hexdigest()[:16]
     with join_fronts(folder / "fronts") as front:

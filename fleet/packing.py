@@ -1,4 +1,4 @@
-"""From a judged request to what an engine is given: the sealed order, its input and its terms."""
+"""From a judged request to what the cluster is given: the sealed order, and its project's files."""
 
 from __future__ import annotations
 
@@ -9,27 +9,20 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from executor.model import Request
 from executor.run.job import grant_environment
 from executor.terms import JudgedRequest
-from fleet.dispatcher import Open, Placement
-from fleet.doer import ORDER_FILE, OUTPUTS, PROJECT_FOLDER
-from fleet.model import OWNER_CHARACTERS_MAX, PROTOCOL, Order, why_here
+from fleet.model import GRACE_S, OWNER_CHARACTERS_MAX, PROTOCOL, Open, Order, why_here
 from fleet.request_secrets import find_secret
 from fleet.seal import seal_order
 from fleet.settings import ClusterSettings
 from fleet.snapshot import Snapshot
 from fleet.travel import StaysHereError
-from fleet.tree import Digest, FileNode, Folder, FolderNode, digest_of
+from fleet.tree import Digest
 from policy.rules import Rules
-
-COMMAND: Final = ("context-mode", "worker", "--once", ORDER_FILE)
-GRACE_S: Final = 30.0
-"""What a worker may take beyond a run's wall time: laying out, packing, handing back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +32,8 @@ class Packed:
 
     order: Order
     sealed: bytes
-    placement: Placement
     blobs: Mapping[Digest, Open]
-    unseen: frozenset[str] = frozenset()
+    unseen: frozenset[str]
 
 
 def find_reason_to_stay(judged: JudgedRequest, settings: ClusterSettings) -> str:
@@ -118,28 +110,8 @@ def pack(order: Order, key: Ed25519PrivateKey, snapshot: Snapshot) -> Packed:
         FormError, SealError: it is too large to be sent.
     """
     sealed = seal_order(order.encode(), key, PROTOCOL)
-    packed = repack(order, sealed, open_blobs(snapshot))
-    return replace(packed, unseen=frozenset(left.path for left in snapshot.left_out))
-
-
-def repack(order: Order, sealed: bytes, files: Mapping[Digest, Open]) -> Packed:
-    """Put a sealed order's input together, the same as the first time."""
-    root = Folder(
-        files=(FileNode(ORDER_FILE, digest_of(sealed)),),
-        folders=(FolderNode(PROJECT_FOLDER, order.root),),
-    ).encode()
-    placement = Placement(
-        run_id=order.run_id,
-        owner=order.owner,
-        order=digest_of(sealed),
-        command=COMMAND,
-        root=digest_of(root),
-        outputs=OUTPUTS,
-        properties=_properties(order),
-        timeout_s=order.limits.wall_s + GRACE_S,
-        own={digest_of(data): data for data in (sealed, root)},
-    )
-    return Packed(order, sealed, placement, files)
+    unseen = frozenset(left.path for left in snapshot.left_out)
+    return Packed(order, sealed, open_blobs(snapshot), unseen)
 
 
 def open_blobs(snapshot: Snapshot) -> Mapping[Digest, Open]:
@@ -182,11 +154,3 @@ def _with_environment(judged: JudgedRequest) -> Request:
         if name in judged.checked.profile.env
     }
     return replace(request, env={**passed, **request.env})
-
-
-def _properties(order: Order) -> tuple[tuple[str, str], ...]:
-    """What a worker's platform has to offer."""
-    wanted = [("context-mode", str(PROTOCOL)), ("language", order.request.language)]
-    if order.profile.floor == "A":
-        wanted.append(("tier", "A"))
-    return tuple(wanted)

@@ -10,62 +10,37 @@ import os
 import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+
+import trio
 
 from executor.project.view.contents import digest
 from executor.project.view.record import EntryState, Record
 from executor.project.view.tree import Tree
 from executor.project.view.walking import FOLDER_FLAGS
 from fleet.changed import Changed
-from fleet.dispatcher import Source
 from fleet.errors import BlobError
-from fleet.fetching import fetch
-from fleet.layout import FOLDER_BYTES_MAX
-from fleet.tree import Digest, FileNode, Folder, FolderNode, LinkNode, TreeError
-
-Node = FileNode | FolderNode | LinkNode
-_KINDS: Final = {FileNode: stat.S_IFREG, FolderNode: stat.S_IFDIR, LinkNode: stat.S_IFLNK}
+from fleet.handed_files import ReturnedBlobs
+from fleet.layout import TooLargeError, check_list_size
+from fleet.tree import Digest, Entry, TreeError, read_tree
 
 
-async def find_nodes(
-    root: Digest, blobs: Source, changed: Iterable[Changed]
-) -> Mapping[str, Node | None]:
-    """What a tree has at each changed path; None where it has nothing.
+async def fetch_entries(root: Digest, blobs: ReturnedBlobs) -> Mapping[str, Entry]:
+    """Fetch what a tree has, by path.
 
     Raises:
-        BlobError: a folder of it is gone.
+        BlobError: its list is gone, or is none.
         UnreachableError: the engine does not answer.
     """
-    known: dict[Digest, dict[str, Node]] = {}
-    found: dict[str, Node | None] = {}
-    for path in (one.path for one in changed):
-        node: Node | None = FolderNode("", root)
-        for name in path.split("/"):
-            if not isinstance(node, FolderNode):
-                node = None
-                break
-            if node.digest not in known:
-                known[node.digest] = await _list(node.digest, blobs)
-            node = known[node.digest].get(name)
-        found[path] = node
-    return found
-
-
-async def _list(folder: Digest, blobs: Source) -> dict[str, Node]:
-    """What a folder of the tree has, by name."""
-    if folder.size_bytes > FOLDER_BYTES_MAX:
-        raise BlobError(f"the folder {folder} is too large")
-    message = bytearray()
-    await fetch(folder, blobs, message.extend)
+    encoded = bytearray()
     try:
-        read = Folder.decode(bytes(message))
-    except TreeError as error:
-        raise BlobError(f"{folder} is no folder: {error}") from error
-    nodes: tuple[Node, ...] = (*read.files, *read.folders, *read.links)
-    return {node.name: node for node in nodes}
+        check_list_size(root)
+        await blobs.get(root, encoded.extend)
+        return await trio.to_thread.run_sync(read_tree, bytes(encoded))
+    except (TreeError, TooLargeError) as error:
+        raise BlobError(f"{root} is not a list of entries: {error}") from error
 
 
-def rebuild(record: Record, nodes: Mapping[str, Node | None], changed: Iterable[Changed]) -> Record:
+def rebuild(record: Record, entries: Mapping[str, Entry], changed: Iterable[Changed]) -> Record:
     """A whole record of now as of the time at which the tree was made, as far as changes ask.
 
     Raises:
@@ -76,30 +51,36 @@ def rebuild(record: Record, nodes: Mapping[str, Node | None], changed: Iterable[
     try:
         with Tree(top) as project:
             for one in changed:
-                node, now = nodes[one.path], states.get(one.path)
-                if node is not None and not (now and _is_still(one.path, now, node, project)):
-                    states[one.path] = _unknown(_KINDS[type(node)])
-                elif node is None and now and one.change != "created":
+                entry, now = entries.get(one.path), states.get(one.path)
+                if entry is not None and not (now and _is_still(now, entry, project)):
+                    states[one.path] = _unknown(_kind(entry))
+                elif entry is None and now and one.change != "created":
                     states[one.path] = _unknown(stat.S_IFMT(now.mode))
     finally:
         os.close(top)
     return replace(record, states=states)
 
 
-def _is_still(path: str, now: EntryState, node: Node, project: Tree) -> bool:
-    """Whether the project has what a tree has."""
-    if stat.S_IFMT(now.mode) != _KINDS[type(node)]:
+def _is_still(now: EntryState, entry: Entry, project: Tree) -> bool:
+    """Return whether the project has what a tree has."""
+    if stat.S_IFMT(now.mode) != _kind(entry):
         return False
     try:
-        if isinstance(node, LinkNode):
-            return project.target(path) == node.target
-        if isinstance(node, FileNode):
-            is_alike = now.size == node.digest.size_bytes
-            is_alike = is_alike and bool(now.mode & 0o100) is node.is_executable
-            return is_alike and digest(project, path) == node.digest.hash
+        if entry.target is not None:
+            return project.target(entry.path) == entry.target
+        if entry.digest is not None:
+            is_alike = now.size == entry.digest.size_bytes
+            is_alike = is_alike and bool(now.mode & 0o100) is entry.is_executable
+            return is_alike and digest(project, entry.path) == entry.digest.hash
     except OSError:
         return False
     return True
+
+
+def _kind(entry: Entry) -> int:
+    if entry.target is not None:
+        return stat.S_IFLNK
+    return stat.S_IFDIR if entry.digest is None else stat.S_IFREG
 
 
 def _unknown(kind: int) -> EntryState:

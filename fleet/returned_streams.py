@@ -9,10 +9,8 @@ from typing import Final
 from executor.engine.engine import FileSpool
 from executor.model import Limits, Result, Status, Stream
 from executor.run.capture import HEAD_SHARE, Capture, cut_head, cut_tail
-from fleet.dispatcher import Source
 from fleet.errors import OutcomeError
-from fleet.fetching import fetch
-from fleet.handed_files import output_bytes_max
+from fleet.handed_files import ReturnedBlobs, output_bytes_max
 from fleet.tree import Digest
 
 COUNTED_MAX: Final = 2**50
@@ -45,7 +43,7 @@ def check_streams(result: Result, limits: Limits) -> None:
 
 
 async def capture(
-    told: Stream, whole: Digest | None, blobs: Source, spool: Path, terms: StreamTerms
+    told: Stream, whole: Digest | None, blobs: ReturnedBlobs, spool: Path, terms: StreamTerms
 ) -> tuple[Stream, FileSpool | None]:
     """Capture a stream as a local run's, and give a handle to all of it, if that is more.
 
@@ -62,7 +60,7 @@ async def capture(
         if whole is None:
             taken.feed(_bytes(told.head))
         else:
-            await fetch(whole, blobs, taken.feed)
+            await blobs.get(whole, taken.feed)
     finally:
         taken.close()
     stream = taken.stream()

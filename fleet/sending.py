@@ -7,25 +7,30 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import trio
 
 from executor.engine.engine import Completed
 from executor.model import Status
 from fleet.connection import Connection
-from fleet.dispatcher import LOST_MAX, Delivery, Dispatcher, Open
 from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError
 from fleet.figures import Figures, Stage
 from fleet.forms import FormError
 from fleet.journal import Journal
 from fleet.line import Line
-from fleet.model import Cause, Lost, Ticket
+from fleet.model import Cause, Delivery, Lost, Open
 from fleet.sent_run import SentRun
 from fleet.settings import ClusterSettings, Fallback
 from fleet.tree import Digest
 
+if TYPE_CHECKING:
+    from fleet.dask.client import DaskRuns
+
 log = logging.getLogger(__name__)
+
+LOST_MAX: Final = 3
+"""Workers that one run may cost: what loses so many is what kills them."""
 
 PATIENCE_S: Final = 10.0
 """How long an engine may be silent until a run that it had is done here instead."""
@@ -44,7 +49,7 @@ class Receive(Protocol):
     """Makes a result of what a worker handed back."""
 
     async def __call__(
-        self, run: SentRun, engine: Dispatcher, delivery: Delivery, /
+        self, run: SentRun, engine: DaskRuns, delivery: Delivery, /
     ) -> Completed: ...
 
 
@@ -112,8 +117,6 @@ class Sending:
                     found = await self._submit_and_wait(run, engine)
                 if isinstance(found, Lost):
                     return found
-                if found.assign_s is not None:
-                    self._figures.add(Stage.ASSIGN, found.assign_s)
                 with self._figures.measure(Stage.BACK):
                     return await self._take(run, engine, found)
             except UnreachableError as error:
@@ -123,19 +126,15 @@ class Sending:
                 await trio.sleep(pause_s)
                 pause_s = min(2 * pause_s, BACK_OFF_S[1])
 
-    async def _submit_and_wait(self, run: SentRun, engine: Dispatcher) -> Delivery | Lost:
-        if run.ticket is None:
-            ticket = await engine.submit(run.placement)
-            if isinstance(ticket, Lost):
-                return ticket
-            run.ticket, run.place = ticket, self._settings.url
+    async def _submit_and_wait(self, run: SentRun, engine: DaskRuns) -> Delivery | Lost:
+        is_noted = run.is_submitted
+        if not run.is_submitted:
+            await engine.submit(run.id, run.sealed, run.order.needs, run.order.timeout_s)
+            run.is_submitted, run.place = True, self._settings.url
             self._figures.sent[run.order.owner] += 1
-            return await self._wait(run, ticket, engine, is_noted=False)
-        return await self._wait(run, run.ticket, engine, is_noted=True)
+        return await self._wait(run, engine, is_noted=is_noted)
 
-    async def _wait(
-        self, run: SentRun, ticket: Ticket, engine: Dispatcher, *, is_noted: bool
-    ) -> Delivery | Lost:
+    async def _wait(self, run: SentRun, engine: DaskRuns, *, is_noted: bool) -> Delivery | Lost:
         """Wait for a run's end. Meanwhile note that the engine has it, and tell what delays it.
 
         A front that dies before that is noted sends the run again, and joins it.
@@ -145,7 +144,7 @@ class Sending:
 
         async def wait() -> None:
             try:
-                ended.append(await engine.wait(ticket))
+                ended.append(await engine.wait(run.id))
             except UnreachableError as error:
                 ended.append(error)
             telling.cancel()
@@ -153,20 +152,20 @@ class Sending:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(wait)
             if not is_noted:
-                await self._journal.note_sent(run.id, ticket.encode().decode())
+                await self._journal.note_sent(run.id)
             with telling:
-                await self._tell_delays(run, ticket, engine)
+                await self._tell_delays(run, engine)
         (end,) = ended
         if isinstance(end, UnreachableError):
             raise end
         return end
 
-    async def _tell_delays(self, run: SentRun, ticket: Ticket, engine: Dispatcher) -> None:
+    async def _tell_delays(self, run: SentRun, engine: DaskRuns) -> None:
         """Say why no worker begins a run, until one does. Of many, one is said for all."""
         while True:
             await trio.sleep(DELAY_S)
             with suppress(UnreachableError):  # whoever waits meets that, too
-                why = await engine.find_delay(ticket)
+                why = await engine.find_delay(run.id)
                 run.place = f"{self._settings.url}: {why}" if why else self._settings.url
                 if not why:
                     return
@@ -174,7 +173,7 @@ class Sending:
                     self._told_at = trio.current_time()
                     log.warning("a run waits for a worker since %.0f s: %s", run.elapsed_s, why)
 
-    async def _take(self, run: SentRun, engine: Dispatcher, found: Delivery) -> Completed | Lost:
+    async def _take(self, run: SentRun, engine: DaskRuns, found: Delivery) -> Completed | Lost:
         try:
             return await self._receive(run, engine, found)
         except (OutcomeError, FormError) as error:
@@ -197,21 +196,13 @@ class Sending:
             raise GiveUpError(f"the engine does not answer: {error}")
 
     async def _after_loss(self, run: SentRun, lost: Lost) -> Completed | None:
-        """Have a lost run done again, in its turn; or say how it ended without an outcome.
-
-        Raises:
-            GiveUpError: no worker can do it.
-        """
-        run.ticket, run.place = None, "waits for another worker"
+        """Have a lost run done again, in its turn; or say how it ended without an outcome."""
+        run.is_submitted, run.place = False, "waits for another worker"
         if lost.cause is Cause.CANCELLED:
             return run.end(Status.CANCELLED, lost.detail or "it was ended at the engine")
-        if lost.cause is Cause.EXPIRED:
-            return run.end(Status.SANDBOX_UNAVAILABLE, lost.detail)
-        if lost.cause is Cause.NO_WORKER:
-            raise GiveUpError(f"the engine has no worker for it: {lost.detail}")
         self._figures.lost[run.order.owner] += 1
         if lost.cause is Cause.WORKER:
-            times = await self._journal.note_lost(run.id, lost.workers)
+            times = await self._journal.note_lost(run.id)
             if times >= LOST_MAX:
                 why = f"its worker was lost {times} times: {lost.detail}"
                 return run.end(Status.SANDBOX_ERROR, why)
@@ -239,9 +230,9 @@ class Sending:
 
     async def _cancel(self, run: SentRun) -> None:
         """End a run at the engine, as far as it answers."""
-        if run.ticket is None or not self._connection.is_open:
+        if not run.is_submitted or not self._connection.is_open:
             return
         last = trio.current_time() + CANCEL_S_MAX
         # Where it can't be, the run ends by its own timeout.
         with trio.CancelScope(shield=True, deadline=last), suppress(UnreachableError, ClusterError):
-            await (await self._connection.engine()).cancel(run.ticket)
+            await (await self._connection.engine()).cancel(run.id)

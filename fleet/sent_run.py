@@ -13,8 +13,7 @@ from executor.engine.box import Meter
 from executor.engine.engine import Completed
 from executor.model import Isolation, Limits, Result, Status, Stream
 from executor.project.view.record import Record
-from fleet.dispatcher import Placement
-from fleet.model import Order, Ticket
+from fleet.model import Order
 
 
 def end_without_outcome(
@@ -34,12 +33,12 @@ class SentRun:
     """
 
     order: Order
-    placement: Placement
+    sealed: bytes
     label: str
     record: Record | None = None
     unseen: frozenset[str] = frozenset()
     is_left: bool = False
-    ticket: Ticket | None = None
+    is_submitted: bool = False  # and the engine has not lost it
     losses: int = 0  # by the engine or a worker
     turn: trio.Event = field(default_factory=trio.Event)
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
@@ -72,7 +71,7 @@ class SentRun:
     @property
     def was_sent(self) -> bool:
         """Whether an engine has it, or had it."""
-        return self.ticket is not None or self.losses > 0
+        return self.is_submitted or self.losses > 0
 
     @property
     def elapsed_s(self) -> float:

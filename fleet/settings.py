@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from fleet.engines.credentials import Credentials
+from fleet.cluster import Credentials
 from fleet.travel import Terms
 from fleet.turns import Quota
 
@@ -31,11 +31,10 @@ class Fallback(StrEnum):
 class ClusterSettings:
     """What a user sets of the fleet.
 
-    `url` is the engine's, `blobs` that of storage which a front and its workers share, where the
-    engine has none. `seal` is the file of this front's key, made where it is missing. At most
-    `at_once` runs are with the engine; one waits there for `wait_s` at most until a worker has it.
-    With `sends_secrets` values that are secrets travel with a request. `owners` have their quotas,
-    others the `usual` one.
+    `url` is the cluster's, `blobs` that of storage which a front and its workers share. `seal` is
+    the file of this front's key, made if it is missing. At most `at_once` runs are with the
+    cluster; one waits there for up to `wait_s` until a worker has it. With `sends_secrets` values
+    that are secrets travel with a request. `owners` have their quotas, others the `usual` one.
     """
 
     url: str

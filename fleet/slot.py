@@ -19,13 +19,13 @@ from executor.service import LocalEngine
 from executor.settings import Settings
 from fleet.blob_cache import BlobCache
 from fleet.layout import renew
-from fleet.tree import Digest, Folder, digest_of
+from fleet.tree import Digest, build
 from policy.rules import Rules
 
 SLOTS_MAX = 4_096
 ENTERED = 0o711
 """Of the folders on the way to a project: programs are another user's where the worker is root."""
-_EMPTY = Folder().encode()
+_EMPTY = build(())
 _NOTHING = {"shell": ":"}
 """What is run ahead in languages where `0` alone is no program."""
 _WARM_RUNS = 2
@@ -126,7 +126,7 @@ async def open_slot(place: Path, terms: SlotTerms) -> AsyncIterator[Slot]:
             home=terms.home,
             settings=settings,
         ) as engine:
-            slot = Slot(project, digest_of(_EMPTY), engine)
+            slot = Slot(project, _EMPTY.root, engine)
             await _warm(engine, terms.warm)
             yield slot
     finally:
@@ -139,7 +139,7 @@ def _empty(place: Path, project: Path, cache: BlobCache) -> None:
     place.mkdir(mode=ENTERED)
     os.chmod(place, ENTERED)
     project.mkdir()
-    cache.add(digest_of(_EMPTY), [_EMPTY])
+    cache.add(_EMPTY.root, [_EMPTY.encoded])
 
 
 async def _warm(engine: LocalEngine, languages: tuple[str, ...]) -> None:

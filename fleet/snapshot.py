@@ -38,8 +38,8 @@ class Snapshot:
 
     @property
     def digests(self) -> tuple[Digest, ...]:
-        """All blobs of it: folders, then files."""
-        return (*self.tree.folders, *self.files)
+        """All blobs of it: its list, then files."""
+        return (self.tree.root, *self.files)
 
     def read(self, digest: Digest) -> Iterator[bytes]:
         """The content of a blob in pieces.
@@ -50,8 +50,8 @@ class Snapshot:
             KeyError: it is not of this snapshot.
             ChangedError: the file is another one by now.
         """
-        if (folder := self.tree.folders.get(digest)) is not None:
-            yield folder
+        if digest == self.tree.root:
+            yield self.tree.encoded
             return
         path = self.files[digest]
         try:

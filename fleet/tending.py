@@ -14,13 +14,13 @@ import trio
 from executor.engine.engine import Completed
 from executor.errors import RequestError, SandboxUnavailableError
 from executor.model import Status
+from fleet import forms
 from fleet.desk import Desk, Parts
 from fleet.errors import ClusterError, UnreachableError
 from fleet.forms import FormError
 from fleet.fronts import is_front_alive
-from fleet.journal import Left
-from fleet.model import Cause, Lost, Order, Ticket
-from fleet.packing import repack
+from fleet.journal import Left, State
+from fleet.model import Cause, Lost, Order
 from fleet.sending import GiveUpError
 from fleet.sent_run import SentRun
 from fleet.turns import DAY_S
@@ -86,10 +86,10 @@ async def _finish_left(desk: Desk, parts: Parts, left: Left) -> None:
             run = await _read_left(parts, left)
         except FormError as error:
             lost = Lost(left.run, Cause.ENGINE, str(error))
-            await parts.journal.finish(left.run, lost.encode())
+            await parts.journal.finish(left.run, forms.encode(lost))
             return
         try:
-            parts.line.join(run) if run.ticket else parts.line.add(run)
+            parts.line.join(run) if run.is_submitted else parts.line.add(run)
             completed = await _end_left(desk, run)
         except BaseException:
             parts.line.leave(run)  # the next front goes on with it
@@ -114,10 +114,8 @@ async def _read_left(parts: Parts, left: Left) -> SentRun:
     Raises:
         FormError: its order can't be read by this release.
     """
-    sealed = await parts.journal.read_order(left.run)
-    order = Order.decode((sealed or b"").partition(b"\n")[2])
-    ticket = Ticket.decode(left.ticket.encode()) if left.ticket else None
+    sealed = await parts.journal.read_order(left.run) or b""
+    order = Order.decode(sealed.partition(b"\n")[2])
     label = f"{order.request.language}: left by another front"
-    run = SentRun(order, repack(order, sealed or b"", {}).placement, label, is_left=True)
-    run.ticket = ticket
-    return run
+    is_submitted = left.state is State.SENT
+    return SentRun(order, sealed, label, is_left=True, is_submitted=is_submitted)

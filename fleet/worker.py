@@ -10,7 +10,7 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -25,7 +25,6 @@ from executor.profile import ProjectAccess
 from executor.project.store.store import ChangeStore, UnknownChangesError
 from executor.settings import Settings
 from fleet.blob_cache import BYTES_MAX, BlobCache, MissingError
-from fleet.doer import Fetch
 from fleet.errors import BlobError
 from fleet.handing_over import hand_over
 from fleet.joint_rules import consent_by, join, load_operator_rules
@@ -38,10 +37,11 @@ from fleet.slot import ENTERED, Slot, SlotTerms, claim_place, open_slot
 from fleet.tree import Digest, TreeError
 from policy.rules import Rules
 
+Fetch = Callable[[frozenset[Digest], BlobCache], Awaitable[None]]
+"""Brings blobs of a project into a worker's cache. It raises `BlobError` where one is absent, and
+`UnreachableError`."""
 TRIES_MAX = 3
 """How often a project is fetched where parts of it go from the cache meanwhile."""
-FETCHES_MAX = 300
-"""How often blobs of one tree are asked for: each time what the last ones named, a level deeper."""
 TRIMMED_EVERY_BYTES = 1 << 28
 
 
@@ -105,15 +105,15 @@ class Worker:
         """The tier of its slots."""
         return self._tier
 
-    async def list_properties(self) -> tuple[tuple[str, str], ...]:
-        """What placements may ask of it: its protocol, its tier, the languages that run here."""
+    async def list_offers(self) -> tuple[str, ...]:
+        """List what orders may need of it: its protocol, its tier, the languages that run here."""
         async with self._lease(None) as slot:
             languages = await slot.engine.languages()
         runnable = (name for name, report in languages.items() if report.runnable)
         return (
-            ("context-mode", str(PROTOCOL)),
-            ("tier", self._tier),
-            *(("language", name) for name in runnable),
+            f"context-mode={PROTOCOL}",
+            f"tier={self._tier}",
+            *(f"language={name}" for name in runnable),
         )
 
     async def do(self, sealed: bytes, fetch: Fetch, out: Path) -> None:
@@ -161,14 +161,13 @@ class Worker:
                 return
 
     async def _fetch(self, root: Digest, fetch: Fetch) -> None:
-        """Have all blobs of a tree in the cache, its folders level by level."""
-        for _ in range(FETCHES_MAX):
+        """Have all blobs of a tree in the cache: its list, then the files."""
+        for _ in range(2):
             missing = await trio.to_thread.run_sync(find_missing, root, self._cache)
             if not missing:
                 return
             await fetch(missing, self._cache)
             self._added_bytes += sum(one.size_bytes for one in missing)
-        raise BlobError(f"{len(missing)} blobs of the project did not come")
 
     def _prepare(self, order: Order, slot: Slot) -> Rules:
         """Have an order's project in a slot; the operator's rules as they are now."""

@@ -56,10 +56,8 @@ executor/engine/test_unpacking.py::test_what_was_there
 policy/test_import_cost.py policy/test_judging.py policy/test_languages.py::test_a_perl_comment
 fleet/test_back.py fleet/test_returned.py fleet/test_fuzz.py fleet/test_whole_way.py
 fleet/test_front.py fleet/test_same_result.py
-fleet/engines/test_reapi.py fleet/engines/test_serving_reapi.py
 fleet/test_worker.py fleet/test_seal.py::test_at_a_worker
-ctxmode/commands/test_worker.py::test_a_worker
-fleet/engines/test_dask.py
+fleet/dask/test_client.py
 kb/test_bulk.py kb/test_chunk_table.py
 kb/test_chunking.py kb/test_code.py kb/test_conversion.py kb/test_directory.py
 kb/test_explaining.py kb/test_known_defects.py kb/test_redaction.py::test_neither

@@ -1,7 +1,7 @@
 """What the user sets of other machines that run programs: the engine, and what owners may have.
 
 [cluster]
-url = "grpcs://build.example.com"
+url = "dask+tls://scheduler.example.com"
 ca = "~/fleet/ca.pem"               # who may be the engine
 certificate = "~/fleet/front.pem"   # who this front is
 key = "~/fleet/front.key"
@@ -52,7 +52,7 @@ def load_seal(config: Config) -> Path:
 def load_cluster(config: Config, url: str) -> ClusterSettings:
     """Load what is set of a fleet whose engine has this URL. A UsageError names the wrong key or
     value; owners in a project's file are refused."""
-    from fleet.engines.credentials import Credentials  # noqa: PLC0415 - who sends nothing
+    from fleet.cluster import Credentials  # noqa: PLC0415 - who sends nothing
     from fleet.settings import ClusterSettings, Fallback  # noqa: PLC0415
     from fleet.travel import Terms  # noqa: PLC0415
 

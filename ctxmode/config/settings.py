@@ -184,7 +184,9 @@ SETTINGS: tuple[Setting, ...] = (
         choices=("auto", "container"),
     ),
     Setting("sandbox.runtime", "text", _OF_EXECUTOR.runtime, "of containers, such as runsc"),
-    Setting("cluster.url", "text", "", "the engine that runs are sent to, such as grpcs://host"),
+    Setting(
+        "cluster.url", "text", "", "the Dask cluster that runs are sent to, such as dask+tls://host"
+    ),
     Setting(
         "cluster.send",
         "choice",
@@ -206,7 +208,12 @@ SETTINGS: tuple[Setting, ...] = (
         "whether secrets in a request's variables, input, files or code may be sent",
         choices=("refuse", "send"),
     ),
-    Setting("cluster.blobs", "text", "", "of a Dask cluster: storage that all its workers share"),
+    Setting(
+        "cluster.blobs",
+        "text",
+        "",
+        "storage that all machines of the cluster reach, outside of the project",
+    ),
     Setting("cluster.ca", "text", "", "a PEM file: who may be the engine"),
     Setting("cluster.certificate", "text", "", "a PEM file: who this front is"),
     Setting("cluster.key", "text", "", "a PEM file: the certificate's key"),

@@ -1,4 +1,4 @@
-"""The files of `examples/fleet` are what Kubernetes, BuildGrid, Buildbarn and this release read."""
+"""The files of `examples/fleet` are what Kubernetes and this release read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import copy
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -25,7 +24,6 @@ from ctxmode.mcp.http.fleet_metrics import GAUGES
 from executor.containers.seccomp import ALLOWED
 from fleet.joint_rules import load_operator_rules
 from fleet.keys import load_served_keys
-from fleet.model import PROTOCOL
 
 EXAMPLES = Path(__file__).parents[2] / "examples/fleet"
 SCHEMAS = json.loads(Path(__file__).with_name("kubernetes.json").read_text())
@@ -278,54 +276,9 @@ def test_a_run_under_the_profile_has_tier_a_and_without_what_it_adds_has_not(tmp
     assert without in ("B", "C") or "tier A: unshare mount namespace" in without
 
 
-def platforms(value: object) -> list[dict[str, Any]]:
-    """Every list of platform properties below a value."""
-    if isinstance(value, list):
-        return [one for below in value for one in platforms(below)]
-    if not isinstance(value, dict):
-        return []
-    own = [value["properties"]] if "properties" in value else []
-    return [*own, *(one for below in value.values() for one in platforms(below))]
-
-
-def test_buildbarns_files_name_one_platform_of_this_protocol():
-    files = sorted((EXAMPLES / "buildbarn").glob("*.jsonnet"))
-    read = {file.stem: json.loads(file.read_text()) for file in files}  # JSON is Jsonnet, too
-    found = platforms(list(read.values()))
-    assert found == [[{"name": "context-mode", "value": str(PROTOCOL)}]] * 3
-    (runner,) = read["worker"]["buildDirectories"][0]["runners"]
-    assert (
-        runner["endpoint"]["address"]
-        == f"unix://{read['runner']['grpcServers'][0]['listenPaths'][0]}"
-    )
-    (extractor,) = read["scheduler"]["actionRouter"]["simple"]["invocationKeyExtractors"]
-    assert extractor == {"correlatedInvocationsId": {}}
-
-
-GRID = os.environ.get("CTXMODE_BUILDGRID") or shutil.which("bgd")
-
-
-@pytest.mark.skipif(not GRID, reason="BuildGrid is not installed")
-def test_buildgrids_own_linter_takes_its_configuration(tmp_path: Path):
-    text = (EXAMPLES / "buildgrid/server.yml").read_text()
-    for name, content, holds in (
-        ("good", text, True),
-        ("broken", text.replace("max-job-attempts: 3", "max-job-attempts: none"), False),
-    ):
-        (tmp_path / name).write_text(content)
-        done = subprocess.run(
-            [GRID, "server", "lint", tmp_path / name],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert (done.returncode == 0) is holds, done.stdout + done.stderr
-
-
 def test_the_image_has_what_a_worker_needs():
     text = (EXAMPLES / "Dockerfile").read_text()
-    assert "ctxmode[cluster]" in text
+    assert "ctxmode[dask]" in text
     assert "USER 65432" in text
     project = tomllib.loads((EXAMPLES.parents[1] / "pyproject.toml").read_text())
-    assert "cluster" in project["project"]["optional-dependencies"]
+    assert "dask" in project["project"]["optional-dependencies"]

@@ -7,15 +7,14 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import trio
 
 from fleet.blob_cache import BlobCache
-from fleet.dispatcher import Delivery, Open, Placement
-from fleet.doer import ORDER_FILE, Doer
 from fleet.errors import BlobError, UnreachableError
-from fleet.model import Cause, Lost, Ticket
-from fleet.tree import Digest, Folder, digest_of
+from fleet.model import Cause, Delivery, Lost, Open, Order
+from fleet.tree import Digest, digest_of, read_tree
 
 
 @dataclass
@@ -24,11 +23,11 @@ class MemoryEngine:
     that does not answer."""
 
     folder: Path
-    doer: Doer | None = None
+    doer: Any = None
     losses: list[Cause] = field(default_factory=list)
     is_silent: bool = False
     kept: dict[Digest, bytes] = field(default_factory=dict)
-    placed: dict[str, Placement] = field(default_factory=dict)
+    placed: dict[str, bytes] = field(default_factory=dict)
     submitted: list[str] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     asked_in_vain: int = 0
@@ -72,50 +71,45 @@ class MemoryEngine:
             raise BlobError(f"{digest} is not there")
         write(self.kept[digest])
 
-    async def submit(self, placement: Placement) -> Ticket | Lost:
+    async def submit(
+        self, run_id: str, sealed: bytes, needs: Iterable[str], timeout_s: float
+    ) -> None:
         self._answer()
-        self.submitted.append(placement.run_id)
-        self.kept.update(placement.own)
-        if not self._is_whole(placement.root):
-            return Lost(placement.run_id, Cause.BLOB, "gone")
-        self.placed[placement.run_id] = placement
-        return Ticket(placement.run_id, "memory", placement.run_id, placement.order)
+        self.submitted.append(run_id)
+        self.placed[run_id] = sealed
 
     def _is_whole(self, root: Digest) -> bool:
         if root not in self.kept:
             return False
-        folder = Folder.decode(self.kept[root])
-        has_files = all(file.digest in self.kept for file in folder.files)
-        return has_files and all(self._is_whole(below.digest) for below in folder.folders)
+        entries = read_tree(self.kept[root]).values()
+        return all(one.digest in self.kept for one in entries if one.digest is not None)
 
-    async def wait(self, ticket: Ticket) -> Delivery | Lost:
+    async def wait(self, run_id: str) -> Delivery | Lost:
         self._answer()
         if self.losses:
-            return Lost(ticket.run_id, self.losses.pop(0), "as the test says", "w1")
-        if ticket.name not in self.placed:
-            return Lost(ticket.run_id, Cause.ENGINE, "no such run")
+            return Lost(run_id, self.losses.pop(0), "as the test says", "w1")
+        if run_id not in self.placed:
+            return Lost(run_id, Cause.ENGINE, "no such run")
+        sealed = self.placed[run_id]
+        if not self._is_whole(Order.decode(sealed.partition(b"\n")[2]).root):
+            return Lost(run_id, Cause.BLOB, "gone")
         if self.doer is None:
             await trio.sleep_forever()
         self.folder.mkdir(exist_ok=True)
         out = Path(tempfile.mkdtemp(dir=self.folder))
-        await self.doer.do(self._sealed(self.placed[ticket.name]), self._fetch, out)
+        await self.doer.do(sealed, self._fetch, out)
         files = {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file()}
         given = self.lies(files) if self.lies else files
         named = {path: digest_of(data) for path, data in given.items()}
         self.kept.update({named[path]: data for path, data in given.items()})
         return Delivery(named, "w1")
 
-    async def find_delay(self, ticket: Ticket) -> str:
+    async def find_delay(self, run_id: str) -> str:
         self._answer()
         return self.delay
 
-    async def cancel(self, ticket: Ticket) -> None:
-        self.cancelled.append(ticket.run_id)
-
-    def _sealed(self, placement: Placement) -> bytes:
-        root = Folder.decode(self.kept[placement.root])
-        order = next(node for node in root.files if node.name == ORDER_FILE)
-        return self.kept[order.digest]
+    async def cancel(self, run_id: str) -> None:
+        self.cancelled.append(run_id)
 
     async def _fetch(self, wanted: frozenset[Digest], cache: BlobCache) -> None:
         for digest in wanted:

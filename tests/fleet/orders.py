@@ -16,7 +16,7 @@ from executor.model import Limits, Request
 from executor.profile import PROFILES
 from executor.project.view.search import ProjectSearch
 from fleet.blob_cache import BlobCache
-from fleet.doer import OUTCOME_FILE
+from fleet.handed_files import OUTCOME_FILE
 from fleet.known_digests import KnownDigests
 from fleet.model import PROTOCOL, Order
 from fleet.seal import seal_order

@@ -23,13 +23,12 @@ from executor import LocalEngine, open_engine
 from executor.engine.engine import Completed
 from executor.model import Request
 from executor.settings import Settings
-from fleet.engines.credentials import Credentials
+from fleet.cluster import Credentials
 from fleet.front import Fleet
 from fleet.keys import make_key
 from fleet.opening import open_fleet
 from fleet.settings import ClusterSettings, Fallback, Send
-from tests.fleet.engines.dask_scheduler import DaskScheduler, dask_scheduler
-from tests.fleet.engines.remote_server import LEASE_S, RemoteServer, missing_part, remote_server
+from tests.fleet.dask.scheduler import DaskScheduler, dask_scheduler
 
 CHECKOUT = Path(__file__).parents[2]
 HOMES = ("config", "data", "state", "cache")
@@ -46,8 +45,8 @@ class Site:
     """
 
     folder: Path
-    server: RemoteServer | DaskScheduler
-    blobs: str = ""
+    server: DaskScheduler
+    blobs: str
 
     @property
     def url(self) -> str:
@@ -96,24 +95,12 @@ class Site:
 
 
 @contextlib.contextmanager
-def reapi(folder: Path, lease_s: int = LEASE_S) -> Iterator[Site]:
-    """BuildGrid; without it, or its database, the test is skipped."""
-    if reason := missing_part():
-        pytest.skip(f"not applicable: {reason}")
-    with remote_server(lease_s) as server:
-        yield Site(folder, server).prepare()
-
-
-@contextlib.contextmanager
-def dask(folder: Path, lease_s: int = 0) -> Iterator[Site]:
-    """Dask, which knows no leases: a worker's death is seen at once."""
+def dask(folder: Path) -> Iterator[Site]:
+    """A scheduler with certificates."""
     # Loaded here, so that it takes nothing of the time that a front gives its engine.
     pytest.importorskip("distributed", reason="not applicable: distributed is not installed")
     with dask_scheduler(folder) as server:
         yield Site(folder, server, server.blobs).prepare()
-
-
-ENGINES = {"reapi": reapi, "dask": dask}
 
 
 @dataclass

@@ -21,12 +21,11 @@ from executor.project.view.search import ProjectSearch
 from executor.run.remote_commits import RemoteCommits
 from fleet.blob_cache import BlobCache
 from fleet.bringing_back import Landing, bring_back
-from fleet.dispatcher import Delivery
 from fleet.errors import BlobError
 from fleet.handing_over import hand_over
 from fleet.known_digests import KnownDigests
 from fleet.layout import lay_out
-from fleet.model import Order
+from fleet.model import Delivery, Order
 from fleet.snapshot import Snapshot, take
 from fleet.travel import Terms
 from fleet.tree import Digest, digest_of
@@ -96,7 +95,7 @@ class Ends:
         self.record = await self.commits.record(self.profile)
         search = ProjectSearch(self.project)
         self.snapshot: Snapshot = take(search, Terms(self.leave_out), KnownDigests())
-        self.blobs.kept.update(self.snapshot.tree.folders)
+        self.blobs.add(self.snapshot.tree.encoded)
         cache = BlobCache(self.place / "cache")
         for digest in self.snapshot.digests:
             cache.add(digest, self.snapshot.read(digest))

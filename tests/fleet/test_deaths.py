@@ -26,9 +26,9 @@ from executor.errors import RequestError
 from executor.model import Request, Result, Status
 from fleet import forms
 from tests.fleet.real_parts import (
-    ENGINES,
     Site,
     WorkerProcess,
+    dask,
     fronting,
     have_ready,
     until,
@@ -36,7 +36,6 @@ from tests.fleet.real_parts import (
 )
 from tests.processes import alive, unique_s
 
-LEASE_S = 5  # the server demands over 3.75
 SEED = 7
 DEADLINE_S = 900
 LOST = "its worker was lost 3 times"
@@ -87,11 +86,9 @@ def read_books(state: Path) -> Books:
     return Books(Counter(state for state, _ in rows), results, dropped)
 
 
-@pytest.fixture(scope="module", params=ENGINES)
-def site(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Site]:
-    with ENGINES[request.param](tmp_path_factory.mktemp(request.param), LEASE_S) as made:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with dask(tmp_path_factory.mktemp("dask")) as made:
         yield made
 
 

@@ -15,10 +15,9 @@ from typing import Any
 
 import pytest
 
-from fleet.dispatcher import Delivery
 from fleet.errors import BlobError, OutcomeError
 from fleet.forms import FormError
-from fleet.model import Order, Outcome
+from fleet.model import Delivery, Order, Outcome
 from policy.rules import Rules
 from tests.fleet.returning import RUN_ID, Ends
 from tests.fleet.test_model import ORDER, OUTCOME, RULE

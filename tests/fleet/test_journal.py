@@ -60,7 +60,7 @@ def dead(_: str) -> bool:
 async def test_a_run_goes_from_accepted_by_sent_to_done(journal):
     assert await journal.accept(a_run(), PLENTY)
     assert await journal.count() == {("alice", State.ACCEPTED): 1}
-    await journal.note_sent("r1", "ticket")
+    await journal.note_sent("r1")
     assert await journal.count() == {("alice", State.SENT): 1}
     assert (await journal.read_order("r1"), await journal.read_outcome("r1")) == (b"order", None)
     assert await journal.finish("r1", b"outcome") is Received.FIRST
@@ -137,7 +137,7 @@ async def test_the_same_run_again_is_joined_and_another_under_its_id_refused(jou
 async def test_what_an_engine_says_of_a_run_that_is_done_changes_nothing(journal):
     await journal.accept(a_run(), PLENTY)
     await journal.finish("r1", b"outcome")
-    await journal.note_sent("r1", "late")
+    await journal.note_sent("r1")
     with pytest.raises(JournalError, match="no run r1"):
         await journal.note_lost("r1")
     assert await journal.count() == {("alice", State.DONE): 1}
@@ -146,12 +146,10 @@ async def test_what_an_engine_says_of_a_run_that_is_done_changes_nothing(journal
 async def test_losses_are_counted_across_a_restart(journal, path):
     await journal.accept(a_run(), PLENTY)
     assert await journal.note_lost("r1") == 1
-    await journal.note_sent("r1", "ticket")
+    await journal.note_sent("r1")
     assert await journal.note_lost("r1") == 2
     with open_journal(path, "next") as after:
-        assert await after.adopt(dead) == (
-            Left("r1", "alice", State.ACCEPTED, 2e6, ticket=None, lost=2),
-        )
+        assert await after.adopt(dead) == (Left("r1", "alice", State.ACCEPTED, 2e6, lost=2),)
         assert await after.note_lost("r1") == 3
 
 
@@ -163,7 +161,7 @@ async def test_beyond_its_queue_an_owner_is_refused_and_others_are_not(journal, 
     assert caught.value.retry_s == RETRY_S_UNKNOWN
     assert await journal.accept(a_run("b0", "bob"), 3)
     assert not await journal.accept(a_run("r2"), 3)  # which it is already
-    await journal.note_sent("r0", "ticket")
+    await journal.note_sent("r0")
     clock.now_s += 40
     assert await journal.accept(a_run("r3"), 3)
     with pytest.raises(QueueFullError) as caught:
@@ -212,7 +210,7 @@ async def test_the_queues_length_is_the_number_of_runs_that_wait(journal, clock)
     for number in range(6):
         await journal.accept(a_run(f"r{number}", "ab"[number % 2]), PLENTY)
     for run in ("r0", "r0", "r1", "r2"):
-        await journal.note_sent(run, "ticket")
+        await journal.note_sent(run)
     for run in ("r1", "r1", "r3"):
         await journal.note_lost(run)
     for run in ("r2", "r3", "r3"):
@@ -227,15 +225,15 @@ async def test_the_queues_length_is_the_number_of_runs_that_wait(journal, clock)
 async def test_a_dead_fronts_runs_are_adopted_once_in_their_order(journal, path, clock):
     for name in ("r2", "r1", "r3", "r4"):
         await journal.accept(a_run(name), PLENTY)
-    await journal.note_sent("r1", "ticket")
+    await journal.note_sent("r1")
     await journal.finish("r3", b"outcome")
     with open_journal(path, "next") as after, open_journal(path, "third") as third:
         assert await after.adopt(lambda front: front == "here") == ()
         left = await after.adopt(dead)
-        assert [(one.run, one.state, one.ticket) for one in left] == [
-            ("r2", State.ACCEPTED, None),
-            ("r1", State.SENT, "ticket"),
-            ("r4", State.ACCEPTED, None),
+        assert [(one.run, one.state) for one in left] == [
+            ("r2", State.ACCEPTED),
+            ("r1", State.SENT),
+            ("r4", State.ACCEPTED),
         ]
         assert await third.adopt(lambda front: front == "next") == ()
         assert await after.adopt(dead) == ()  # its own are no longer left

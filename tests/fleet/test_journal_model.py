@@ -69,7 +69,7 @@ async def ask(journal, step, run, outcome):
                     Accepted(run, owner_of(run), run.encode(), 2e9), QUEUED_MAX
                 )
             case "sent":
-                return await journal.note_sent(run, f"ticket-{run}")
+                return await journal.note_sent(run)
             case "lost":
                 return await journal.note_lost(run)
     except (QueueFullError, JournalError):

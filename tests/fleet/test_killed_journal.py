@@ -55,7 +55,7 @@ async def take(journal, task):
         await journal.accept(Accepted(run, "alice", run.encode() * 50, 2e9), 1 << 30)
         say("accepted", run)
         if number % 3:
-            await journal.note_sent(run, f"ticket-{run}")
+            await journal.note_sent(run)
             say("sent", run)
         if number % 3 == 2:
             for outcome in ("first", "second"):
@@ -100,8 +100,7 @@ async def lost(path: Path, front: str, said: list[list[str]]) -> list[list[str]]
             is_there = {
                 "asked": True,
                 "accepted": run in left or outcome is not None,
-                "sent": outcome is not None
-                or (run in left and left[run].ticket == f"ticket-{run}"),
+                "sent": outcome is not None or (run in left and left[run].state is State.SENT),
                 "done": rest and outcome == rest[0].encode(),
             }[what]
             if not is_there:

@@ -11,7 +11,7 @@ from executor.project.view.walking import DEPTH_MAX
 from fleet.blob_cache import BlobCache, BlobError, MissingError
 from fleet.layout import LAID_OUT_NS, Caps, TooLargeError, find_missing, lay_out, renew
 from fleet.snapshot import Snapshot
-from fleet.tree import Digest, Entry, Folder, FolderNode, TreeError, build, digest_of
+from fleet.tree import Digest, Entry, TreeError, build, digest_of
 from tests.fleet.conftest import Take
 
 
@@ -32,8 +32,7 @@ def fetch_all(snapshot: Snapshot, cache: BlobCache) -> list[int]:
 
 def add_tree(cache: BlobCache, entries: list[Entry]) -> Digest:
     tree = build(entries)
-    for digest, message in tree.folders.items():
-        cache.add(digest, [message])
+    cache.add(tree.root, [tree.encoded])
     return tree.root
 
 
@@ -56,7 +55,7 @@ def test_a_project_arrives_as_it_was(project: Path, snap: Take, cache: BlobCache
     (project / "link").symlink_to("a/run.sh")
     (project / "out").symlink_to("/etc")
     snapshot = snap()
-    assert fetch_all(snapshot, cache) == [1, 2, 2, 1]
+    assert fetch_all(snapshot, cache) == [1, 2]
     lay_out(snapshot.tree.root, cache, tmp_path / "laid")
     assert look(tmp_path / "laid") == look(project)
     assert (tmp_path / "laid/a/run.sh").stat().st_mode & 0o777 == 0o755
@@ -159,39 +158,42 @@ def test_what_does_not_differ_is_not_written(cache: BlobCache, tmp_path: Path):
 def test_nothing_is_left_of_a_folder_that_cannot_be_renewed(cache: BlobCache, tmp_path: Path):
     cache.add(digest_of(b"1"), [b"1"])
     old = add_tree(cache, [Entry("a", digest_of(b"1"))])
-    for new in (add_tree(cache, [Entry("a", digest_of(b"gone"))]), repeated(cache, 40, 2)):
+    for new in (add_tree(cache, [Entry("a", digest_of(b"gone"))]), nested(cache, DEPTH_MAX + 1)):
         lay_out(old, cache, tmp_path / "laid")
         with pytest.raises((MissingError, TooLargeError)):
             renew(tmp_path / "laid", old, new, cache)
         assert not (tmp_path / "laid").exists()
 
 
-def repeated(cache: BlobCache, depth: int, width: int) -> Digest:
-    """A folder of `width` times the same folder, and so on."""
-    digest = digest_of(b"")
-    cache.add(digest, [b""])
-    for _ in range(depth):
-        message = Folder(folders=tuple(FolderNode(f"{n}", digest) for n in range(width))).encode()
-        digest = digest_of(message)
-        cache.add(digest, [message])
-    return digest
+def nested(cache: BlobCache, depth: int) -> Digest:
+    """A folder in a folder, and so on."""
+    return add_tree(cache, [Entry("/".join(["0"] * depth))])
 
 
-@pytest.mark.parametrize(
-    ("depth", "width"), [(40, 2), (12, 10), (DEPTH_MAX + 1, 1), (DEPTH_MAX + 400, 1)]
-)
-def test_a_small_tree_that_would_grow_without_end_is_refused(
-    cache: BlobCache, tmp_path: Path, depth: int, width: int
-):
-    root = repeated(cache, depth, width)
-    assert find_missing(root, cache) == set()
+@pytest.mark.parametrize("depth", [DEPTH_MAX + 1, DEPTH_MAX + 400])
+def test_a_tree_that_is_too_deep_is_refused(cache: BlobCache, tmp_path: Path, depth: int):
     with pytest.raises(TooLargeError):
-        lay_out(root, cache, tmp_path / "laid", Caps(entries_max=500))
+        find_missing(nested(cache, depth), cache)
+    with pytest.raises(TooLargeError):
+        lay_out(nested(cache, depth), cache, tmp_path / "laid")
     assert not (tmp_path / "laid").exists()
 
 
+@pytest.mark.parametrize("caps", [Caps(entries_max=9), Caps(bytes_max=29)])
+def test_a_tree_over_a_cap_is_refused(cache: BlobCache, tmp_path: Path, caps: Caps):
+    content = digest_of(b"xyz")
+    cache.add(content, [b"xyz"])
+    root = add_tree(cache, [Entry(f"{n}", content) for n in range(10)])
+    with pytest.raises(TooLargeError):
+        find_missing(root, cache, caps)
+    with pytest.raises(TooLargeError):
+        lay_out(root, cache, tmp_path / "laid", caps)
+    assert not (tmp_path / "laid").exists()
+    lay_out(root, cache, tmp_path / "laid", Caps(30, 10))
+
+
 def test_the_deepest_tree_that_travels_is_laid_out(cache: BlobCache, tmp_path: Path):
-    lay_out(repeated(cache, DEPTH_MAX, 1), cache, tmp_path / "laid")
+    lay_out(nested(cache, DEPTH_MAX), cache, tmp_path / "laid")
     assert (tmp_path / "laid").joinpath(*["0"] * DEPTH_MAX).is_dir()
 
 
@@ -206,9 +208,9 @@ def test_what_would_be_fetched_is_bounded(cache: BlobCache, tmp_path: Path):
         lay_out(root, cache, tmp_path / "laid")
 
 
-def test_a_blob_that_is_no_folder_is_refused(cache: BlobCache, tmp_path: Path):
-    content = digest_of(b"\x0a\x04\x0a\x02..")
-    cache.add(content, [b"\x0a\x04\x0a\x02.."])
+def test_a_blob_that_is_no_list_is_refused(cache: BlobCache, tmp_path: Path):
+    content = digest_of(b"d..\0\0")
+    cache.add(content, [b"d..\0\0"])
     with pytest.raises(TreeError):
         find_missing(content, cache)
     with pytest.raises(TreeError):

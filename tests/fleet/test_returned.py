@@ -16,11 +16,10 @@ from executor.model import Artifact, Limits, NotCommitted, Request, Result, Stat
 from executor.profile import ANALYZE
 from executor.run.capture import Capture
 from fleet.changed import Changed
-from fleet.dispatcher import Delivery
 from fleet.errors import BlobError, OutcomeError
 from fleet.forms import BYTES_MAX
 from fleet.handed_files import OUTPUT_SLACK_BYTES
-from fleet.model import Outcome
+from fleet.model import Delivery, Outcome
 from fleet.tree import Digest, digest_of
 from tests.fleet.returning import RUN_ID, Ends
 

@@ -21,7 +21,7 @@ from policy.rules import Rule
 from tests.executor.project.conftest import make_old
 from tests.executor.project.viewing import tree
 from tests.executor.test_languages import FAIL
-from tests.fleet.real_parts import CHECKOUT, ENGINES, Front, Site, fronting, working
+from tests.fleet.real_parts import CHECKOUT, Front, Site, dask, fronting, working
 from tests.needs import need
 
 WORKER = "worker-0"
@@ -69,13 +69,10 @@ CASES = (
 )
 
 
-@pytest.fixture(scope="module", params=ENGINES)
-def site(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Site]:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """An engine with one worker."""
-    folder = tmp_path_factory.mktemp(request.param)
-    with ENGINES[request.param](folder) as made, working(made):
+    with dask(tmp_path_factory.mktemp("dask")) as made, working(made):
         yield made
 
 

@@ -17,7 +17,7 @@ from fleet.file_reading import SEARCHED_BYTES_MAX
 from fleet.known_digests import KnownDigests
 from fleet.snapshot import ChangedError, Snapshot, take
 from fleet.travel import BYTES_MAX_CEILING, LeftOut, Reason, StaysHereError, Terms
-from fleet.tree import Folder, digest_of
+from fleet.tree import digest_of, read_tree
 from policy import HiddenPaths
 from policy.hiding import HiddenPattern
 from tests.fleet.conftest import Take
@@ -33,18 +33,8 @@ PRIVATE_KEY = (
 
 def paths(snapshot: Snapshot) -> dict[str, object]:
     """Everything in a tree by path: a file's digest, a link's target, None of a folder."""
-    found: dict[str, object] = {}
-
-    def look(digest: object, prefix: str) -> None:
-        folder = Folder.decode(snapshot.tree.folders[digest])
-        found.update((prefix + file.name, file.digest) for file in folder.files)
-        found.update((prefix + link.name, link.target) for link in folder.links)
-        for below in folder.folders:
-            found[prefix + below.name] = None
-            look(below.digest, f"{prefix}{below.name}/")
-
-    look(snapshot.tree.root, "")
-    return found
+    entries = read_tree(snapshot.tree.encoded).values()
+    return {one.path: one.target if one.digest is None else one.digest for one in entries}
 
 
 def write(project: Path, files: dict[str, bytes]) -> None:

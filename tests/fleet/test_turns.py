@@ -90,7 +90,7 @@ async def end_few(journal: Journal, turns: Turns) -> int:
         assert len(sent) <= WORKERS
         now_s += 1
         for run in sent:
-            await journal.note_sent(run, "ticket")
+            await journal.note_sent(run)
             await journal.finish(run, b"outcome")
             turns.end(run, float(now_s))
     return now_s

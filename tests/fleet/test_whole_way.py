@@ -15,10 +15,9 @@ from executor.engine.engine import Completed
 from executor.model import Limits, Result
 from executor.profile import PROFILES
 from fleet.bringing_back import Landing, bring_back
-from fleet.dispatcher import Delivery
 from fleet.keys import write_public
 from fleet.known_digests import KnownDigests
-from fleet.model import PROTOCOL, Order
+from fleet.model import PROTOCOL, Delivery, Order
 from fleet.seal import seal_order
 from fleet.snapshot import take
 from fleet.travel import Terms

@@ -20,6 +20,7 @@ from executor.profile import ANALYZE, PROFILES, Profile, ProjectAccess
 from executor.service import LocalEngine
 from fleet.errors import BlobError
 from fleet.layout import Caps
+from fleet.model import PROTOCOL
 from fleet.tree import digest_of
 from fleet.worker import Worker, WorkerTerms, open_worker
 from tests.fleet.orders import TestFront, result_in, sealed, write_keys
@@ -76,7 +77,7 @@ async def test_each_order_sees_its_own_tree_and_nothing_of_the_one_before(
     (project / "late").mkdir()
     front.fetched.clear()
     assert shown(await do(look)) == "./kept\n./kept/a\n./late\ntwo\n"
-    assert len(front.fetched) == 3  # the file that is new, and the two folders above it
+    assert len(front.fetched) == 2  # the file that is new, and the list
     (project / "kept" / "a").unlink()
     (project / "kept").rmdir()
     (project / "kept").write_text("three\n")
@@ -268,15 +269,13 @@ async def test_a_worker_without_a_tier_takes_no_orders(
     assert list(terms.folder.glob("slots/[0-9]")) == []
 
 
-async def test_properties_are_what_placements_ask_for(
-    worker: Worker, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_worker_offers_what_orders_need(worker: Worker, monkeypatch: pytest.MonkeyPatch):
     async def languages(_: LocalEngine) -> Mapping[str, LanguageReport]:
         return {name: LanguageReport(name, name != "lua") for name in ("shell", "lua")}
 
     monkeypatch.setattr(LocalEngine, "languages", languages)  # else all are proven, by runs
-    assert set(await worker.list_properties()) == {
-        ("context-mode", "1"),
-        ("tier", worker.tier),
-        ("language", "shell"),
+    assert set(await worker.list_offers()) == {
+        f"context-mode={PROTOCOL}",
+        f"tier={worker.tier}",
+        "language=shell",
     }

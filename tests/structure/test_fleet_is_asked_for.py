@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ENGINES = {"grpc", "buildgrid", "distributed", "dask", "fsspec", "cryptography"}
+ENGINES = {"distributed", "dask", "fsspec", "cryptography"}
 _PROGRAM = """
 import sys
 from ctxmode import command_line

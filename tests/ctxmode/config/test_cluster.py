@@ -11,11 +11,11 @@ from ctxmode.config.files import PROJECT_FILE, USER_FILE
 from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError
 from executor.model import GIB, MIB
-from fleet.engines.credentials import Credentials
+from fleet.cluster import Credentials
 from fleet.settings import Fallback, Send
 from fleet.turns import Quota
 
-URL = "grpcs://build.example.com"
+URL = "dask+tls://scheduler.example.com"
 FULL = f"""
 [cluster]
 url = "{URL}"

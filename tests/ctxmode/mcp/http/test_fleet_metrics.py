@@ -24,12 +24,12 @@ def _fleet(engine: str, **counts: int) -> SimpleNamespace:
 
 def test_figures_are_summed_by_owner_and_engine():
     metrics = Metrics()
-    fleets = [_fleet("grpcs", done=2), _fleet("grpcs", done=3), _fleet("dask+tls", done=7)]
+    fleets = [_fleet("dask", done=2), _fleet("dask", done=3), _fleet("dask+tls", done=7)]
     metrics.show_fleets(lambda: fleets)
     text = metrics.text().decode()
-    assert 'ctxmode_fleet_waiting{engine="grpcs",owner="ci"} 8.0' in text
+    assert 'ctxmode_fleet_waiting{engine="dask",owner="ci"} 8.0' in text
     assert 'ctxmode_fleet_running{engine="dask+tls",owner="ci"} 1.0' in text
-    assert 'ctxmode_fleet_done_total{engine="grpcs",owner="ci"} 5.0' in text
+    assert 'ctxmode_fleet_done_total{engine="dask",owner="ci"} 5.0' in text
     assert 'ctxmode_fleet_seconds_count{stage="engine"} 6.0' in text
     assert 'ctxmode_fleet_seconds_sum{stage="engine"} 4.5' in text
     assert 'ctxmode_fleet_bytes_total{direction="sent"} 30.0' in text
@@ -43,7 +43,7 @@ def test_without_a_fleet_nothing_of_it_is_shown():
 
 def test_every_figure_is_told():
     metrics = Metrics()
-    metrics.show_fleets(lambda: [_fleet("grpcs", done=1)])
+    metrics.show_fleets(lambda: [_fleet("dask", done=1)])
     page = (ROOT / "docs" / "fleet.md").read_text()
     names = {
         line.split()[2]

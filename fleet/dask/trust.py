@@ -9,28 +9,22 @@ from typing import Any, Final
 import trio
 from distributed.security import Security
 
-from fleet.engines.address import Address
-from fleet.engines.credentials import Credentials, read_credentials
+from fleet.cluster import Cluster, Credentials, check_credentials
 from fleet.errors import ClusterError, UnreachableError
 
 CONNECT_S: Final = 10.0
 _ENDED: Final = "it ended the connection"
 
 
-def url_of(address: Address) -> str:
-    """The scheduler's address, as Dask writes it."""
-    return f"{'tls' if address.scheme == 'dask+tls' else 'tcp'}://{address.target}"
-
-
 def security_of(credentials: Credentials | None) -> Security | None:
-    """Certificates for both sides of every connection.
+    """Make certificates for both sides of every connection.
 
     Raises:
-        ClusterError: a file can't be read or is no PEM, or others may read the key.
+        ClusterError: a file can't be read or is not PEM, or others may read the key.
     """
     if credentials is None:
         return None
-    read_credentials(credentials)
+    check_credentials(credentials)
     ca, certificate, key = map(str, (credentials.ca, credentials.certificate, credentials.key))
     made: Any = Security  # untyped
     security: Security = made(
@@ -44,8 +38,8 @@ def security_of(credentials: Credentials | None) -> Security | None:
     return security
 
 
-async def try_out(address: Address, security: Security | None) -> None:
-    """Reach a scheduler once, until it greets; Dask itself tries for long, and tells less.
+async def try_out(cluster: Cluster, security: Security | None) -> None:
+    """Reach a scheduler once, until it greets; Dask itself tries for long, and reports less.
 
     Raises:
         ClusterError: one side's certificate is another authority's, or out of date.
@@ -53,7 +47,7 @@ async def try_out(address: Address, security: Security | None) -> None:
     """
     try:
         with trio.fail_after(CONNECT_S):
-            async with await trio.open_tcp_stream(address.host, address.port) as connection:
+            async with await trio.open_tcp_stream(cluster.host, cluster.port) as connection:
                 stream: trio.abc.Stream = connection
                 if security is not None:
                     untyped: Any = security
@@ -62,30 +56,30 @@ async def try_out(address: Address, security: Security | None) -> None:
                 # A scheduler speaks first. Where it writes to a connection that has ended, Python
                 # with OpenSSL 3.4 or later takes that error for another's, and drops it, too.
                 if not await stream.receive_some(1):
-                    raise _unreached(address, _ENDED)
+                    raise _unreached(cluster, _ENDED)
     except trio.BrokenResourceError as error:
         cause = error.__cause__
         if isinstance(cause, ssl.SSLEOFError | ssl.SSLZeroReturnError):
-            raise _unreached(address, _ENDED) from None
+            raise _unreached(cluster, _ENDED) from None
         if isinstance(cause, ssl.SSLError):
-            said = f"{_blame(address, cause)}: {cause}"
+            said = f"{_blame(cluster, cause)}: {cause}"
             raise ClusterError(said, "see cluster.ca and cluster.certificate") from None
-        raise _unreached(address, cause or error) from None
+        raise _unreached(cluster, cause or error) from None
     except trio.TooSlowError:
-        raise _unreached(address, f"it says nothing within {CONNECT_S:g} s") from None
+        raise _unreached(cluster, f"it says nothing within {CONNECT_S:g} s") from None
     except OSError as error:
-        raise _unreached(address, error) from None
+        raise _unreached(cluster, error) from None
 
 
-def _unreached(address: Address, why: object) -> UnreachableError:
-    return UnreachableError(f"no scheduler at {address.target}: {why}")
+def _unreached(cluster: Cluster, why: object) -> UnreachableError:
+    return UnreachableError(f"no scheduler at {cluster.target}: {why}")
 
 
-def _blame(address: Address, error: ssl.SSLError) -> str:
+def _blame(cluster: Cluster, error: ssl.SSLError) -> str:
     """Say which side a handshake fails at: an alert is the other's word."""
     if "_ALERT_" in str(error.reason):
-        return f"{address.target} refuses this connection"
-    return f"the certificate of {address.target} does not do"
+        return f"{cluster.target} refuses this connection"
+    return f"the certificate of {cluster.target} does not do"
 
 
 def quieten() -> None:

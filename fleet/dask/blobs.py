@@ -18,8 +18,8 @@ import fsspec
 import trio
 
 from fleet.blob_cache import BlobCache
-from fleet.dispatcher import Open
 from fleet.errors import BlobError, ClusterError, UnreachableError
+from fleet.model import Open
 from fleet.tree import Digest, digest_of
 
 ANSWER_S: Final = 20.0
@@ -71,7 +71,11 @@ class FileBlobs:
             ) from None
 
     async def missing(self, digests: Iterable[Digest]) -> frozenset[Digest]:
-        """Those that are not there; see `Blobs`."""
+        """Find those that are not there.
+
+        Raises:
+            UnreachableError: the store does not answer.
+        """
         wanted = list(dict.fromkeys(digests))
         lacking: set[Digest] = set()
 
@@ -84,7 +88,13 @@ class FileBlobs:
         return frozenset(lacking)
 
     async def put(self, blobs: Mapping[Digest, Open]) -> None:
-        """Keep blobs; see `Blobs`."""
+        """Keep blobs. Those that are there may be put again.
+
+        Raises:
+            BlobError: a content is not what its digest says, as of a file that changed meanwhile.
+            OSError: a content can't be read.
+            UnreachableError: the store does not answer.
+        """
 
         async def put_one(blob: tuple[Digest, Open]) -> None:
             await self._in_thread(functools.partial(self._put, *blob), blob[0].size_bytes)
@@ -92,7 +102,12 @@ class FileBlobs:
         await _each(put_one, list(blobs.items()))
 
     async def get(self, digest: Digest, write: Callable[[bytes], object]) -> None:
-        """Hand over a blob in pieces, and check it; see `Blobs`."""
+        """Pass a blob to `write`, in pieces of up to 1 MiB. All are void if this raises.
+
+        Raises:
+            BlobError: it is absent, or something else.
+            UnreachableError: the store does not answer.
+        """
         pieces = self._pieces(digest)
         try:
             while piece := await self._in_thread(lambda: next(pieces, b""), _PIECE):

@@ -1,6 +1,6 @@
 """A worker that does what its orders say, which are no real ones; in a process of its own, too:
 
-python -m tests.fleet.engines.fake_doer URL BLOBS_URL NAME AT_ONCE CA CERTIFICATE KEY
+python -m tests.fleet.dask.fake_doer URL BLOBS_URL NAME AT_ONCE CA CERTIFICATE KEY
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pathlib import Path
 import trio
 
 from fleet.blob_cache import BlobCache
-from fleet.doer import Fetch
-from fleet.engines.credentials import Credentials
-from fleet.engines.serving import Serving, serve
+from fleet.cluster import Credentials, find_cluster
+from fleet.dask.serving import Serving, serve
 from fleet.seal import SealError
 from fleet.tree import Digest
+from fleet.worker import Fetch
 
-PROPERTIES = (("context-mode", "1"), ("tier", "A"), ("language", "python"), ("language", "ruby"))
+OFFERS = ("context-mode=1", "tier=A", "language=python", "language=ruby")
 
 
 def order_for(
@@ -82,8 +82,8 @@ class FakeDoer:
 async def _main(url: str, blobs_url: str, name: str, at_once: str, *files: str) -> None:
     credentials = Credentials(*map(Path, files)) if files else None
     with tempfile.TemporaryDirectory() as folder:
-        how = Serving(name, int(at_once), PROPERTIES)
-        await serve(url, credentials, blobs_url, FakeDoer(Path(folder)), how)
+        how = Serving(name, int(at_once), OFFERS)
+        await serve(find_cluster(url, credentials, blobs_url), FakeDoer(Path(folder)), how)
 
 
 if __name__ == "__main__":

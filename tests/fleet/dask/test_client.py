@@ -11,25 +11,26 @@ import subprocess
 import sys
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 import trio
 import trustme
 
-from fleet.dispatcher import Delivery, Placement
-from fleet.doer import OUTPUTS
-from fleet.engines import open_engine
-from fleet.engines.address import Address
-from fleet.engines.dask import trust
-from fleet.engines.serving import Serving, serve
+from fleet.cluster import Cluster, open_cluster
+from fleet.dask import trust
+from fleet.dask.serving import Serving, serve
 from fleet.errors import BlobError, ClusterError, UnreachableError
-from fleet.model import Cause, Lost, Ticket
+from fleet.model import Cause, Delivery, Lost
 from fleet.tree import digest_of
-from tests.fleet.engines.dask_scheduler import ALLOWED_FAILURES, DaskScheduler, dask_scheduler
-from tests.fleet.engines.fake_doer import PROPERTIES, FakeDoer, order_for
-from tests.fleet.engines.remote_server import certificate_files
+from tests.fleet.dask.fake_doer import OFFERS, FakeDoer, order_for
+from tests.fleet.dask.scheduler import (
+    ALLOWED_FAILURES,
+    DaskScheduler,
+    certificate_files,
+    dask_scheduler,
+)
 
 DEADLINE_S = 30
 
@@ -42,7 +43,7 @@ def scheduler(tmp_path_factory) -> Iterator[DaskScheduler]:
 
 @pytest.fixture
 async def engine(scheduler):
-    async with open_engine(scheduler.url, scheduler.front, scheduler.blobs) as opened:
+    async with open_cluster(scheduler.cluster) as opened:
         yield opened
 
 
@@ -54,9 +55,9 @@ def doer(tmp_path) -> FakeDoer:
 @contextlib.asynccontextmanager
 async def serving(scheduler: DaskScheduler, doer: FakeDoer, **terms) -> AsyncIterator[Serving]:
     """Serve beside the block."""
-    how = Serving(**{"name": uuid.uuid4().hex, "at_once": 1, "properties": PROPERTIES} | terms)
+    how = Serving(**{"name": uuid.uuid4().hex, "at_once": 1, "offers": OFFERS} | terms)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(serve, scheduler.url, scheduler.front, scheduler.blobs, doer, how)
+        nursery.start_soon(serve, scheduler.cluster, doer, how)
         yield how
         nursery.cancel_scope.cancel()
 
@@ -66,7 +67,7 @@ def process_serving(scheduler: DaskScheduler) -> Iterator[subprocess.Popen[bytes
     """A worker in a process of its own."""
     front = scheduler.front
     files = [str(path) for path in (front.ca, front.certificate, front.key)]
-    program = [sys.executable, "-m", "tests.fleet.engines.fake_doer", scheduler.url]
+    program = [sys.executable, "-m", "tests.fleet.dask.fake_doer", scheduler.url]
     command = [*program, scheduler.blobs, uuid.uuid4().hex, "1", *files]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
@@ -79,28 +80,33 @@ def named(*contents: bytes) -> dict:
     return {digest_of(data): functools.partial(io.BytesIO, data) for data in contents}
 
 
-async def placed(engine, act: str, *project: bytes, **terms) -> Placement:
+@dataclass(frozen=True)
+class Asked:
+    """An order as it is submitted."""
+
+    run_id: str
+    sealed: bytes
+    needs: tuple[str, ...] = ("context-mode=1", "language=python", "tier=A")
+    timeout_s: float = 150
+
+
+async def placed(engine, act: str, *project: bytes, **terms) -> Asked:
     """An order whose blobs are there."""
     run_id = uuid.uuid4().hex
     sealed = order_for(act, run_id, *map(digest_of, project), files=terms.pop("files", None))
     await engine.blobs.put(named(*project))
-    made = Placement(
-        run_id=run_id,
-        owner="alice",
-        order=digest_of(sealed),
-        command=("context-mode", "worker", "--once", "order"),
-        root=digest_of(b""),
-        outputs=OUTPUTS,
-        properties=(("context-mode", "1"), ("language", "python"), ("tier", "A")),
-        timeout_s=150,
-        own={digest_of(sealed): sealed},
-    )
-    return replace(made, **terms)
+    return Asked(run_id, sealed, **terms)
 
 
-async def ended(engine, ticket) -> Delivery | Lost:
+async def submitted(engine, asked: Asked) -> str:
+    """Submit an order; the id of its run."""
+    await engine.submit(asked.run_id, asked.sealed, asked.needs, asked.timeout_s)
+    return asked.run_id
+
+
+async def ended(engine, run_id) -> Delivery | Lost:
     with trio.fail_after(DEADLINE_S):
-        return await engine.wait(ticket)
+        return await engine.wait(run_id)
 
 
 async def until(holds) -> None:
@@ -120,7 +126,7 @@ async def test_an_order_is_done_and_all_that_it_gave_comes_back(engine, schedule
     project = [b"", b"small", os.urandom(5 << 20)]
     asked = await placed(engine, "run", *project, files=files)
     async with serving(scheduler, doer) as how:
-        delivery = await ended(engine, await engine.submit(asked))
+        delivery = await ended(engine, await submitted(engine, asked))
     assert isinstance(delivery, Delivery)
     assert delivery.worker == how.name
     small = delivery.contents  # what is large is among the cluster's files
@@ -128,7 +134,7 @@ async def test_an_order_is_done_and_all_that_it_gave_comes_back(engine, schedule
         path: small[one] if one in small else await read(engine, one)
         for path, one in delivery.files.items()
     }
-    assert digest_of(found.pop("outcome.json")) == asked.order
+    assert digest_of(found.pop("outcome.json")) == digest_of(asked.sealed)
     assert found == {path: text.encode() for path, text in files.items()}
     assert await engine.blobs.missing([digest_of(b"a")]) == {digest_of(b"a")}
     for data in project:
@@ -139,10 +145,11 @@ async def test_an_order_is_done_and_all_that_it_gave_comes_back(engine, schedule
 async def test_a_large_order_lies_among_the_files_and_a_small_one_does_not(engine, scheduler, doer):
     small = await placed(engine, "run")
     large = await placed(engine, "run", files={"stderr": "e" * 20_000})
+    orders = [digest_of(small.sealed), digest_of(large.sealed)]
     async with serving(scheduler, doer):
         for asked in (small, large):
-            assert isinstance(await ended(engine, await engine.submit(asked)), Delivery)
-    assert await engine.blobs.missing([small.order, large.order]) == {small.order}
+            assert isinstance(await ended(engine, await submitted(engine, asked)), Delivery)
+    assert await engine.blobs.missing(orders) == {orders[0]}
 
 
 @pytest.mark.parametrize(
@@ -161,10 +168,10 @@ async def test_an_answer_that_does_not_hold_loses_the_run(engine, scheduler, doe
     if isinstance(answer, dict):
         files = {path: (one.hash, one.size_bytes) for path, one in answer["files"].items()}
         answer = {**answer, "files": files, "worker": "liar"}
-    ticket = await engine.submit(await placed(engine, "wait"))
+    run_id = await submitted(engine, await placed(engine, "wait"))
     async with (
         serving(scheduler, doer),
-        open_engine(scheduler.url, scheduler.front, scheduler.blobs) as other,
+        open_cluster(scheduler.cluster) as other,
     ):
         await until(lambda: doer.began)
         here, there = await engine.connect(), await other.connect()
@@ -172,99 +179,99 @@ async def test_an_answer_that_does_not_hold_loses_the_run(engine, scheduler, doe
             found = []
 
             async def wait() -> None:
-                found.append(await ended(engine, ticket))
+                found.append(await ended(engine, run_id))
 
             nursery.start_soon(wait)
-            there.client.log_event(here.client.id, {"run": ticket.run_id, "answer": answer})
+            there.client.log_event(here.client.id, {"run": run_id, "answer": answer})
             await until(lambda: found)
-        await engine.cancel(ticket)  # or the next worker of the scheduler does it
+        await engine.cancel(run_id)  # or the next worker of the scheduler does it
         await until(lambda: doer.cancelled)
     assert isinstance(found[0], Lost)
     assert "what it handed back" in found[0].detail
 
 
 async def test_a_worker_does_as_many_at_once_as_it_says_and_no_more(engine, scheduler, doer):
-    tickets = [await engine.submit(await placed(engine, "wait")) for _ in range(5)]
+    run_ids = [await submitted(engine, await placed(engine, "wait")) for _ in range(5)]
     async with serving(scheduler, doer, at_once=3):
         await until(lambda: doer.under_way == 3)
         doer.go.set()
-        deliveries = [await ended(engine, ticket) for ticket in tickets]
+        deliveries = [await ended(engine, run_id) for run_id in run_ids]
     assert all(isinstance(one, Delivery) for one in deliveries)
     assert doer.most == 3
-    assert sorted(doer.began) == sorted(ticket.run_id for ticket in tickets)
+    assert sorted(doer.began) == sorted(run_ids)
 
 
 async def test_an_order_is_given_to_none_but_a_worker_of_its_kind(engine, scheduler, doer):
-    asked = await placed(engine, "run", properties=(("context-mode", "2"),))
-    ticket = await engine.submit(asked)
+    asked = await placed(engine, "run", needs=("context-mode=2",))
+    run_id = await submitted(engine, asked)
     async with serving(scheduler, doer):
-        control = await engine.submit(await placed(engine, "run"))
+        control = await submitted(engine, await placed(engine, "run"))
         assert isinstance(await ended(engine, control), Delivery)
-        assert doer.began == [control.run_id]
-    async with serving(scheduler, doer, properties=(("context-mode", "2"),)):
-        assert isinstance(await ended(engine, ticket), Delivery)
+        assert doer.began == [control]
+    async with serving(scheduler, doer, offers=("context-mode=2",)):
+        assert isinstance(await ended(engine, run_id), Delivery)
 
 
 async def test_why_no_worker_begins_an_order_is_told(engine, scheduler, doer):
-    ticket = await engine.submit(await placed(engine, "wait"))
+    run_id = await submitted(engine, await placed(engine, "wait"))
     with trio.fail_after(DEADLINE_S):
-        while "no worker of its kind" not in await engine.find_delay(ticket):  # noqa: ASYNC110 - another process
+        while "no worker of its kind" not in await engine.find_delay(run_id):  # noqa: ASYNC110 - another process
             await trio.sleep(0.02)  # until the scheduler has it
     async with serving(scheduler, doer):
         await until(lambda: doer.began)
-        assert await engine.find_delay(ticket) == ""
+        assert await engine.find_delay(run_id) == ""
         doer.go.set()
-        assert isinstance(await ended(engine, ticket), Delivery)
+        assert isinstance(await ended(engine, run_id), Delivery)
 
 
 async def test_asking_again_joins_what_is_under_way(engine, scheduler, doer):
     asked = await placed(engine, "wait")
     async with (
         serving(scheduler, doer, at_once=2),
-        open_engine(scheduler.url, scheduler.front, scheduler.blobs) as other,
+        open_cluster(scheduler.cluster) as other,
     ):
-        ticket = await engine.submit(asked)
+        run_id = await submitted(engine, asked)
         await until(lambda: doer.began)
-        again = await other.submit(asked)
-        assert again == ticket
-        control = await other.submit(await placed(other, "run"))
+        again = await submitted(other, asked)
+        assert again == run_id
+        control = await submitted(other, await placed(other, "run"))
         assert isinstance(await ended(other, control), Delivery)
         doer.go.set()
-        assert await ended(engine, ticket) == await ended(other, again)
-    assert doer.began == [asked.run_id, control.run_id]
+        assert await ended(engine, run_id) == await ended(other, again)
+    assert doer.began == [asked.run_id, control]
 
 
-async def test_another_front_waits_by_the_ticket_alone(engine, scheduler, doer):
+async def test_another_front_waits_by_its_id_alone(engine, scheduler, doer):
     asked = await placed(engine, "wait")
     async with (
         serving(scheduler, doer),
-        open_engine(scheduler.url, scheduler.front, scheduler.blobs) as other,
+        open_cluster(scheduler.cluster) as other,
     ):
-        ticket = await engine.submit(asked)
+        run_id = await submitted(engine, asked)
         await until(lambda: doer.began)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(ended, other, ticket)
+            nursery.start_soon(ended, other, run_id)
             await trio.sleep(0.2)
             doer.go.set()
 
 
 async def test_a_run_goes_on_without_its_front_and_the_next_one_joins_it(engine, scheduler, doer):
     async with serving(scheduler, doer, at_once=2):
-        async with open_engine(scheduler.url, scheduler.front, scheduler.blobs) as first:
+        async with open_cluster(scheduler.cluster) as first:
             asked = await placed(first, "wait")
-            ticket = await first.submit(asked)
+            run_id = await submitted(first, asked)
             await until(lambda: doer.began)
-        assert await engine.submit(asked) == ticket
+        assert await submitted(engine, asked) == run_id
         # What a front says is heard in its order: when this is done, that was heard.
-        control = await engine.submit(await placed(engine, "run"))
+        control = await submitted(engine, await placed(engine, "run"))
         assert isinstance(await ended(engine, control), Delivery)
         doer.go.set()
-        assert isinstance(await ended(engine, ticket), Delivery)
-    assert (doer.began, doer.cancelled) == ([asked.run_id, control.run_id], [])
+        assert isinstance(await ended(engine, run_id), Delivery)
+    assert (doer.began, doer.cancelled) == ([asked.run_id, control], [])
 
 
-async def test_a_ticket_that_the_scheduler_does_not_know_is_lost(engine):
-    lost = await ended(engine, Ticket("run-1234", "dask", "run-1234", digest_of(b"")))
+async def test_a_run_that_the_scheduler_does_not_know_is_lost(engine):
+    lost = await ended(engine, "run-1234")
     assert lost.cause is Cause.ENGINE
 
 
@@ -278,8 +285,8 @@ async def test_a_ticket_that_the_scheduler_does_not_know_is_lost(engine):
 )
 async def test_why_a_worker_has_no_outcome_is_told(engine, scheduler, doer, act, told):
     async with serving(scheduler, doer) as how:
-        ticket = await engine.submit(await placed(engine, act))
-        lost = await ended(engine, ticket)
+        run_id = await submitted(engine, await placed(engine, act))
+        lost = await ended(engine, run_id)
     assert isinstance(lost, Lost)
     assert (lost.cause, lost.worker) == (told[0], how.name)
     assert told[1] in lost.detail
@@ -289,16 +296,16 @@ async def test_a_lost_order_that_is_asked_for_again_is_done_again(engine, schedu
     asked = await placed(engine, "full")
     async with serving(scheduler, doer):
         for _ in range(2):
-            assert isinstance(await ended(engine, await engine.submit(asked)), Lost)
+            assert isinstance(await ended(engine, await submitted(engine, asked)), Lost)
     assert doer.began == [asked.run_id] * 2
 
 
 async def test_an_order_whose_blobs_are_gone_is_lost_by_that(engine, scheduler, doer):
     asked = await placed(engine, "run")
     sealed = order_for("run", asked.run_id, digest_of(b"never put"))
-    asked = replace(asked, order=digest_of(sealed), own={digest_of(sealed): sealed})
+    asked = replace(asked, sealed=sealed)
     async with serving(scheduler, doer):
-        lost = await ended(engine, await engine.submit(asked))
+        lost = await ended(engine, await submitted(engine, asked))
     assert isinstance(lost, Lost)
     assert lost.cause is Cause.BLOB
     assert digest_of(b"never put").hash in lost.detail
@@ -309,37 +316,37 @@ async def test_an_order_that_takes_longer_than_its_placement_gives_it_is_ended(
 ):
     asked = await placed(engine, "wait", timeout_s=0.3)
     async with serving(scheduler, doer):
-        lost = await ended(engine, await engine.submit(asked))
+        lost = await ended(engine, await submitted(engine, asked))
     assert isinstance(lost, Lost)
     assert doer.cancelled == [asked.run_id]
 
 
 async def test_cancelling_an_order_ends_it_at_the_worker(engine, scheduler, doer):
     async with serving(scheduler, doer):
-        ticket = await engine.submit(await placed(engine, "wait"))
+        run_id = await submitted(engine, await placed(engine, "wait"))
         await until(lambda: doer.began)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(engine.cancel, ticket)
-            lost = await ended(engine, ticket)
-        assert (lost.run_id, lost.cause) == (ticket.run_id, Cause.CANCELLED)
-        await until(lambda: doer.cancelled == [ticket.run_id])
-        other = await ended(engine, await engine.submit(await placed(engine, "run")))
+            nursery.start_soon(engine.cancel, run_id)
+            lost = await ended(engine, run_id)
+        assert (lost.run_id, lost.cause) == (run_id, Cause.CANCELLED)
+        await until(lambda: doer.cancelled == [run_id])
+        other = await ended(engine, await submitted(engine, await placed(engine, "run")))
         assert isinstance(other, Delivery)
-    await engine.cancel(ticket)
+    await engine.cancel(run_id)
 
 
 async def test_a_worker_that_leaves_ends_what_it_has_and_takes_nothing_new(engine, scheduler, doer):
-    how = Serving("leaving", 2, PROPERTIES)
+    how = Serving("leaving", 2, OFFERS)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(serve, scheduler.url, scheduler.front, scheduler.blobs, doer, how)
-        first = await engine.submit(await placed(engine, "wait"))
+        nursery.start_soon(serve, scheduler.cluster, doer, how)
+        first = await submitted(engine, await placed(engine, "wait"))
         await until(lambda: doer.began)
         how.leave.set()
         await trio.sleep(0.3)  # until the scheduler has heard
-        second = await engine.submit(await placed(engine, "run"))
+        second = await submitted(engine, await placed(engine, "run"))
         doer.go.set()
         assert isinstance(await ended(engine, first), Delivery)
-    assert doer.began == [first.run_id]
+    assert doer.began == [first]
     async with serving(scheduler, doer):
         assert isinstance(await ended(engine, second), Delivery)
 
@@ -349,30 +356,30 @@ async def test_what_a_worker_has_when_it_is_stopped_goes_to_another(
 ):
     other = FakeDoer(tmp_path / "other")
     other.go.set()
-    ticket = await engine.submit(await placed(engine, "wait"))
+    run_id = await submitted(engine, await placed(engine, "wait"))
     async with serving(scheduler, doer):
         await until(lambda: doer.began)
     async with serving(scheduler, other):
-        assert isinstance(await ended(engine, ticket), Delivery)
-    assert doer.cancelled == other.ended == [ticket.run_id]
+        assert isinstance(await ended(engine, run_id), Delivery)
+    assert doer.cancelled == other.ended == [run_id]
 
 
 async def test_what_a_killed_worker_had_is_done_by_another(engine, scheduler, doer):
-    ticket = await engine.submit(await placed(engine, "die"))
+    run_id = await submitted(engine, await placed(engine, "die"))
     with process_serving(scheduler) as process:
         assert await trio.to_thread.run_sync(process.stdout.readline) == b"dying\n"
         process.kill()
     async with serving(scheduler, doer):
-        await until(lambda: doer.began == [ticket.run_id])
-        await engine.cancel(ticket)
+        await until(lambda: doer.began == [run_id])
+        await engine.cancel(run_id)
 
 
 async def test_an_order_that_kills_its_workers_is_given_up_after_some(engine, scheduler):
-    ticket = await engine.submit(await placed(engine, "die"))
+    run_id = await submitted(engine, await placed(engine, "die"))
     for _ in range(ALLOWED_FAILURES + 1):
         with process_serving(scheduler) as process:
             assert await trio.to_thread.run_sync(process.stdout.readline) == b"dying\n"
-    lost = await ended(engine, ticket)
+    lost = await ended(engine, run_id)
     assert isinstance(lost, Lost)
     assert lost.cause is Cause.WORKER
 
@@ -380,43 +387,45 @@ async def test_an_order_that_kills_its_workers_is_given_up_after_some(engine, sc
 async def test_a_scheduler_that_dies_forgets_and_is_asked_again(engine, scheduler, doer):
     asked = await placed(engine, "wait")
     async with serving(scheduler, doer):
-        ticket = await engine.submit(asked)
+        run_id = await submitted(engine, asked)
         await until(lambda: doer.began)
         scheduler.kill()
         with pytest.raises(UnreachableError):
-            await ended(engine, ticket)
+            await ended(engine, run_id)
         with pytest.raises(UnreachableError):
-            await ended(engine, ticket)
+            await ended(engine, run_id)
         await until(lambda: doer.cancelled)
         doer.go.set()
         await trio.to_thread.run_sync(scheduler.start)
-        lost = await ended(engine, ticket)
+        lost = await ended(engine, run_id)
         assert isinstance(lost, Lost)
         assert lost.cause is Cause.ENGINE
-        assert isinstance(await ended(engine, await engine.submit(asked)), Delivery)
+        assert isinstance(await ended(engine, await submitted(engine, asked)), Delivery)
 
 
 async def test_certificates_of_another_authority_reach_nothing(scheduler, doer, tmp_path):
     trustme.CA().cert_pem.write_to_path(tmp_path / "ca.pem")
-    stranger = replace(scheduler.front, ca=tmp_path / "ca.pem")
+    stranger = replace(
+        scheduler.cluster, credentials=replace(scheduler.front, ca=tmp_path / "ca.pem")
+    )
     with pytest.raises((ClusterError, UnreachableError), match="certificate of 127"):
-        async with open_engine(scheduler.url, stranger, scheduler.blobs):
+        async with open_cluster(stranger):
             pass
-    how = Serving("stranger", 1, PROPERTIES)
+    how = Serving("stranger", 1, OFFERS)
     with trio.fail_after(DEADLINE_S), pytest.raises(ClusterError, match="certificate of 127"):
-        await serve(scheduler.url, stranger, scheduler.blobs, doer, how)
+        await serve(stranger, doer, how)
 
 
 async def test_a_certificate_that_the_scheduler_refuses_is_told(scheduler, doer, tmp_path):
     certificate_files(tmp_path, "front", trustme.CA().issue_cert("front.example"))
     own = {"certificate": tmp_path / "front.pem", "key": tmp_path / "front.key"}
-    stranger = replace(scheduler.front, **own)
+    stranger = replace(scheduler.cluster, credentials=replace(scheduler.front, **own))
     with pytest.raises(ClusterError, match="refuses this connection"):
-        async with open_engine(scheduler.url, stranger, scheduler.blobs):
+        async with open_cluster(stranger):
             pass
-    how = Serving("stranger", 1, PROPERTIES)
+    how = Serving("stranger", 1, OFFERS)
     with trio.fail_after(DEADLINE_S), pytest.raises(ClusterError, match="refuses this connection"):
-        await serve(scheduler.url, stranger, scheduler.blobs, doer, how)
+        await serve(stranger, doer, how)
 
 
 @pytest.mark.parametrize("is_plain", [True, False], ids=["plain", "TLS"])
@@ -439,31 +448,31 @@ async def test_what_does_not_greet_is_no_scheduler(scheduler, monkeypatch, is_pl
     async with trio.open_nursery() as nursery:
         listen = functools.partial(trio.serve_tcp, take, 0, host="127.0.0.1")
         (listener,) = await nursery.start(listen)
-        address = Address("", *listener.socket.getsockname())
+        cluster = Cluster(*listener.socket.getsockname(), None, "")
         security = None if is_plain else trust.security_of(scheduler.front)
         with pytest.raises(UnreachableError, match=told):
-            await trust.try_out(address, security)
+            await trust.try_out(cluster, security)
         nursery.cancel_scope.cancel()
 
 
 async def test_trying_a_scheduler_out_drops_nobody_else(engine, scheduler, doer):
     """A scheduler that can't write to one connection may drop the next one that it reads."""
-    address, security = Address("", "127.0.0.1", scheduler.port), trust.security_of(scheduler.front)
+    cluster, security = scheduler.cluster, trust.security_of(scheduler.front)
     client = (await engine.connect()).client
     async with serving(scheduler, doer):
-        ticket = await engine.submit(await placed(engine, "wait"))
+        run_id = await submitted(engine, await placed(engine, "wait"))
         await until(lambda: doer.began)
         for _ in range(20):
-            await trust.try_out(address, security)
-            assert await engine.find_delay(ticket) == ""
+            await trust.try_out(cluster, security)
+            assert await engine.find_delay(run_id) == ""
         doer.go.set()
-        assert isinstance(await ended(engine, ticket), Delivery)
+        assert isinstance(await ended(engine, run_id), Delivery)
     assert (await engine.connect()).client is client
 
 
 async def test_a_scheduler_that_is_not_there_is_told(scheduler, tmp_path):
     with pytest.raises(UnreachableError, match="no scheduler"):
-        async with open_engine("dask://127.0.0.1:1", None, tmp_path.as_uri()):
+        async with open_cluster(Cluster("127.0.0.1", 1, None, tmp_path.as_uri())):
             pass
 
 
@@ -485,8 +494,8 @@ asyncio.run(main())
     files = [str(path) for path in (front.ca, front.certificate, front.key)]
     with subprocess.Popen([sys.executable, "-c", program, url, *files]) as process:
         try:
-            async with open_engine(scheduler.url, front, scheduler.blobs) as engine:
-                lost = await ended(engine, await engine.submit(await placed(engine, "run")))
+            async with open_cluster(scheduler.cluster) as engine:
+                lost = await ended(engine, await submitted(engine, await placed(engine, "run")))
         finally:
             process.kill()
     assert isinstance(lost, Lost)
@@ -503,7 +512,7 @@ asyncio.run(main())
 )
 async def test_a_place_for_blobs_that_does_not_do_is_told(scheduler, url, words):
     with pytest.raises(ClusterError, match=words):
-        async with open_engine(scheduler.url, scheduler.front, url):
+        async with open_cluster(replace(scheduler.cluster, blobs=url)):
             pass
 
 

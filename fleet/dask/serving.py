@@ -5,58 +5,93 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import random
 import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import trio
 from distributed import Status, Worker, WorkerPlugin
 
-from fleet.doer import Doer
-from fleet.engines.dask import task
-from fleet.engines.dask.resources import resources_of
-from fleet.engines.dask.trust import quieten, security_of, try_out, url_of
-from fleet.engines.file_blobs import FileBlobs
-from fleet.engines.handing_in import hand_in
-from fleet.engines.pauses import Pauses
-from fleet.engines.serving import Place, Serving
-from fleet.engines.side_loop import SideLoop, open_side_loop
+from fleet.cluster import Cluster
+from fleet.dask import task
+from fleet.dask.blobs import FileBlobs
+from fleet.dask.result_upload import upload_results
+from fleet.dask.side_loop import SideLoop, open_side_loop
+from fleet.dask.trust import quieten, security_of, try_out
 from fleet.errors import BlobError, UnreachableError
 from fleet.model import Cause
 from fleet.seal import SEALED_BYTES_MAX, SealError
 from fleet.tree import Digest, TreeError
 
+if TYPE_CHECKING:
+    from fleet.worker import Worker as Doer
+
 CONNECT_S: Final = 20.0
 FETCHED_S: Final = 20.0
 """How long a worker that leaves waits for fronts to get its answers, which it alone has."""
+PAUSE_S: Final = (0.25, 10.0)
+"""Before a scheduler that does not answer is asked again: at first, and at most."""
 _LOOK_S: Final = 0.05
 _CLOSE_S: Final = 5.0
 
 log = logging.getLogger(__name__)
 
 
-async def serve_dask(place: Place, doer: Doer, how: Serving) -> None:
-    """Serve one scheduler; see `serve`."""
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """How a worker serves: its name, which no other worker of the cluster has, and what it offers.
+
+    It does at most `at_once` orders at a time. What is handed back lies below `folder` until the
+    cluster has it, else in the system's place for temporary files. Once `leave` is set it takes no
+    orders any more, and ends after the last.
+    """
+
+    name: str
+    at_once: int
+    offers: tuple[str, ...]
+    folder: Path | None = None
+    leave: trio.Event = field(default_factory=trio.Event)
+
+
+async def serve(cluster: Cluster, doer: Doer, how: Serving) -> None:
+    """Do what a scheduler gives, until this is cancelled or leaves.
+
+    One that does not answer is asked again. What is under way when this is cancelled is given back.
+
+    Raises:
+        ClusterError: the credentials or the folder of files do not do.
+    """
     quieten()
-    security = security_of(place.credentials)
-    blobs = FileBlobs(place.blobs_url)
+    security = security_of(cluster.credentials)
+    blobs = FileBlobs(cluster.blobs)
     await blobs.check()
     here = _Here(blobs, doer, how)
     task.enter(how.name, here)
-    pauses = Pauses(how.leave)
+    pause_s = PAUSE_S[0]
     try:
         async with open_side_loop("dask") as loop:
             while not how.leave.is_set():
                 with tempfile.TemporaryDirectory(prefix="dask-", dir=how.folder) as folder:
                     try:
-                        await try_out(place.address, security)
+                        await try_out(cluster, security)
                         terms = {"security": security, "local_directory": folder}
-                        await _serve_once(url_of(place.address), terms, here, loop)
-                        pauses.reset()
+                        await _serve_once(cluster.scheduler, terms, here, loop)
+                        pause_s = PAUSE_S[0]
                     except UnreachableError as error:
-                        await pauses.after(error)
+                        await _pause_after(error, pause_s, how.leave)
+                        pause_s = min(2 * pause_s, PAUSE_S[1])
     finally:
         task.leave(how.name)
+
+
+async def _pause_after(error: UnreachableError, pause_s: float, leave: trio.Event) -> None:
+    """Wait before the scheduler is asked again, or until this worker leaves."""
+    pause_s *= random.uniform(0.5, 1)  # noqa: S311 - so that not all ask at once
+    log.warning("the cluster: %s; asked again in %.1f s", error, pause_s)
+    with trio.move_on_after(pause_s):
+        await leave.wait()
 
 
 async def _serve_once(url: str, terms: dict[str, Any], here: _Here, loop: SideLoop) -> None:
@@ -71,7 +106,7 @@ async def _serve_once(url: str, terms: dict[str, Any], here: _Here, loop: SideLo
             url,
             name=here.how.name,
             nthreads=here.how.at_once,
-            resources=resources_of(here.how.properties, here.how.at_once),
+            resources=task.count_resources(here.how.offers, here.how.at_once),
             memory_limit=0,  # a run's memory is the sandbox's business
             dashboard=False,
             dashboard_address="127.0.0.1:0",  # else it answers anybody, there
@@ -191,9 +226,9 @@ class _Here:
         sealed = order if isinstance(order, bytes) else await self._fetch(Digest(*order))
         with tempfile.TemporaryDirectory(prefix="out-", dir=self.how.folder) as name:
             await self._doer.do(sealed, self._blobs.fetch, Path(name))
-            handed = await hand_in(Path(name), self._blobs, keeps_small=False)
-        files = {path: (one.hash, one.size_bytes) for path, one in handed.files.items()}
-        return {"files": files, "contents": handed.contents}
+            files, contents = await upload_results(Path(name), self._blobs)
+        plain = {path: (one.hash, one.size_bytes) for path, one in files.items()}
+        return {"files": plain, "contents": contents}
 
     async def _fetch(self, order: Digest) -> bytes:
         if order.size_bytes > SEALED_BYTES_MAX:

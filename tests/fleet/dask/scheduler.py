@@ -13,8 +13,7 @@ from pathlib import Path
 
 import trustme
 
-from fleet.engines.credentials import Credentials
-from tests.fleet.engines.remote_server import certificate_files
+from fleet.cluster import Cluster, Credentials
 
 ROOT = Path(__file__).parents[3]
 START_S = 60
@@ -57,6 +56,10 @@ class DaskScheduler:
     @property
     def blobs(self) -> str:
         return (self.folder / "blobs").as_uri()
+
+    @property
+    def cluster(self) -> Cluster:
+        return Cluster("127.0.0.1", self.port, self.front, self.blobs)
 
     @property
     def front(self) -> Credentials | None:
@@ -109,3 +112,11 @@ def dask_scheduler(folder: Path, *, is_plain: bool = False) -> Iterator[DaskSche
         yield scheduler
     finally:
         scheduler.kill()
+
+
+def certificate_files(folder: Path, name: str, made: trustme.LeafCert) -> None:
+    """Write a certificate and its key, which nobody else may read."""
+    made.cert_chain_pems[0].write_to_path(folder / f"{name}.pem")
+    key = folder / f"{name}.key"
+    key.touch(0o600)
+    made.private_key_pem.write_to_path(key)

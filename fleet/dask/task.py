@@ -10,6 +10,7 @@ A scheduler that lacks our modules passes it on, for it goes as a name until a w
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from typing import Any, Final, Protocol
 
 import trio
@@ -37,6 +38,14 @@ class Here(Protocol):
 
 _HERE: Final[dict[str, Here]] = {}
 _LOCK: Final = threading.Lock()
+
+
+def count_resources(offers: Iterable[str], count: int = 1) -> dict[str, float]:
+    """Count a place for each of `count` orders, and that often what they need or a worker offers.
+
+    Dask gives an order to a worker that has all of them left, so they run out together.
+    """
+    return dict.fromkeys(("run", *offers), float(count))
 
 
 def enter(name: str, here: Here) -> None:

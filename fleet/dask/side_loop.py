@@ -41,11 +41,6 @@ class SideLoop:
             future.cancel()
         return future.result()
 
-    def call_soon(self, function: Callable[[], object]) -> None:
-        """Have the loop's thread call what no other may; nothing where the loop has ended."""
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(function)
-
 
 @contextlib.asynccontextmanager
 async def open_side_loop(name: str) -> AsyncIterator[SideLoop]:

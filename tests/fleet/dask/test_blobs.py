@@ -11,7 +11,7 @@ import fsspec
 import pytest
 
 from fleet.blob_cache import BlobCache
-from fleet.engines.file_blobs import FileBlobs
+from fleet.dask.blobs import FileBlobs
 from fleet.errors import BlobError, ClusterError, UnreachableError
 from fleet.tree import Digest, digest_of
 

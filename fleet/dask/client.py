@@ -8,7 +8,7 @@ import functools
 import io
 import operator
 import pkgutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any, Final
 
 import trio
@@ -18,21 +18,16 @@ from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 from distributed.security import Security
 
-from fleet.dispatcher import Blobs, Delivery, Dispatcher, Placement
-from fleet.engines.address import Address
-from fleet.engines.credentials import Credentials
-from fleet.engines.dask.answers import Answers
-from fleet.engines.dask.resources import resources_of
-from fleet.engines.dask.task import CARRIED_BYTES_MAX, FUNCTION, SentOrder
-from fleet.engines.dask.trust import quieten, security_of, try_out, url_of
-from fleet.engines.file_blobs import FileBlobs
-from fleet.engines.handed_back import check_contents, plain_path
-from fleet.engines.side_loop import SideLoop, open_side_loop
+from fleet.cluster import Cluster
+from fleet.dask.answers import Answers
+from fleet.dask.blobs import FileBlobs
+from fleet.dask.side_loop import SideLoop, open_side_loop
+from fleet.dask.task import CARRIED_BYTES_MAX, FUNCTION, SentOrder, count_resources
+from fleet.dask.trust import quieten, security_of, try_out
 from fleet.errors import OutcomeError, UnreachableError
-from fleet.model import Cause, Lost, Ticket
-from fleet.tree import Digest, TreeError
+from fleet.model import Cause, Delivery, Lost
+from fleet.tree import Digest, TreeError, digest_of, is_entry_name
 
-ENGINE: Final = "dask"
 ANSWER_S: Final = 10.0
 _DELAYS: Final = {
     "no-worker": "there is no worker of its kind",
@@ -42,21 +37,19 @@ _CANCELLED: Final = "cancelled by a front"
 
 
 @contextlib.asynccontextmanager
-async def open_dask(
-    address: Address, credentials: Credentials | None, blobs_url: str
-) -> AsyncIterator[Dispatcher]:
-    """A scheduler, and the folder of its cluster's files.
+async def open_dask(cluster: Cluster) -> AsyncIterator[DaskRuns]:
+    """Open a scheduler's client, and the folder of its cluster's files.
 
     Raises:
         ClusterError: the credentials or the folder do not do.
         UnreachableError: the scheduler does not answer.
     """
     quieten()
-    security = security_of(credentials)
-    blobs = FileBlobs(blobs_url)
+    security = security_of(cluster.credentials)
+    blobs = FileBlobs(cluster.blobs)
     await blobs.check()
     async with open_side_loop("dask") as loop:
-        runs = DaskRuns(address, security, blobs, loop)
+        runs = DaskRuns(cluster, security, blobs, loop)
         try:
             await runs.connect()
             yield runs
@@ -65,24 +58,19 @@ async def open_dask(
 
 
 class DaskRuns:
-    """A cluster that is open. What it does goes on when this front leaves, and is then dropped
-    unless the next one waits for it."""
+    """The runs of a cluster that is open. They go on when this front leaves, and are then dropped
+    unless the next one waits for them. A run's id is its key at the scheduler."""
 
     def __init__(
-        self, address: Address, security: Security | None, blobs: FileBlobs, loop: SideLoop
+        self, cluster: Cluster, security: Security | None, blobs: FileBlobs, loop: SideLoop
     ) -> None:
-        self._address = address
+        self.blobs = blobs
+        self._cluster = cluster
         self._security = security
-        self._blobs = blobs
         self._loop = loop
         self._lock = trio.Lock()
         self._futures: dict[str, Future[Any]] = {}
         self._answers: Answers | None = None
-
-    @property
-    def blobs(self) -> Blobs:
-        """The cluster's files."""
-        return self._blobs
 
     async def connect(self) -> Answers:
         """The scheduler's client with its answers, opened again where it was lost.
@@ -95,11 +83,11 @@ class DaskRuns:
             if self._answers is not None and self._answers.client.status == "running":
                 return self._answers
             await self._disconnect()
-            await try_out(self._address, self._security)
+            await try_out(self._cluster, self._security)
             try:
                 self._answers = await self._loop.run(self._open)
             except (OSError, TimeoutError) as error:
-                said = f"no scheduler at {self._address.target}: {error}"
+                said = f"no scheduler at {self._cluster.target}: {error}"
                 raise UnreachableError(said) from None
             return self._answers
 
@@ -108,14 +96,23 @@ class DaskRuns:
         with trio.CancelScope(shield=True):
             await self._disconnect()
 
-    async def submit(self, placement: Placement) -> Ticket | Lost:
-        """Have an order accepted; see `Dispatcher`. The run's id is its key."""
+    async def submit(
+        self, run_id: str, sealed: bytes, needs: Iterable[str], timeout_s: float
+    ) -> None:
+        """Have an order accepted. To ask again for an equal one joins what is under way.
+
+        A worker must offer all that it `needs`; `timeout_s` ends it there.
+
+        Raises:
+            ClusterError: the cluster will not have it, however often it is asked.
+            UnreachableError: the cluster does not answer; it may have accepted.
+        """
         answers = await self.connect()
         client = answers.client
-        sealed, order = placement.own[placement.order], placement.order
         sent: SentOrder = sealed
-        if order.size_bytes > CARRIED_BYTES_MAX:
-            await self._blobs.put({order: functools.partial(io.BytesIO, sealed)})
+        if len(sealed) > CARRIED_BYTES_MAX:
+            order = digest_of(sealed)
+            await self.blobs.put({order: functools.partial(io.BytesIO, sealed)})
             sent = (order.hash, order.size_bytes)
 
         async def submit() -> Future[Any]:
@@ -123,48 +120,50 @@ class DaskRuns:
             future: Future[Any] = client.submit(
                 operator.call,
                 Task("execute", pkgutil.resolve_name, FUNCTION),
-                placement.run_id,
+                run_id,
                 sent,
-                placement.timeout_s,
+                timeout_s,
                 client.id,
-                key=placement.run_id,
-                resources=resources_of(placement.properties),
-                priority=-placement.priority,
+                key=run_id,
+                resources=count_resources(needs),
                 retries=0,
                 pure=False,
                 fifo_timeout="0 ms",
             )
             keep: Any = fire_and_forget
             keep(future)  # it goes on without this front, for the next one to join
-            answers.expect(placement.run_id)
+            answers.expect(run_id)
             return future
 
-        self._futures[placement.run_id] = await self._loop.run(submit)
-        return Ticket(placement.run_id, ENGINE, placement.run_id, placement.order)
+        self._futures[run_id] = await self._loop.run(submit)
 
-    async def wait(self, ticket: Ticket) -> Delivery | Lost:
-        """Wait for an order's end; see `Dispatcher`."""
-        future = self._futures.get(ticket.name) or await self._join(ticket)
+    async def wait(self, run_id: str) -> Delivery | Lost:
+        """Wait for an order's end, however long. Cancelling this leaves the order as it is.
+
+        Raises:
+            UnreachableError: the cluster does not answer; the order may be under way.
+        """
+        future = self._futures.get(run_id) or await self._join(run_id)
         if future is None:
-            return Lost(ticket.run_id, Cause.ENGINE, "the scheduler knows no such run")
+            return Lost(run_id, Cause.ENGINE, "the scheduler knows no such run")
         try:
             answer = await self._wait(future)
         except FutureCancelledError as error:
-            self._futures.pop(ticket.name, None)
+            self._futures.pop(run_id, None)
             if error.reason == _CANCELLED:
-                return Lost(ticket.run_id, Cause.CANCELLED, _CANCELLED)
+                return Lost(run_id, Cause.CANCELLED, _CANCELLED)
             raise UnreachableError(f"the scheduler is lost: {error.reason}") from None
         except KilledWorker as error:
-            lost = Lost(ticket.run_id, Cause.WORKER, str(error), str(error.last_worker.name))
+            lost = Lost(run_id, Cause.WORKER, str(error), str(error.last_worker.name))
         except UnreachableError:
-            self._futures.pop(ticket.name, None)
+            self._futures.pop(run_id, None)
             raise
         except Exception as error:
-            lost = Lost(ticket.run_id, Cause.WORKER, f"{type(error).__name__}: {error}")
+            lost = Lost(run_id, Cause.WORKER, f"{type(error).__name__}: {error}")
         else:
-            self._forget(ticket)
-            return _delivery(ticket, answer)
-        self._forget(ticket)
+            self._futures.pop(run_id, None)  # so that it is done again if it is asked for again
+            return _delivery(run_id, answer)
+        self._futures.pop(run_id, None)
         return lost
 
     async def _wait(self, future: Future[Any]) -> Any:  # noqa: ANN401 - checked where it is taken
@@ -173,14 +172,22 @@ class DaskRuns:
             raise UnreachableError("the connection to the scheduler was lost")
         return await self._loop.run(lambda: answers.wait(future))
 
-    async def find_delay(self, ticket: Ticket) -> str:
-        """Why no worker has begun an order, by its task's state; see `Dispatcher`."""
-        client = (await self.connect()).client
-        return _DELAYS.get(await self._find_state(client, ticket) or "", "")
+    async def find_delay(self, run_id: str) -> str:
+        """Say why no worker has begun an order, by its task's state; empty if one has.
 
-    async def cancel(self, ticket: Ticket) -> None:
-        """Have the cluster end an order; see `Dispatcher`."""
-        future = self._futures.pop(ticket.name, None) or await self._join(ticket)
+        Raises:
+            UnreachableError: the cluster does not answer.
+        """
+        client = (await self.connect()).client
+        return _DELAYS.get(await self._find_state(client, run_id) or "", "")
+
+    async def cancel(self, run_id: str) -> None:
+        """Have the cluster end an order, if it is there and has not ended.
+
+        Raises:
+            UnreachableError: the cluster does not answer.
+        """
+        future = self._futures.pop(run_id, None) or await self._join(run_id)
         if future is not None:
 
             async def end() -> None:
@@ -188,26 +195,26 @@ class DaskRuns:
 
             await self._loop.run(end)
 
-    async def _join(self, ticket: Ticket) -> Future[Any] | None:
+    async def _join(self, run_id: str) -> Future[Any] | None:
         """What the scheduler knows by a ticket.
 
         Raises:
             UnreachableError: it does not answer.
         """
         client = (await self.connect()).client
-        if await self._find_state(client, ticket) in (None, "released", "forgotten"):
+        if await self._find_state(client, run_id) in (None, "released", "forgotten"):
             return None
 
         async def want() -> Future[Any]:
-            wanted = {"op": "client-desires-keys", "keys": [ticket.name], "client": client.id}
-            future: Future[Any] = Future(ticket.name, client)
+            wanted = {"op": "client-desires-keys", "keys": [run_id], "client": client.id}
+            future: Future[Any] = Future(run_id, client)
             client._send_to_scheduler(wanted)
             return future
 
-        self._futures[ticket.name] = future = await self._loop.run(want)
+        self._futures[run_id] = future = await self._loop.run(want)
         return future
 
-    async def _find_state(self, client: Any, ticket: Ticket) -> str | None:  # noqa: ANN401
+    async def _find_state(self, client: Any, run_id: str) -> str | None:  # noqa: ANN401
         """Dask's word for where a task stands; None for one that it does not know.
 
         Raises:
@@ -215,24 +222,18 @@ class DaskRuns:
         """
 
         async def ask() -> Any:  # noqa: ANN401
-            return await asyncio.wait_for(
-                client.scheduler.get_task_status(keys=[ticket.name]), ANSWER_S
-            )
+            return await asyncio.wait_for(client.scheduler.get_task_status(keys=[run_id]), ANSWER_S)
 
         try:
             found: dict[str, str | None] = await self._loop.run(ask)
         except (OSError, TimeoutError) as error:
             raise UnreachableError(f"the scheduler does not answer: {error}") from None
-        return found.get(ticket.name)
-
-    def _forget(self, ticket: Ticket) -> None:
-        """Let the scheduler forget an order, so that it is done anew if it is asked for again."""
-        self._futures.pop(ticket.name, None)
+        return found.get(run_id)
 
     async def _open(self) -> Answers:
         client: Any = Client  # Dask's own are untyped
         opened: Client = await client(
-            url_of(self._address),
+            self._cluster.scheduler,
             asynchronous=True,
             set_as_default=False,
             security=self._security,
@@ -248,15 +249,31 @@ class DaskRuns:
             await self._loop.run(answers.close)
 
 
-def _delivery(ticket: Ticket, answer: Any) -> Delivery | Lost:  # noqa: ANN401 - a worker's word
-    """What a worker handed back, if it holds."""
+def _delivery(run_id: str, answer: Any) -> Delivery | Lost:  # noqa: ANN401 - a worker's word
+    """Read what a worker handed back, if it holds."""
     try:
         worker = str(answer["worker"])[:200]
         if "cause" in answer:
             detail = str(answer["detail"])[:2000]
-            return Lost(ticket.run_id, Cause(answer["cause"]), detail, worker)
-        files = {plain_path(path): Digest(*one) for path, one in answer["files"].items()}
-        contents = check_contents(files, answer["contents"])
+            return Lost(run_id, Cause(answer["cause"]), detail, worker)
+        files = {_plain_path(path): Digest(*one) for path, one in answer["files"].items()}
+        contents = {}
+        for path, content in answer["contents"].items():
+            if files.get(path) != digest_of(content):
+                raise OutcomeError(f"the content of {path[:200]!r} is not what its digest says")
+            contents[files[path]] = content
     except (OutcomeError, TreeError, TypeError, ValueError, KeyError, AttributeError) as error:
-        return Lost(ticket.run_id, Cause.WORKER, f"what it handed back: {error}")
-    return Delivery(files, worker, contents=contents)
+        return Lost(run_id, Cause.WORKER, f"what it handed back: {error}")
+    return Delivery(files, worker, contents)
+
+
+def _plain_path(path: str) -> str:
+    """Return a relative path of names that lead nowhere else.
+
+    Raises:
+        OutcomeError: it could.
+    """
+    for name in path.split("/"):
+        if not is_entry_name(name):
+            raise OutcomeError(f"not the name of an entry: {name[:80]!r}")
+    return path

@@ -1,8 +1,0 @@
-{
-  "buildDirectoryPath": "/worker/build",
-  "grpcServers": [{
-    "listenPaths": ["/worker/runner"],
-    "authenticationPolicy": { "allow": {} }
-  }],
-  "readinessCheckingPathnames": ["/var/lib/context-mode/worker/worker.sock"]
-}

@@ -1,0 +1,141 @@
+"""A Dask cluster: where it is, and by what its fronts, scheduler and workers know each other."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import stat
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from base.plain_files import open_plain
+from fleet.errors import ClusterError
+
+if TYPE_CHECKING:
+    from fleet.dask.client import DaskRuns
+
+PORT: Final = 8786
+PLAIN, ENCRYPTED = "dask", "dask+tls"
+INSTALL: Final = "pip install 'ctxmode[dask]'"
+_URL_MAX = 2048
+_PEM_BYTES_MAX = 1 << 20
+_HINT = f"such as {ENCRYPTED}://host:{PORT}, or {PLAIN}://127.0.0.1:{PORT}"
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """PEM files: who may be the other side (`ca`), and who this one is (`certificate`, `key`)."""
+
+    ca: Path
+    certificate: Path
+    key: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A scheduler's host and port, the certificates if it is encrypted, and the URL of the folder
+    that all its machines reach."""
+
+    host: str
+    port: int
+    credentials: Credentials | None
+    blobs: str
+
+    @property
+    def target(self) -> str:
+        """Host and port as one text; IPv6 in brackets."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    @property
+    def scheduler(self) -> str:
+        """The scheduler's address, as Dask writes it."""
+        return f"{'tcp' if self.credentials is None else 'tls'}://{self.target}"
+
+
+def find_cluster(url: str, credentials: Credentials | None, blobs: str) -> Cluster:
+    """Take a cluster's URL apart, and check that what it needs is set.
+
+    Raises:
+        ClusterError: it leads to no cluster that may be reached so.
+    """
+    if len(url) > _URL_MAX or not url.isascii() or not url.isprintable():
+        raise ClusterError("the cluster's URL is too long, or has characters no URL has", _HINT)
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:  # a port out of range, half a pair of brackets
+        raise ClusterError(f"cannot read the cluster's URL {url!r}: {error}", _HINT) from None
+    if parts.scheme not in (PLAIN, ENCRYPTED):
+        raise ClusterError(f"only Dask clusters are supported, not {parts.scheme!r}", _HINT)
+    if not host:
+        raise ClusterError(f"the cluster's URL {url!r} names no host", _HINT)
+    if "@" in parts.netloc or parts.path.strip("/") or parts.query or parts.fragment:
+        raise ClusterError("the cluster's URL has more than scheme, host and port", _HINT)
+    if port == 0:
+        raise ClusterError(f"the cluster's URL {url!r} names port 0", _HINT)
+    cluster = Cluster(host, port or PORT, None if parts.scheme == PLAIN else credentials, blobs)
+    if parts.scheme == PLAIN and not _is_loopback(host):
+        better = f"use {ENCRYPTED}://{cluster.target}"
+        raise ClusterError(f"{PLAIN}:// is for this machine alone", better)
+    if parts.scheme == ENCRYPTED and credentials is None:
+        raise ClusterError(
+            f"{ENCRYPTED}:// needs certificates",
+            "set cluster.ca, cluster.certificate and cluster.key",
+        )
+    if not blobs:
+        raise ClusterError(
+            "a cluster needs a folder for files",
+            "set cluster.blobs to what all its machines reach, such as s3://bucket/folder or "
+            "file:///shared/folder",
+        )
+    return cluster
+
+
+def open_cluster(cluster: Cluster) -> AbstractAsyncContextManager[DaskRuns]:
+    """Return the cluster's client, which is opened, and tried, when the block begins.
+
+    Raises:
+        ClusterError: the credentials, the folder or this installation do not do. The block's
+            beginning raises it, too, and UnreachableError.
+    """
+    try:
+        from fleet.dask.client import open_dask  # noqa: PLC0415 - takes half a second
+    except ImportError as error:
+        raise ClusterError(f"a cluster needs {error.name}", INSTALL) from None
+    return open_dask(cluster)
+
+
+def check_credentials(files: Credentials) -> None:
+    """Check that the files of credentials can be used.
+
+    Raises:
+        ClusterError: a file can't be read or is not PEM, or others may read the key.
+    """
+    _check_pem(files.key, "cluster.key", is_secret=True)
+    _check_pem(files.certificate, "cluster.certificate")
+    _check_pem(files.ca, "cluster.ca")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _check_pem(path: Path, setting: str, *, is_secret: bool = False) -> None:
+    try:
+        with open_plain(path) as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            content = file.read(_PEM_BYTES_MAX)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ClusterError(f"{setting} can't be read: {path}: {reason}", "correct it") from None
+    if is_secret and mode & 0o077:
+        raise ClusterError(f"others may read {path}, the key of {setting}", f"chmod 600 {path}")
+    if b"-----BEGIN " not in content:
+        raise ClusterError(f"{setting} is not a PEM file: {path}", "correct it")
