@@ -1,4 +1,4 @@
-"""How far workers add up: runs of a second through each engine, by 1, 2, 4 and 8 workers.
+"""How far workers add up: runs of a second by 1, 2, 4 and 8, laid out as docs/fleet.md does.
 
 Each worker is a program of its own with a sandbox of its own, that does one run at a time. Runs
 sleep, so that the processors of one machine are enough for eight. The bar is 80 percent of linear.

@@ -7,7 +7,9 @@ import io
 import os
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
+from urllib.parse import unquote, urlsplit
 
 import trio
 
@@ -21,6 +23,7 @@ from fleet.desk import Desk, Parts
 from fleet.errors import BlobError, UnreachableError
 from fleet.model import Cause, Lost
 from fleet.sending import GiveUpError
+from fleet.settings import ClusterSettings
 from fleet.travel import StaysHereError
 from fleet.tree import digest_of
 
@@ -33,7 +36,8 @@ _WORD: Final = "here"
 class FleetHealth:
     """How a fleet fares: what works, and the reason why the next part does not.
 
-    `worker` did the trial run, in `run_s` seconds, in a box of `tier`.
+    `worker` did the trial run, in `run_s` seconds, in a box of `tier`. `advice` is what makes it
+    slow, though it works.
     """
 
     url: str
@@ -45,11 +49,14 @@ class FleetHealth:
     worker: str = ""
     tier: str = ""
     run_s: float | None = None
+    advice: str = ""
 
 
 async def examine(local: LocalEngine, desk: Desk, parts: Parts) -> FleetHealth:
     """Try a fleet; a part that does not work is a value."""
-    health = FleetHealth(desk.settings.url)
+    inside = list_inside(local.project, desk.settings)
+    advice = f"{inside[0]} lies in the project: move it out, then set it again" if inside else ""
+    health = FleetHealth(desk.settings.url, advice=advice)
     try:
         engine = await parts.connection.engine()
         health = replace(health, answers=True)
@@ -64,6 +71,20 @@ async def examine(local: LocalEngine, desk: Desk, parts: Parts) -> FleetHealth:
         return replace(health, reason=error.message, remedy=error.hint)
     except (UnreachableError, BlobError, StaysHereError, GiveUpError) as error:
         return replace(health, reason=str(error), remedy="see that it runs, and its certificates")
+
+
+def list_inside(project: Path, settings: ClusterSettings) -> list[str]:
+    """List the settings whose files lie in the project: each look at it covers them, and stored
+    files change it with every run."""
+    paths = {"cluster.seal": settings.seal}
+    blobs = urlsplit(settings.blobs)
+    if blobs.scheme in ("", "file", "local"):
+        paths["cluster.blobs"] = Path(unquote(blobs.path))
+    if settings.credentials is not None:
+        files = settings.credentials
+        paths |= {"cluster.key": files.key, "cluster.certificate": files.certificate}
+        paths["cluster.ca"] = files.ca
+    return sorted(name for name, path in paths.items() if path.resolve().is_relative_to(project))
 
 
 async def _try_run(local: LocalEngine, desk: Desk, health: FleetHealth) -> FleetHealth:

@@ -75,7 +75,8 @@ def cluster_lines(health: FleetHealth | None) -> list[str]:
         return []
     if health.runs:
         took = f"{health.run_s:.1f} s" if health.run_s is not None else "?"
-        return [f"Fleet: {health.url}: {health.worker}, tier {health.tier}, a run took {took}"]
+        line = f"Fleet: {health.url}: {health.worker}, tier {health.tier}, a run took {took}"
+        return [line, f"  slow: {health.advice}"] if health.advice else [line]
     works = "answers and keeps blobs" if health.keeps_blobs else "answers"
     state = works if health.answers else "does not answer"
     lines = [f"Fleet: {health.url} {state}, and runs nothing: {health.reason}"]

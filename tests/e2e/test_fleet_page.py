@@ -40,11 +40,14 @@ def test_the_walk_from_one_machine_to_three_works(tmp_path):
         timeout=DEADLINE_S,
         check=False,
     )
-    logs = "\n".join(f"{log}:\n{log.read_text()}" for log in (project / "fleet").glob("*.log"))
+    logs = "\n".join(
+        f"{log}:\n{log.read_text()}" for log in (project.parent / "fleet").glob("*.log")
+    )
     assert "walked to the end" in done.stdout, f"{done.stdout}\n{logs}"
     assert re.search(r"^Fleet: dask\+tls://\S+: (one|two), tier [AB], ", done.stdout, re.MULTILINE)
     assert re.search(r"^42$", done.stdout, re.MULTILINE)
     assert "Traceback" not in done.stdout + logs
+    assert "lies in the project" not in done.stdout
 
 
 def _free_port() -> int:
