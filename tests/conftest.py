@@ -15,6 +15,7 @@ from hypothesis import settings
 
 from base.host_homes import MOVED
 from tests.marks import (
+    COLLECTED,
     HOSTS,
     MARKS,
     MORE,
@@ -76,6 +77,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.add_marker(mark_of(item.nodeid))
         if is_smoke(item.nodeid):
             item.add_marker(SMOKE)
+    config.stash[COLLECTED] = frozenset(item.nodeid for item in items)
     items.sort(key=lambda item: item.get_closest_marker("identity") is None)
     left_out = [item for item in items if not _is_asked_for(item, config)]
     config.hook.pytest_deselected(items=left_out)

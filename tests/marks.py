@@ -12,6 +12,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 UNIT, SANDBOX, ENGINE, MORE, HOSTS = "unit", "sandbox", "engine", "more", "hosts"
 SMOKE = "smoke"
 MARKS: Final = {
@@ -23,6 +25,7 @@ MARKS: Final = {
     SMOKE: "a sandbox test that --fast runs beside the unit tests",
 }
 ONE_OF: Final = (UNIT, SANDBOX, ENGINE, MORE, HOSTS)  # which each test has exactly one of
+COLLECTED: Final = pytest.StashKey[frozenset[str]]()  # ids, before any was left out
 
 # Beginnings of the ids of tests below tests/. The longest that fits decides.
 _UNIT = """
@@ -140,15 +143,16 @@ NOT_SMOKES: Final = tuple(
     )
 )
 
-# Cases that pass through nothing, and find no seeded fault, that cheaper ones do not: a line each.
-REPETITIONS: Final = frozenset(
-    f"tests/{line}"
+# A line is a function, or a case; with a plus all others of its function are repetitions.
+_LINES: Final = frozenset(
+    line
     for line in (Path(__file__).parent / "repetitions.txt").read_text("utf-8").splitlines()
-    if line and not line.startswith("#")
+    if not line.startswith("#")
 )
-
-
-_REPEATING: Final = frozenset(one.partition("::")[0] for one in REPETITIONS)  # their files
+REPETITIONS: Final = frozenset(f"tests/{one}" for one in _LINES if not one.startswith("+"))
+KEPT: Final = frozenset(f"tests/{one[1:]}" for one in _LINES if one.startswith("+"))
+_OF_KEPT: Final = frozenset(one.partition("[")[0] for one in KEPT)
+_REPEATING: Final = frozenset(one.partition("::")[0] for one in (*REPETITIONS, *KEPT))  # files
 
 
 def mark_of(test: str) -> str:
@@ -161,8 +165,10 @@ def mark_of(test: str) -> str:
 
 
 def is_repetition(test: str) -> bool:
-    """Whether a test, by its id, shows what others show: a case, or all of a function's."""
-    return test in REPETITIONS or test.partition("[")[0] in REPETITIONS
+    """Whether a test, by its id, shows what others show."""
+    function = test.partition("[")[0]
+    is_other = function in _OF_KEPT and test not in KEPT
+    return is_other or test in REPETITIONS or function in REPETITIONS
 
 
 def kind_of(test: str) -> str:

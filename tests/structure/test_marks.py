@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.marks import (
+    COLLECTED,
+    KEPT,
     KINDS,
     MARKS,
     NOT_SMOKES,
     ONE_OF,
+    REPETITIONS,
     SMOKE,
     SMOKES,
     UNIT,
@@ -33,10 +36,28 @@ def test_every_row_of_a_test_begins_the_name_of_one(root: Path):
     assert wrong == []
 
 
+def test_every_repetition_is_a_test(root: Path):
+    functions = {one.partition("[")[0].partition("::")[::2] for one in (*REPETITIONS, *KEPT)}
+    texts = {file: (root / file).read_text() for file, _ in functions if (root / file).exists()}
+    wrong = [one for one in functions if f"def {one[1]}(" not in texts.get(one[0], "")]
+    assert wrong == []
+
+
+def test_every_case_that_repeats_or_is_kept_is_collected(request: pytest.FixtureRequest):
+    config = request.config
+    option = config.getoption
+    is_part = config.args_source is pytest.Config.ArgsSource.ARGS
+    if is_part or option("--fast") or option("markexpr") or option("keyword"):
+        pytest.skip("not applicable: a part of the tests is collected")
+    collected = config.stash[COLLECTED]
+    functions = {one.partition("[")[0] for one in collected}
+    assert (REPETITIONS | KEPT) - collected - functions == set()
+
+
 @pytest.mark.parametrize(
     ("test", "mark"),
     [
-        ("tests/kb/test_search.py::test_x", "unit"),
+        ("tests/base/test_clock.py::test_x", "unit"),
         ("tests/kb/test_workers.py::test_x[1]", "sandbox"),
         ("tests/executor/containers/test_runs.py::test_x", "engine"),
         ("tests/executor/test_identities.py::test_x", "more"),
@@ -69,4 +90,4 @@ def test_where_one_mark_is_asked_for_every_file_that_has_it_is_read(request: pyt
         if item.get_closest_marker(mark)
     }
     assert [(file, mark) for file, mark in had if not may_have(file, mark)] == []
-    assert not may_have("tests/kb/test_search.py", "more")
+    assert not may_have("tests/base/test_clock.py", "more")
