@@ -30,6 +30,7 @@ CACHE = ROOT / ".cache" / "check"
 BIN = Path(sys.executable).parent
 TESTS_S = 40.0
 BUSY = 1.5
+NO_TESTS = 5  # the exit code of pytest when all are left out
 LAST_TEST_S = 90  # for a test that begins just before the time of all is over
 LINT_S, TYPES_S, GIT_S, ENDING_S = 120, 900, 30, 20
 RUFF = {"format": ("format", "--check", "."), "lint": ("check", ".")}
@@ -126,14 +127,13 @@ def git(*arguments: str) -> list[str]:
     Raises:
         UsageError: it failed.
     """
-    done = subprocess.run(
-        ["git", "-c", "core.quotePath=off", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=GIT_S,
-        check=False,
-    )
+    command = ["git", "-c", "core.quotePath=off", *arguments]
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, timeout=GIT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise UsageError(f"{problem}\nName the changed files: ./check FILE...") from None
     if done.returncode:
         said = (done.stderr.splitlines() or ["it failed"])[0]
         raise UsageError(f"git {arguments[0]}: {said}\nName the changed files: ./check FILE...")
@@ -186,7 +186,7 @@ def pass_tests(choice: Choice, plan: dict[str, object], seconds: float) -> bool:
     command = [sys.executable, "-m", "pytest", "-q", "-rfE", "-p", "tests.chosen", *choice.run]
     tests = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"CTXMODE_CHECK": str(CACHE)})
     try:
-        return tests.wait(seconds + LAST_TEST_S) == 0
+        return tests.wait(seconds + LAST_TEST_S) in (0, NO_TESTS)
     except subprocess.TimeoutExpired:
         tests.send_signal(signal.SIGINT)  # pytest shows where it is
         print(f"the tests take longer than {seconds + LAST_TEST_S:.0f} s", flush=True)
@@ -199,4 +199,7 @@ def pass_tests(choice: Choice, plan: dict[str, object], seconds: float) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.chosen import is_chosen
-from tests.selection import ImportMap, Module, choose, is_test, read_module
+from tests.selection import DISTANCE_MAX, ImportMap, Module, choose, is_test, read_module
 
 TREE = {
     "kb/__init__.py": "from kb.search import find as find\n",
@@ -66,7 +66,7 @@ def test_a_test_is_as_far_as_the_modules_between(imports, changed, test, distanc
     ],
 )
 def test_what_is_not_imported_is_only_near_in_the_same_folder(imports, changed, test):
-    assert imports.distances([changed]).get(test, 4) == 4
+    assert imports.distances([changed]).get(test, DISTANCE_MAX) == DISTANCE_MAX
 
 
 def test_the_nearest_run_first_until_the_budget_is_used(imports):
@@ -102,6 +102,7 @@ def test_a_module_is_read_again_when_it_changed(imports, tmp_path):
         ("kb/a.py", "import_module(f'{__name__}.{x}')", [("kb", "*")]),
         ("kb/a.py", "patch('kb.store.Store.open')", [("kb.store.Store", "open")]),
         ("kb/a.py", "'a text about kb.'", []),
+        ("kb/a.py", "import kb.store\nthis does not parse", []),
     ],
 )
 def test_imports_are_read_from_statements_and_strings(path, text, imported):
