@@ -10,6 +10,7 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ ROOMS = (
 )
 DISTANCE_MAX = 5
 # Tests that hold every module to the rules of the house, and every page to the program.
-OF_MODULES = ("tests/structure/test_modules.py", "tests/structure/test_rooms.py")
+OF_MODULES = tuple(f"tests/structure/test_{name}.py" for name in ("budgets", "modules", "rooms"))
 OF_PAGES = ("tests/structure/test_documents.py", "tests/structure/test_known_names.py")
 OF_COMMANDS = "tests/e2e/test_docs_commands.py"
 SHOWN = 8  # files that a list names
@@ -192,6 +193,10 @@ class ImportMap:
             return [package]
         return self._resolve(Import(above[0], above[2]), depth) if above[0] else []
 
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        return {name: (self._root / name).read_text() for name in self.modules}
+
     def distances(self, changed: Iterable[str]) -> dict[str, int]:
         """Return how far each near test file is from changed files."""
         seen: dict[str, int] = {}
@@ -221,7 +226,7 @@ class ImportMap:
         # Data belongs to the modules and tests that name it, else to those of its folder. A name
         # without an ending is a word like others, and is looked for with its folder.
         said = path.name if path.suffix else f"{path.parent.name}/{path.name}"
-        namers = [one for one in self.modules if said in (self._root / one).read_text()]
+        namers = [one for one, text in self._texts.items() if said in text]
         folder = [one for one in self.modules if PurePosixPath(one).parent in path.parents[:2]]
         owners = namers or folder
         return near | dict.fromkeys(owners, (len(owners) > FEW) + (len(owners) > MANY))
