@@ -10,12 +10,13 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import trio
 
 from benchmarks.report import Report, Row, argument_parser, show, summary
-from fleet.journal import Accepted, Journal, open_journal
+from fleet.journal import Accepted, Journal
 
 ORDER = os.urandom(4096)
 TASKS = (8, 64, 500)
@@ -54,7 +55,7 @@ def sync_alone(folder: Path, count: int) -> list[float]:
 async def measure(folder: Path, runs: int) -> Report:
     report = Report("fleet_journal")
     report.figures["sync_alone_ms"] = summary(sync_alone(folder, 100)).median_ms
-    with open_journal(folder / "journal.sqlite3", "front") as journal:
+    with closing(Journal(folder / "journal.sqlite3", "front")) as journal:
         started = time.perf_counter()
         alone = summary(await accept_all(journal, "alone", 1, min(runs, 300)))
         report.figures["alone_per_s"] = min(runs, 300) / (time.perf_counter() - started)

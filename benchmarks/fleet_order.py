@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from benchmarks.report import Report, Row, Times, summary
 from executor.model import Limits, Request, Result, Status, Stream
 from executor.profile import ANALYZE
-from fleet.journal import Accepted, open_journal
+from fleet.journal import Accepted, Journal
 from fleet.model import PROTOCOL, Order, Outcome
 from fleet.request_secrets import find_secret
 from fleet.seal import Acceptance, ServedKey, open_order, seal_order
@@ -90,7 +91,7 @@ async def journal_s(folder: Path, sealed: bytes) -> float:
             await journal.note_sent(run)
             await journal.finish(run, b"outcome")
 
-    with open_journal(folder / "journal.sqlite3", "front") as journal:
+    with closing(Journal(folder / "journal.sqlite3", "front")) as journal:
         began = time.process_time()
         async with trio.open_nursery() as nursery:
             for first in range(64):

@@ -10,6 +10,7 @@ import functools
 import gc
 import multiprocessing
 import os
+from contextlib import closing
 from pathlib import Path
 
 import trio
@@ -17,7 +18,7 @@ import trio.testing
 
 from benchmarks.report import Report
 from executor.model import Request
-from fleet.journal import Accepted, Journal, open_journal
+from fleet.journal import Accepted, Journal
 from fleet.turns import Turns
 
 CODE_BYTES = 2_000
@@ -45,7 +46,7 @@ def measure_here(folder: Path, waiting: int) -> dict[str, float]:
 async def _fill(folder: Path, waiting: int) -> dict[str, float]:
     turns = Turns(AT_ONCE)
     callers: list[tuple[Request, trio.Event]] = []
-    with open_journal(folder / "journal.sqlite3", "front") as journal:
+    with closing(Journal(folder / "journal.sqlite3", "front")) as journal:
         await _accept(journal, turns, range(-AT_ONCE, 0))  # what is allocated once, whatever comes
         before = _resident_bytes()
         # Callers come a few at once, as by connections: all at once is no queue but a flood.

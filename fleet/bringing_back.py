@@ -35,8 +35,7 @@ from fleet.handed_files import (
 )
 from fleet.model import Delivery, Order, Outcome
 from fleet.rebuilt_record import fetch_entries, rebuild
-from fleet.returned_changes import as_change_set
-from fleet.returned_contents import ContentFiles
+from fleet.returned_changes import as_change_set, cut_contents
 from fleet.returned_streams import StreamTerms, capture, check_streams, may_be_cut
 from fleet.tree import Digest
 
@@ -208,18 +207,19 @@ class _Bringing:
 
     async def _take_contents(self, outcome: Outcome, folder: Path) -> int:
         """Write the contents of changed files; a descriptor of the folder that they are in."""
-        top = os.open(folder, FOLDER_FLAGS)
-        try:
-            contents = ContentFiles(top, outcome.changed)
+        whole = self.landing.folder / CHANGED_FILE
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with os.fdopen(os.open(whole, flags, 0o600), "w+b") as file:
+            if CHANGED_FILE in self.files:
+                await self.blobs.get(self.files[CHANGED_FILE], file.write)
+            file.seek(0)
+            top = os.open(folder, FOLDER_FLAGS)
             try:
-                contents.begin()
-                if CHANGED_FILE in self.files:
-                    await self.blobs.get(self.files[CHANGED_FILE], contents.write)
-            finally:
-                contents.close()
-        except BaseException:
-            os.close(top)
-            raise
+                await trio.to_thread.run_sync(cut_contents, file, outcome.changed, top)
+            except BaseException:
+                os.close(top)
+                raise
+        whole.unlink()
         return top
 
 

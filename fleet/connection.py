@@ -1,46 +1,43 @@
-"""The engine of a front: opened when it is first needed, and again after it was not to be had."""
+"""The cluster of a front: opened when it is first needed, and again after it did not answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import TYPE_CHECKING, NoReturn
 
 import trio
 
-from fleet.errors import ClusterError, UnreachableError
+from fleet.errors import UnreachableError
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
     from fleet.dask.client import DaskRuns
 
 OPEN_S_MAX = 10.0
 AGAIN_S = 5.0
-"""After a vain try, callers are told at once for so long: each of many runs would wait anew."""
+"""After a vain try, callers fail at once for so long: each of many runs would wait again."""
 
 
 class Connection:
-    """Holds an engine open in a nursery, until that ends."""
+    """Holds a cluster open until the stack ends."""
 
     def __init__(
-        self,
-        open_engine: Callable[[], AbstractAsyncContextManager[DaskRuns]],
-        nursery: trio.Nursery,
+        self, opens: Callable[[], AbstractAsyncContextManager[DaskRuns]], stack: AsyncExitStack
     ) -> None:
-        self._open = open_engine
-        self._nursery = nursery
+        self._opens = opens
+        self._stack = stack
         self._lock = trio.Lock()
         self._engine: DaskRuns | None = None
-        self._failed: UnreachableError | None = None
+        self._failed = UnreachableError("it was not tried yet")
         self._try_at = 0.0
 
     @property
     def is_open(self) -> bool:
-        """Whether there is an engine, whether or not it answers now."""
+        """Whether there is a cluster, whether or not it answers now."""
         return self._engine is not None
 
     async def engine(self) -> DaskRuns:
-        """Have the engine open.
+        """Return the cluster, open.
 
         Raises:
             ClusterError: it can't be used as it is set up.
@@ -48,43 +45,17 @@ class Connection:
         """
         async with self._lock:
             if self._engine is None:
-                if self._failed is not None and trio.current_time() < self._try_at:
+                if trio.current_time() < self._try_at:
                     raise self._failed
-                opened = await self._nursery.start(self._hold)
-                if isinstance(opened, Exception):
-                    raise opened
-                self._engine = opened
+                try:
+                    with trio.fail_after(OPEN_S_MAX):
+                        self._engine = await self._stack.enter_async_context(self._opens())
+                except trio.TooSlowError:
+                    self._fail(UnreachableError(f"it did not answer for {OPEN_S_MAX:.0f} s"))
+                except UnreachableError as error:
+                    self._fail(error)
             return self._engine
 
-    async def _hold(
-        self, task_status: trio.TaskStatus[DaskRuns | ClusterError | UnreachableError]
-    ) -> None:
-        """Open the engine, and keep it open; an error is the task's value."""
-        self._failed = None
-        opening = trio.CancelScope(deadline=trio.current_time() + OPEN_S_MAX)
-        try:
-            with opening:
-                async with self._open() as engine:
-                    opening.deadline = float("inf")
-                    task_status.started(engine)
-                    await trio.sleep_forever()
-        except ClusterError as error:
-            self._end(task_status, error)
-            return
-        except UnreachableError as error:
-            self._failed = error
-        if self._failed is None and opening.cancelled_caught:
-            self._failed = UnreachableError(f"it did not answer for {OPEN_S_MAX:.0f} s")
-        if self._failed is not None:
-            self._try_at = trio.current_time() + AGAIN_S
-            self._end(task_status, self._failed)
-
-    def _end(
-        self,
-        task_status: trio.TaskStatus[DaskRuns | ClusterError | UnreachableError],
-        error: ClusterError | UnreachableError,
-    ) -> None:
-        """Say why there is no engine: to whoever waits for it, or to the next who asks."""
-        if self._engine is None:
-            task_status.started(error)
-        self._engine = None
+    def _fail(self, error: UnreachableError) -> NoReturn:
+        self._failed, self._try_at = error, trio.current_time() + AGAIN_S
+        raise error

@@ -261,15 +261,6 @@ class Desk:
         self.figures.done[owner] += received is Received.FIRST
         self.figures.duplicates[owner] += received is Received.SECOND
 
-    async def keep_alive(self) -> None:
-        """Have the engine keep the files of runs that wait: it drops what nobody asks for."""
-        roots = {run.order.root for run in self.line.runs.values()}
-        if not roots:
-            return
-        engine = await self._parts.connection.engine()
-        for root in roots & self._snapshots.keys():
-            await engine.blobs.missing(self._snapshots[root].digests)
-
 
 async def _tell_output(completed: Completed, on_output: OnOutput) -> None:
     """Tell the whole of both streams, stdout first: in which order they came is not known.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import os
 import time
@@ -62,7 +61,7 @@ async def examine(local: LocalEngine, desk: Desk, parts: Parts) -> FleetHealth:
         health = replace(health, answers=True)
         data = os.urandom(32)
         digest = digest_of(data)
-        await engine.blobs.put({digest: functools.partial(io.BytesIO, data)})
+        await engine.blobs.put({digest: lambda: [data]})
         back = io.BytesIO()
         await engine.blobs.get(digest, back.write)
         health = replace(health, keeps_blobs=back.getvalue() == data)

@@ -104,7 +104,7 @@ _LEFT = "SELECT id, owner, state, not_after, lost FROM run WHERE state <> 'done'
 
 
 class Journal:
-    """The open journal of one front, used from one trio loop; see `open_journal`."""
+    """The open journal of one front, used from one trio loop."""
 
     def __init__(self, path: Path, front: str, clock: Callable[[], float] = time.time) -> None:
         """Open the file, made and migrated where needed.
@@ -244,21 +244,9 @@ class Journal:
 
     async def read_order(self, run: str) -> bytes | None:
         """Return the order of a run that is not done; None for any other."""
-        return await self._read_one("SELECT order_bytes FROM run WHERE id = ?", run)
-
-    async def read_outcome(self, run: str) -> bytes | None:
-        """Return the outcome of a run that is done; None for any other."""
-        return await self._read_one("SELECT outcome FROM run WHERE id = ?", run)
-
-    async def count(self) -> Mapping[tuple[str, State], int]:
-        """Return how many runs there are of each owner in each state."""
-        rows = await self._read("SELECT owner, state, count(*) FROM run GROUP BY owner, state")
-        return {(str(owner), State(str(state))): int(str(n)) for owner, state, n in rows}
-
-    async def count_dropped(self) -> Mapping[str, int]:
-        """Return how many outcomes were dropped, by owner; "" has those of no run."""
-        rows = await self._read("SELECT owner, outcomes FROM dropped")
-        return {str(owner): int(str(outcomes)) for owner, outcomes in rows}
+        rows = await self._read("SELECT order_bytes FROM run WHERE id = ?", run)
+        found = rows[0][0] if rows else None
+        return found if isinstance(found, bytes) else None
 
     async def read_spent(self, day: int) -> Mapping[str, float]:
         """Return each owner's seconds of processor on a day, by its number since the epoch."""
@@ -289,25 +277,6 @@ class Journal:
             return await trio.to_thread.run_sync(
                 lambda: self._reading.execute(query, given).fetchall(), limiter=self._one_reads
             )
-
-    async def _read_one(self, query: str, run: str) -> bytes | None:
-        rows = await self._read(query, run)
-        found = rows[0][0] if rows else None
-        return found if isinstance(found, bytes) else None
-
-
-@contextmanager
-def open_journal(path: Path, front: str) -> Iterator[Journal]:
-    """Open a front's journal for a block.
-
-    Raises:
-        JournalError: it is damaged, of a later release, or cannot be opened.
-    """
-    journal = Journal(path, front)
-    try:
-        yield journal
-    finally:
-        journal.close()
 
 
 def _check_room(db: sqlite3.Connection, owner: str, queued_max: int, now_s: float) -> None:

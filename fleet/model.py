@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from executor.model import Limits, Request, Result
 from executor.profile import Profile, ProjectAccess
@@ -26,8 +26,8 @@ PROTOCOL: Final = 2
 """Raised whenever an order or outcome of the release before would be misread."""
 GRACE_S: Final = 30.0
 """What a worker may take beyond a run's wall time: laying out, packing, handing back."""
-Open = Callable[[], BinaryIO]
-"""Opens a blob's content from its beginning. It is called in a thread, perhaps more than once."""
+Open = Callable[[], Iterable[bytes]]
+"""Reads a blob's content in pieces. It is called in a thread, perhaps more than once."""
 OWNER_CHARACTERS_MAX = 200
 WORKER_CHARACTERS_MAX = 200
 _RUN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")

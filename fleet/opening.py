@@ -58,8 +58,8 @@ async def open_fleet(
         try:
             line = Line(Turns(settings.at_once, settings.owners, settings.usual))
             await _charge(line, journal)
-            async with trio.open_nursery() as nursery:
-                connection = Connection(opens, nursery)
+            async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
+                connection = Connection(opens, stack)
                 known = KnownDigests(folder / f"{name}.digests.sqlite3")
                 parts = Parts(
                     *(local, settings, key, journal, line, connection, known),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
-import io
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -116,33 +115,7 @@ def pack(order: Order, key: Ed25519PrivateKey, snapshot: Snapshot) -> Packed:
 
 def open_blobs(snapshot: Snapshot) -> Mapping[Digest, Open]:
     """What opens each blob of a snapshot."""
-    return {one: functools.partial(_open_blob, snapshot, one) for one in snapshot.digests}
-
-
-def _open_blob(snapshot: Snapshot, digest: Digest) -> io.BufferedReader:
-    return io.BufferedReader(_Pieces(functools.partial(snapshot.read, digest)))
-
-
-class _Pieces(io.RawIOBase):
-    """A file of pieces that come one after the other."""
-
-    def __init__(self, read: Callable[[], Iterator[bytes]]) -> None:
-        self._pieces = read()
-        self._rest = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        while not self._rest:
-            piece = next(self._pieces, None)
-            if piece is None:
-                return 0
-            self._rest = memoryview(piece)
-        count = min(len(buffer), len(self._rest))
-        buffer[:count] = self._rest[:count]
-        self._rest = self._rest[count:]
-        return count
+    return {one: functools.partial(snapshot.read, one) for one in snapshot.digests}
 
 
 def _with_environment(judged: JudgedRequest) -> Request:

@@ -6,25 +6,29 @@ and one time: what a run left of these as it found them stands for the project's
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import BinaryIO, Final
 
+from executor.model import MIB
 from executor.project.plan import renames
 from executor.project.store.manifest import Change, ChangeSet, LeftOut
 from executor.project.view.attributes import Attributes, attributes
 from executor.project.view.comparison import KINDS, PATH_BYTES_MAX, PERMISSIONS
 from executor.project.view.contents import digest
 from executor.project.view.record import EntryState, Record, is_below
-from executor.project.view.tree import Tree, in_tree_order
+from executor.project.view.tree import Tree, in_tree_order, split
 from executor.project.view.walking import FOLDER_FLAGS
 from fleet.changed import Changed
+from fleet.errors import OutcomeError
 from fleet.layout import LAID_OUT_NS, laid_out_mode
 
 ATTRIBUTES: Final = ("mode", "times")
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,3 +175,40 @@ def _attributes(path: str, kind: str, project: Tree) -> Attributes:
         return attributes(descriptor)
     finally:
         os.close(descriptor)
+
+
+def cut_contents(whole: BinaryIO, changed: Iterable[Changed], top: int) -> None:
+    """Cut contents that come one after the other into files below `top`, an empty folder.
+
+    Raises:
+        OutcomeError: one has another digest than was told, or there is more.
+        OSError: one can't be written.
+    """
+    made = {""}
+    with Tree(top) as tree:
+        for one in changed:
+            if not one.has_content:
+                continue
+            folder, name = split(one.path)
+            for path in reversed([folder, *_above(folder)]):
+                if path not in made:
+                    above, last = split(path)
+                    os.mkdir(last, 0o700, dir_fd=tree.folder(above))
+                    made.add(path)
+            target = os.open(name, _NEW_FILE, 0o600, dir_fd=tree.folder(folder))
+            seen, left = hashlib.sha256(), one.size
+            with open(target, "wb") as file:
+                while left and (piece := whole.read(min(left, MIB))):
+                    file.write(piece)
+                    seen.update(piece)
+                    left -= len(piece)
+            if left or seen.hexdigest() != one.sha256:
+                raise OutcomeError("a changed file has another content than was told")
+    if whole.read(1):
+        raise OutcomeError("the changed files have more content than was told")
+
+
+def _above(path: str) -> Iterator[str]:
+    """All folders above a path, the nearest first."""
+    while path := split(path)[0]:
+        yield path

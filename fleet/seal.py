@@ -15,10 +15,13 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+if TYPE_CHECKING:
+    from fleet.model import Order
 
 ORDER_BYTES_MAX: Final = 16 << 20
 """What an order takes at most, without its line."""
@@ -39,21 +42,6 @@ class SealError(Exception):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
-
-
-class Terms(Protocol):
-    """What an order says of itself that a worker has to hold it to."""
-
-    @property
-    def owner(self) -> str:
-        """For whom it is run."""
-
-    @property
-    def not_after(self) -> float:
-        """Until when it may begin, in seconds since the epoch."""
-
-
-OrderT = TypeVar("OrderT", bound=Terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +87,7 @@ def seal_order(order: bytes, key: Ed25519PrivateKey, protocol: int) -> bytes:
     return b"context-mode-order %d %s %s\n%s" % (protocol, identity, signature, order)
 
 
-def open_order(sealed: bytes, taken: Acceptance, read: Callable[[bytes], OrderT]) -> OrderT:
+def open_order(sealed: bytes, taken: Acceptance, read: Callable[[bytes], Order]) -> Order:
     """Return the order under a seal, once all that a worker demands of it holds.
 
     `read` makes an order of bytes that a served front signed. It raises ValueError, TypeError,
@@ -136,7 +124,7 @@ def open_order(sealed: bytes, taken: Acceptance, read: Callable[[bytes], OrderT]
     return opened
 
 
-def _check_terms(order: Terms, key: ServedKey, now_s: float) -> None:
+def _check_terms(order: Order, key: ServedKey, now_s: float) -> None:
     if not {order.owner, ANY_OWNER} & key.owners:
         raise SealError("owner", f"{key.name} may not send orders for {order.owner!r}")
     if not order.not_after < math.inf:  # no number, too

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import trio
 
@@ -45,14 +45,8 @@ class GiveUpError(Exception):
     """The fleet does not bring this run to its end; it may be done here, if anybody waits."""
 
 
-class Receive(Protocol):
-    """Makes a result of what a worker handed back."""
-
-    async def __call__(
-        self, run: SentRun, engine: DaskRuns, delivery: Delivery, /
-    ) -> Completed: ...
-
-
+Receive = Callable[[SentRun, "DaskRuns", Delivery], Awaitable[Completed]]
+"""Makes a result of what a worker handed back."""
 Reopen = Callable[[SentRun], Awaitable[Mapping[Digest, Open]]]
 """Finds the blobs of a run's input again; none where they are not what they were."""
 

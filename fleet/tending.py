@@ -16,7 +16,6 @@ from executor.errors import RequestError, SandboxUnavailableError
 from executor.model import Status
 from fleet import forms
 from fleet.desk import Desk, Parts
-from fleet.errors import ClusterError, UnreachableError
 from fleet.forms import FormError
 from fleet.fronts import is_front_alive
 from fleet.journal import Left, State
@@ -30,7 +29,6 @@ log = logging.getLogger(__name__)
 TURN_S: Final = 1.0
 """How often the line moves on by itself: an owner's day may have begun."""
 ADOPT_S: Final = 15.0
-KEEP_S: Final = 600.0
 OUTCOMES_KEPT_S: Final = 7 * DAY_S
 
 
@@ -38,7 +36,6 @@ async def tend(desk: Desk, parts: Parts) -> None:
     """Do what is to be done beside the runs, until cancelled."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_move_on, parts)
-        nursery.start_soon(_keep_alive, desk)
         nursery.start_soon(_prune, parts)
         while True:
             with _reported("what other fronts left"):
@@ -65,15 +62,6 @@ async def _move_on(parts: Parts) -> None:
     while True:
         await trio.sleep(TURN_S)
         parts.line.move_on()
-
-
-async def _keep_alive(desk: Desk) -> None:
-    while True:
-        await trio.sleep(KEEP_S)
-        try:
-            await desk.keep_alive()
-        except (ClusterError, UnreachableError):
-            continue  # each run meets it by itself
 
 
 async def _finish_left(desk: Desk, parts: Parts, left: Left) -> None:

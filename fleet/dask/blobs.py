@@ -9,10 +9,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import io
 import os
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
-from typing import Any, BinaryIO, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import fsspec
 import trio
@@ -63,7 +62,7 @@ class FileBlobs:
         """
         digest = digest_of(_TRIAL)
         try:
-            await self.put({digest: functools.partial(io.BytesIO, _TRIAL)})
+            await self.put({digest: lambda: [_TRIAL]})
             await self.get(digest, len)
         except (BlobError, UnreachableError) as error:
             raise ClusterError(
@@ -154,21 +153,20 @@ class FileBlobs:
         place = self._place(digest)
         beside = place if self._is_whole else f"{place}.{os.urandom(8).hex()}.new"
         self._make_folder(place)
-        with opener() as source:
-            try:
-                self._copy(digest, source, beside)
-                if beside != place:
-                    _ask(self._files.mv, beside, place)
-            except BaseException:
-                with contextlib.suppress(Exception):
-                    self._files.rm(beside)
-                raise
+        try:
+            self._copy(digest, opener, beside)
+            if beside != place:
+                _ask(self._files.mv, beside, place)
+        except BaseException:
+            with contextlib.suppress(Exception):
+                self._files.rm(beside)
+            raise
 
-    def _copy(self, digest: Digest, source: BinaryIO, to: str) -> None:
+    def _copy(self, digest: Digest, opener: Open, to: str) -> None:
         check, size = hashlib.sha256(), 0
         target = _ask(self._files.open, to, "wb")
         try:
-            while piece := source.read(_PIECE):
+            for piece in opener():
                 size += len(piece)
                 check.update(piece)
                 _ask(target.write, piece)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
-import io
 import operator
 import pkgutil
 from collections.abc import AsyncIterator, Iterable
@@ -112,7 +110,7 @@ class DaskRuns:
         sent: SentOrder = sealed
         if len(sealed) > CARRIED_BYTES_MAX:
             order = digest_of(sealed)
-            await self.blobs.put({order: functools.partial(io.BytesIO, sealed)})
+            await self.blobs.put({order: lambda: [sealed]})
             sent = (order.hash, order.size_bytes)
 
         async def submit() -> Future[Any]:

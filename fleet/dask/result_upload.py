@@ -36,7 +36,7 @@ async def upload_results(out: Path, blobs: FileBlobs) -> Results:
         return _look(out)  # sooner than a thread has its turn
     files, contents = await trio.to_thread.run_sync(_look, out)
     openers = {
-        digest: functools.partial(open_plain, out / path, follow=False)
+        digest: functools.partial(_pieces, out / path)
         for path, digest in files.items()
         if path not in contents
     }
@@ -67,10 +67,15 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _digest(path: Path) -> Digest:
-    found, size = hashlib.sha256(), 0
+def _pieces(path: Path) -> Iterator[bytes]:
     with open_plain(path, follow=False) as file:
         while piece := file.read(MIB):
-            found.update(piece)
-            size += len(piece)
+            yield piece
+
+
+def _digest(path: Path) -> Digest:
+    found, size = hashlib.sha256(), 0
+    for piece in _pieces(path):
+        found.update(piece)
+        size += len(piece)
     return Digest(found.hexdigest(), size)

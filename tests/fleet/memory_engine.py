@@ -59,8 +59,7 @@ class MemoryEngine:
             self.changes -= 1
             raise BlobError("another content by now")
         for digest, opens in blobs.items():
-            with opens() as content:
-                data = content.read()
+            data = b"".join(opens())
             if digest_of(data) != digest:
                 raise BlobError("another content")
             self.kept[digest] = data

@@ -53,8 +53,7 @@ class MemoryBlobs:
 
     async def put(self, blobs: Any) -> None:
         for open_blob in blobs.values():
-            with open_blob() as file:
-                self.add(file.read())
+            self.add(b"".join(open_blob()))
 
     async def get(self, digest: Digest, write: Callable[[bytes], object]) -> None:
         self.fetched.append(digest)

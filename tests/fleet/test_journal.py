@@ -18,9 +18,9 @@ from fleet.journal import (
     QueueFullError,
     Received,
     State,
-    open_journal,
 )
 from fleet.turns import RETRY_S_UNKNOWN
+from tests.fleet.journals import count, count_dropped, read_outcome
 
 PLENTY = 1_000
 
@@ -59,13 +59,13 @@ def dead(_: str) -> bool:
 
 async def test_a_run_goes_from_accepted_by_sent_to_done(journal):
     assert await journal.accept(a_run(), PLENTY)
-    assert await journal.count() == {("alice", State.ACCEPTED): 1}
+    assert await count(journal) == {("alice", State.ACCEPTED): 1}
     await journal.note_sent("r1")
-    assert await journal.count() == {("alice", State.SENT): 1}
-    assert (await journal.read_order("r1"), await journal.read_outcome("r1")) == (b"order", None)
+    assert await count(journal) == {("alice", State.SENT): 1}
+    assert (await journal.read_order("r1"), await read_outcome(journal, "r1")) == (b"order", None)
     assert await journal.finish("r1", b"outcome") is Received.FIRST
-    assert await journal.count() == {("alice", State.DONE): 1}
-    assert (await journal.read_order("r1"), await journal.read_outcome("r1")) == (None, b"outcome")
+    assert await count(journal) == {("alice", State.DONE): 1}
+    assert (await journal.read_order("r1"), await read_outcome(journal, "r1")) == (None, b"outcome")
 
 
 async def test_the_orders_that_are_read_at_once_are_read_by_one_thread_at_a_time(journal):
@@ -105,8 +105,8 @@ async def test_the_first_outcome_stands_and_others_are_dropped_and_counted(journ
     received = [await journal.finish("r1", outcome) for outcome in (b"1", b"2", b"1")]
     assert received == [Received.FIRST, Received.SECOND, Received.SECOND]
     assert await journal.finish("nobody's", b"3") is Received.UNKNOWN
-    assert await journal.read_outcome("r1") == b"1"
-    assert await journal.count_dropped() == {"alice": 2, "": 1}
+    assert await read_outcome(journal, "r1") == b"1"
+    assert await count_dropped(journal) == {"alice": 2, "": 1}
 
 
 async def test_of_outcomes_that_come_at_once_one_is_the_first(journal):
@@ -120,8 +120,8 @@ async def test_of_outcomes_that_come_at_once_one_is_the_first(journal):
         for number in range(50):
             nursery.start_soon(finish, b"%d" % number)
     (first,) = (one for one, how in received.items() if how is Received.FIRST)
-    assert await journal.read_outcome("r1") == first
-    assert await journal.count_dropped() == {"alice": 49}
+    assert await read_outcome(journal, "r1") == first
+    assert await count_dropped(journal) == {"alice": 49}
 
 
 async def test_the_same_run_again_is_joined_and_another_under_its_id_refused(journal):
@@ -131,7 +131,7 @@ async def test_the_same_run_again_is_joined_and_another_under_its_id_refused(jou
         await journal.accept(a_run(order=b"other"), PLENTY)
     await journal.finish("r1", b"outcome")
     assert not await journal.accept(a_run(), PLENTY)
-    assert await journal.read_outcome("r1") == b"outcome"
+    assert await read_outcome(journal, "r1") == b"outcome"
 
 
 async def test_what_an_engine_says_of_a_run_that_is_done_changes_nothing(journal):
@@ -140,7 +140,7 @@ async def test_what_an_engine_says_of_a_run_that_is_done_changes_nothing(journal
     await journal.note_sent("r1")
     with pytest.raises(JournalError, match="no run r1"):
         await journal.note_lost("r1")
-    assert await journal.count() == {("alice", State.DONE): 1}
+    assert await count(journal) == {("alice", State.DONE): 1}
 
 
 async def test_losses_are_counted_across_a_restart(journal, path):
@@ -148,7 +148,7 @@ async def test_losses_are_counted_across_a_restart(journal, path):
     assert await journal.note_lost("r1") == 1
     await journal.note_sent("r1")
     assert await journal.note_lost("r1") == 2
-    with open_journal(path, "next") as after:
+    with closing(Journal(path, "next")) as after:
         assert await after.adopt(dead) == (Left("r1", "alice", State.ACCEPTED, 2e6, lost=2),)
         assert await after.note_lost("r1") == 3
 
@@ -182,7 +182,7 @@ async def test_runs_that_are_asked_for_at_once_do_not_pass_the_limit(journal):
         for number in range(50):
             nursery.start_soon(accept, number)
     assert len(refused) == 40
-    assert await journal.count() == {("alice", State.ACCEPTED): 10}
+    assert await count(journal) == {("alice", State.ACCEPTED): 10}
 
 
 async def test_fronts_that_share_the_file_share_the_limit_and_lose_nothing(journal, path):
@@ -194,7 +194,7 @@ async def test_fronts_that_share_the_file_share_the_limit_and_lose_nothing(journ
         except QueueFullError:
             came.append((run, None))
 
-    with open_journal(path, "other") as other:
+    with closing(Journal(path, "other")) as other:
         async with trio.open_nursery() as nursery:
             for number in range(40):
                 nursery.start_soon(accept, (journal, other)[number % 2], f"r{number % 20}")
@@ -217,7 +217,7 @@ async def test_the_queues_length_is_the_number_of_runs_that_wait(journal, clock)
         await journal.finish(run, b"")
     await journal.prune(clock.now_s + 1)
     waiting = {
-        owner: n for (owner, state), n in (await journal.count()).items() if state == "accepted"
+        owner: n for (owner, state), n in (await count(journal)).items() if state == "accepted"
     }
     assert dict(journal._db.execute("SELECT * FROM queue")) == waiting == {"a": 1, "b": 2}
 
@@ -227,7 +227,7 @@ async def test_a_dead_fronts_runs_are_adopted_once_in_their_order(journal, path,
         await journal.accept(a_run(name), PLENTY)
     await journal.note_sent("r1")
     await journal.finish("r3", b"outcome")
-    with open_journal(path, "next") as after, open_journal(path, "third") as third:
+    with closing(Journal(path, "next")) as after, closing(Journal(path, "third")) as third:
         assert await after.adopt(lambda front: front == "here") == ()
         left = await after.adopt(dead)
         assert [(one.run, one.state) for one in left] == [
@@ -238,7 +238,7 @@ async def test_a_dead_fronts_runs_are_adopted_once_in_their_order(journal, path,
         assert await third.adopt(lambda front: front == "next") == ()
         assert await after.adopt(dead) == ()  # its own are no longer left
         assert await after.read_order("r2") == b"order"
-        assert await after.read_outcome("r3") == b"outcome"
+        assert await read_outcome(after, "r3") == b"outcome"
 
 
 async def test_processor_time_is_kept_by_owner_and_day(journal, clock):
@@ -258,7 +258,7 @@ async def test_pruning_forgets_what_was_done_before_and_nothing_else(journal, cl
     clock.now_s += 2 * 86_400
     await journal.finish("new", b"", 1.0)
     assert await journal.prune(clock.now_s - 1) == 1
-    assert await journal.count() == {("alice", State.DONE): 1, ("alice", State.ACCEPTED): 1}
+    assert await count(journal) == {("alice", State.DONE): 1, ("alice", State.ACCEPTED): 1}
     assert await journal.read_spent(int(clock.now_s // 86_400)) == {"alice": 1.0}
     assert await journal.finish("old", b"") is Received.UNKNOWN
 
@@ -293,7 +293,7 @@ def test_a_file_that_is_no_journal_is_told_and_left(path, content, message):
         path.mkdir()
     else:
         path.write_bytes(content)
-    with pytest.raises(JournalError, match=message) as caught, open_journal(path, "here"):
+    with pytest.raises(JournalError, match=message) as caught, closing(Journal(path, "here")):
         pass
     assert path.exists()
     if isinstance(content, bytes):

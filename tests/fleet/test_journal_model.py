@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fleet.journal import Accepted, JournalError, QueueFullError, Received, open_journal
+from fleet.journal import Accepted, Journal, JournalError, QueueFullError, Received
+from tests.fleet.journals import count_dropped, read_outcome
 
 QUEUED_MAX = 3
 STEPS = st.lists(
@@ -83,7 +85,7 @@ async def compare(path: Path, steps: list[tuple[str, int]]) -> None:
     front = 0
     while left or not front:
         front += 1
-        with open_journal(path, f"front{front}") as journal:
+        with closing(Journal(path, f"front{front}")) as journal:
             adopted = await journal.adopt(lambda _: False)
             assert {one.run: (one.state, one.lost) for one in adopted} == {
                 run: (state, table.lost[run])
@@ -103,10 +105,10 @@ async def compare(path: Path, steps: list[tuple[str, int]]) -> None:
                 }[step]()
                 assert await ask(journal, step, run, outcome) == expected
             for run in map(str, range(8)):
-                assert await journal.read_outcome(run) == table.outcome.get(run)
+                assert await read_outcome(journal, run) == table.outcome.get(run)
                 is_kept = table.state.get(run, "done") != "done"
                 assert await journal.read_order(run) == (run.encode() if is_kept else None)
-            assert await journal.count_dropped() == table.dropped
+            assert await count_dropped(journal) == table.dropped
 
 
 @given(STEPS)

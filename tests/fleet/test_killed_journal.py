@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from fleet.journal import State, open_journal
+from fleet.journal import Journal, State
+from tests.fleet.journals import count, read_outcome
 
 KILLED = -signal.SIGKILL
 
@@ -26,7 +27,8 @@ KILLED = -signal.SIGKILL
 FRONT = """
 import os, signal, sys, threading, time
 import trio
-from fleet.journal import Accepted, Received, open_journal
+from contextlib import closing
+from fleet.journal import Accepted, Journal, Received
 path, front, tasks, commit, later_us = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
 begun = threading.Event()
 
@@ -64,7 +66,7 @@ async def take(journal, task):
         number += 1
 
 async def main():
-    with open_journal(Path(path), front) as journal:
+    with closing(Journal(Path(path), front)) as journal:
         journal._db.set_trace_callback(count)
         async with trio.open_nursery() as nursery:
             for task in range(tasks):
@@ -92,11 +94,11 @@ def run_front(path: Path, front: str, tasks: int, commit: int, later_us: int) ->
 
 async def lost(path: Path, front: str, said: list[list[str]]) -> list[list[str]]:
     """What a dead front acknowledged and the next one does not find."""
-    with open_journal(path, f"after-{front}") as journal:
+    with closing(Journal(path, f"after-{front}")) as journal:
         left = {one.run: one for one in await journal.adopt(lambda _: False)}
         missing = []
         for what, run, *rest in said:
-            outcome = await journal.read_outcome(run)
+            outcome = await read_outcome(journal, run)
             is_there = {
                 "asked": True,
                 "accepted": run in left or outcome is not None,
@@ -113,7 +115,7 @@ async def lost(path: Path, front: str, said: list[list[str]]) -> list[list[str]]
         async with trio.open_nursery() as nursery:  # the next round begins with nothing left
             for run in left:
                 nursery.start_soon(journal.finish, run, b"given up")
-        assert (await journal.count()).keys() <= {("alice", State.DONE)}
+        assert (await count(journal)).keys() <= {("alice", State.DONE)}
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     return missing
@@ -133,7 +135,7 @@ async def test_nothing_acknowledged_is_lost_at_any_moment_of_a_commit(tmp_path, 
 
 async def test_a_killed_front_leaves_others_their_runs(tmp_path):
     path = tmp_path / "journal.sqlite3"
-    with open_journal(path, "living") as journal:
+    with closing(Journal(path, "living")) as journal:
         said = run_front(path, "dead", 4, 6, 0)
         left = await journal.adopt(lambda front: front == "living")
         assert {one.run for one in left} >= {

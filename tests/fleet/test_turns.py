@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.journal import Accepted, Journal, State, open_journal
+from fleet.journal import Accepted, Journal, State
 from fleet.turns import (
     DAY_S,
     RETRY_S_MAX,
@@ -21,14 +22,15 @@ from fleet.turns import (
     Turns,
     estimate_retry_s,
 )
+from tests.fleet.journals import count
 from tests.fleet.simulation import Load, simulate
 
 WORKERS = 8
 
 
 def filled(turns: Turns, **counts: int) -> Turns:
-    for owner, count in counts.items():
-        for number in range(count):
+    for owner, runs in counts.items():
+        for number in range(runs):
             turns.add(f"{owner}{number}", owner, 0.0)
     return turns
 
@@ -71,12 +73,12 @@ async def test_turns_hold_for_what_a_front_finds_in_its_journal(tmp_path):
 
 async def rounds_for_few(path: Path, asking: list[str]) -> int:
     """In how many rounds of the workers all runs of `few` end, at a front that starts again."""
-    with open_journal(path, "dead") as journal:
+    with closing(Journal(path, "dead")) as journal:
         async with trio.open_nursery() as nursery:
             for number, owner in enumerate(asking):
                 run = Accepted(f"run-{number:06}", owner, b"order", 2e9)
                 nursery.start_soon(journal.accept, run, 10_000)
-    with open_journal(path, "next") as journal:
+    with closing(Journal(path, "next")) as journal:
         turns = Turns(WORKERS)
         for left in await journal.adopt(lambda _: False):
             turns.add(left.run, left.owner, 0.0)
@@ -97,7 +99,7 @@ async def end_few(journal: Journal, turns: Turns) -> int:
 
 
 async def left_of(journal: Journal, owner: str) -> int:
-    counts = await journal.count()
+    counts = await count(journal)
     return sum(n for (name, state), n in counts.items() if name == owner and state != State.DONE)
 
 

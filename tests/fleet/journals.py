@@ -1,0 +1,24 @@
+"""What tests read of a journal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fleet.journal import Journal, State
+
+
+async def read_outcome(journal: Journal, run: str) -> bytes | None:
+    """The outcome of a run that is done; None for any other."""
+    rows = await journal._read("SELECT outcome FROM run WHERE id = ?", run)
+    return rows[0][0] if rows else None
+
+
+async def count(journal: Journal) -> Mapping[tuple[str, State], int]:
+    """How many runs there are of each owner in each state."""
+    rows = await journal._read("SELECT owner, state, count(*) FROM run GROUP BY owner, state")
+    return {(owner, State(state)): n for owner, state, n in rows}
+
+
+async def count_dropped(journal: Journal) -> Mapping[str, int]:
+    """How many outcomes were dropped, by owner; "" has those of no run."""
+    return dict(await journal._read("SELECT owner, outcomes FROM dropped"))
