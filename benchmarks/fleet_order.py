@@ -19,7 +19,7 @@ from executor.model import Limits, Request, Result, Status, Stream
 from executor.profile import ANALYZE
 from fleet.journal import Accepted, Journal
 from fleet.model import PROTOCOL, Order, Outcome
-from fleet.request_secrets import find_secret
+from fleet.packing import find_secret
 from fleet.seal import Acceptance, ServedKey, open_order, seal_order
 from fleet.tree import digest_of
 from policy.rules import DEFAULT_RULES, Rules

@@ -30,13 +30,15 @@ from fleet.handed_files import (
     OUTCOME_FILE,
     STREAM_FILES,
     ReturnedBlobs,
+    StreamTerms,
     artifact_name,
+    capture,
     check_files,
+    check_streams,
+    may_be_cut,
 )
 from fleet.model import Delivery, Order, Outcome
-from fleet.rebuilt_record import fetch_entries, rebuild
-from fleet.returned_changes import as_change_set, cut_contents
-from fleet.returned_streams import StreamTerms, capture, check_streams, may_be_cut
+from fleet.returned_changes import as_change_set, cut_contents, fetch_entries, rebuild
 from fleet.tree import Digest
 
 if TYPE_CHECKING:

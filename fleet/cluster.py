@@ -5,14 +5,17 @@ from __future__ import annotations
 import ipaddress
 import os
 import stat
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 from urllib.parse import urlsplit
 
+import trio
+
 from base.plain_files import open_plain
-from fleet.errors import ClusterError
+from fleet.errors import ClusterError, UnreachableError
 
 if TYPE_CHECKING:
     from fleet.dask.client import DaskRuns
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 PORT: Final = 8786
 PLAIN, ENCRYPTED = "dask", "dask+tls"
 INSTALL: Final = "pip install 'ctxmode[dask]'"
+OPEN_S_MAX = 10.0
+AGAIN_S = 5.0
+"""After a vain try, callers fail at once for so long: each of many runs would wait again."""
 _URL_MAX = 2048
 _PEM_BYTES_MAX = 1 << 20
 _HINT = f"such as {ENCRYPTED}://host:{PORT}, or {PLAIN}://127.0.0.1:{PORT}"
@@ -139,3 +145,46 @@ def _check_pem(path: Path, setting: str, *, is_secret: bool = False) -> None:
         raise ClusterError(f"others may read {path}, the key of {setting}", f"chmod 600 {path}")
     if b"-----BEGIN " not in content:
         raise ClusterError(f"{setting} is not a PEM file: {path}", "correct it")
+
+
+class Connection:
+    """Holds a cluster open until the stack ends."""
+
+    def __init__(
+        self, opens: Callable[[], AbstractAsyncContextManager[DaskRuns]], stack: AsyncExitStack
+    ) -> None:
+        self._opens = opens
+        self._stack = stack
+        self._lock = trio.Lock()
+        self._engine: DaskRuns | None = None
+        self._failed = UnreachableError("it was not tried yet")
+        self._try_at = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a cluster, whether or not it answers now."""
+        return self._engine is not None
+
+    async def engine(self) -> DaskRuns:
+        """Return the cluster, open.
+
+        Raises:
+            ClusterError: it can't be used as it is set up.
+            UnreachableError: it does not answer, or did not a moment ago.
+        """
+        async with self._lock:
+            if self._engine is None:
+                if trio.current_time() < self._try_at:
+                    raise self._failed
+                try:
+                    with trio.fail_after(OPEN_S_MAX):
+                        self._engine = await self._stack.enter_async_context(self._opens())
+                except trio.TooSlowError:
+                    self._fail(UnreachableError(f"it did not answer for {OPEN_S_MAX:.0f} s"))
+                except UnreachableError as error:
+                    self._fail(error)
+            return self._engine
+
+    def _fail(self, error: UnreachableError) -> NoReturn:
+        self._failed, self._try_at = error, trio.current_time() + AGAIN_S
+        raise error

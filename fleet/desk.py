@@ -5,31 +5,25 @@ from __future__ import annotations
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import trio
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from executor.engine.engine import Completed, OnOutput
 from executor.errors import RequestError
-from executor.model import Request
 from executor.project.view.record import Record
 from executor.run.job import first_line
-from executor.service import LocalEngine
 from executor.terms import JudgedRequest
 from fleet import forms
 from fleet.bringing_back import Landing, bring_back
-from fleet.connection import Connection
 from fleet.errors import BlobError
 from fleet.figures import Figures, Stage
 from fleet.forms import FormError
-from fleet.journal import Accepted, Journal, JournalError, QueueFullError, Received
-from fleet.known_digests import KnownDigests
-from fleet.line import Line
+from fleet.journal import Accepted, JournalError, QueueFullError, Received
 from fleet.model import Cause, Delivery, Lost, Open
 from fleet.packing import (
     Packed,
@@ -39,11 +33,9 @@ from fleet.packing import (
     open_blobs,
     pack,
 )
-from fleet.sending import Sending
+from fleet.sending import Parts, Sending
 from fleet.sent_run import SentRun
-from fleet.settings import ClusterSettings
-from fleet.shared_looks import SharedLooks
-from fleet.snapshot import ChangedError, Snapshot, take
+from fleet.snapshot import ChangedError, SharedLooks, Snapshot, take
 from fleet.travel import StaysHereError
 from fleet.tree import Digest
 
@@ -60,24 +52,6 @@ SNAPSHOTS_MAX: Final = 8
 CONFIRMED_S: Final = 60.0
 """How long a tree that the engine had is taken for granted: a lost one is told by the engine."""
 
-KeepAdopted = Callable[[Request, Completed], Awaitable[object]]
-"""Takes the outcome of a run that a dead front left: nobody waits for it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What a desk is put together from. `fronts` is the folder of the fronts' locks."""
-
-    local: LocalEngine
-    settings: ClusterSettings
-    key: Ed25519PrivateKey
-    journal: Journal
-    line: Line
-    connection: Connection
-    known: KnownDigests
-    fronts: Path
-    keep: KeepAdopted
-
 
 class Desk:
     """Accepts runs, follows them to their ends, and keeps the books. Made by `open_fleet` only."""
@@ -89,11 +63,7 @@ class Desk:
         self._parts = parts
         self._local = parts.local
         self._journal = parts.journal
-        self._sending = Sending(
-            *(parts.settings, parts.connection, parts.journal, parts.line, self.figures),
-            self._receive,
-            self._reopen,
-        )
+        self._sending = Sending(parts, self.figures, self._receive, self._reopen)
         self._looks = SharedLooks(self._look)
         self._snapshots: OrderedDict[Digest, Snapshot] = OrderedDict()
         self._confirmed: dict[Digest, float] = {}
@@ -137,7 +107,7 @@ class Desk:
     async def _accept(self, judged: JudgedRequest, run_id: str, record: Record | None) -> SentRun:
         packed = await self._pack(judged, run_id)
         await self._upload(packed)
-        order, quota = packed.order, self.line.quota(packed.order.owner)
+        order, quota = packed.order, self.line.turns.quota(packed.order.owner)
         try:
             await self._journal.accept(
                 Accepted(order.run_id, order.owner, packed.sealed, order.not_after), quota.queued

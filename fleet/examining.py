@@ -18,10 +18,10 @@ from executor.errors import RequestError
 from executor.model import Request, Status
 from executor.service import LocalEngine
 from executor.terms import JudgedRequest
-from fleet.desk import Desk, Parts
+from fleet.desk import Desk
 from fleet.errors import BlobError, UnreachableError
 from fleet.model import Cause, Lost
-from fleet.sending import GiveUpError
+from fleet.sending import GiveUpError, Parts
 from fleet.settings import ClusterSettings
 from fleet.travel import StaysHereError
 from fleet.tree import digest_of

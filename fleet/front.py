@@ -36,9 +36,10 @@ from fleet.settings import Fallback, Send
 from fleet.travel import StaysHereError
 
 if TYPE_CHECKING:
-    from fleet.desk import Desk, Parts
+    from fleet.desk import Desk
     from fleet.examining import FleetHealth
     from fleet.figures import Figures
+    from fleet.sending import Parts
     from fleet.sent_run import SentRun
 
 ASK_AGAIN_S: Final = 1.0
@@ -77,12 +78,12 @@ class Fleet:
     @property
     def waiting(self) -> Mapping[str, int]:
         """How many runs wait for their turn, by owner."""
-        return self._desk.line.waiting
+        return self._desk.line.turns.waiting()
 
     @property
     def running(self) -> Mapping[str, int]:
         """How many runs are with the engine, by owner."""
-        return self._desk.line.running
+        return self._desk.line.turns.running()
 
     @property
     def sent(self) -> tuple[SentRun, ...]:

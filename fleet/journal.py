@@ -21,9 +21,9 @@ from typing import Final, TypeVar
 import trio
 
 from base import sqlite_files
+from base.sqlite_files import Step
 from fleet.errors import ClusterError
 from fleet.grouping import GroupedWriter
-from fleet.journal_schema import STEPS
 from fleet.turns import DAY_S, estimate_retry_s
 
 OUTCOME_BYTES_MAX: Final = 16 << 20
@@ -316,3 +316,46 @@ def _translated(path: Path) -> Iterator[None]:
         raise JournalError(f"{path}: {error}", _MOVE_AWAY if is_damaged else "") from error
     except OSError as error:
         raise JournalError(f"{path}: {error.strerror or error}") from error
+
+
+_FIRST: Final = (
+    """CREATE TABLE run(
+        sequence INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, front TEXT NOT NULL,
+        owner TEXT NOT NULL, state TEXT NOT NULL CHECK(state IN ('accepted', 'sent', 'done')),
+        order_sha256 BLOB NOT NULL, order_bytes BLOB, not_after REAL NOT NULL,
+        accepted_s REAL NOT NULL, sent_s REAL, done_s REAL,
+        ticket TEXT, lost INTEGER NOT NULL DEFAULT 0, outcome BLOB
+    ) STRICT""",
+    "CREATE INDEX run_sent ON run(owner, sent_s) WHERE sent_s IS NOT NULL",
+    "CREATE INDEX run_left ON run(front, sequence) WHERE state <> 'done'",
+    "CREATE INDEX run_done ON run(done_s) WHERE state = 'done'",
+    # Counting 10,000 runs for each that is accepted would take most of the journal's time.
+    """CREATE TABLE queue(owner TEXT PRIMARY KEY, waiting INTEGER NOT NULL CHECK(waiting >= 0))
+        STRICT, WITHOUT ROWID""",
+    """CREATE TRIGGER run_waits AFTER INSERT ON run WHEN new.state = 'accepted' BEGIN
+        INSERT INTO queue VALUES(new.owner, 1)
+            ON CONFLICT DO UPDATE SET waiting = waiting + 1;
+    END""",
+    """CREATE TRIGGER run_moves AFTER UPDATE OF state ON run
+        WHEN (old.state = 'accepted') <> (new.state = 'accepted') BEGIN
+        UPDATE queue SET waiting = waiting + iif(new.state = 'accepted', 1, -1)
+            WHERE owner = new.owner;
+    END""",
+    """CREATE TABLE spent(
+        owner TEXT NOT NULL, day INTEGER NOT NULL, cpu_s REAL NOT NULL, PRIMARY KEY(owner, day)
+    ) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE dropped(owner TEXT PRIMARY KEY, outcomes INTEGER NOT NULL)
+        STRICT, WITHOUT ROWID""",
+)
+
+
+def _create_tables(db: sqlite3.Connection) -> None:
+    for statement in _FIRST:
+        db.execute(statement)
+
+
+def _drop_tickets(db: sqlite3.Connection) -> None:
+    db.execute("ALTER TABLE run DROP COLUMN ticket")
+
+
+STEPS: Final[tuple[Step, ...]] = (_create_tables, _drop_tickets)

@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING
 import trio
 
 from executor.service import LocalEngine
-from fleet.cluster import find_cluster, open_cluster
-from fleet.connection import Connection
-from fleet.desk import Desk, KeepAdopted, Parts
+from fleet.cluster import Connection, find_cluster, open_cluster
+from fleet.desk import Desk
 from fleet.front import Fleet
-from fleet.fronts import join_fronts
 from fleet.journal import Journal
 from fleet.keys import have_key
 from fleet.known_digests import KnownDigests
-from fleet.line import Line
+from fleet.sending import KeepAdopted, Parts
+from fleet.sent_run import Line
 from fleet.settings import ClusterSettings
-from fleet.tending import tend
+from fleet.tending import join_fronts, tend
 from fleet.turns import DAY_S, Turns
 
 if TYPE_CHECKING:
@@ -56,8 +55,9 @@ async def open_fleet(
     with join_fronts(folder / "fronts") as front:
         journal = await trio.to_thread.run_sync(Journal, folder / f"{name}.sqlite3", front)
         try:
-            line = Line(Turns(settings.at_once, settings.owners, settings.usual))
-            await _charge(line, journal)
+            turns = Turns(settings.at_once, settings.owners, settings.usual)
+            await _charge(turns, journal)
+            line = Line(turns)
             async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
                 connection = Connection(opens, stack)
                 known = KnownDigests(folder / f"{name}.digests.sqlite3")
@@ -73,8 +73,8 @@ async def open_fleet(
             journal.close()
 
 
-async def _charge(line: Line, journal: Journal) -> None:
+async def _charge(turns: Turns, journal: Journal) -> None:
     """Count what owners used today before this front began."""
     now_s = time.time()
     for owner, cpu_s in (await journal.read_spent(int(now_s // DAY_S))).items():
-        line.charge(owner, cpu_s)
+        turns.charge(owner, now_s, cpu_s)

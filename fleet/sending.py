@@ -7,20 +7,24 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import trio
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from executor.engine.engine import Completed
-from executor.model import Status
-from fleet.connection import Connection
+from executor.model import Request, Status
+from executor.service import LocalEngine
+from fleet.cluster import Connection
 from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError
 from fleet.figures import Figures, Stage
 from fleet.forms import FormError
 from fleet.journal import Journal
-from fleet.line import Line
+from fleet.known_digests import KnownDigests
 from fleet.model import Cause, Delivery, Lost, Open
-from fleet.sent_run import SentRun
+from fleet.sent_run import Line, SentRun
 from fleet.settings import ClusterSettings, Fallback
 from fleet.tree import Digest
 
@@ -45,6 +49,25 @@ class GiveUpError(Exception):
     """The fleet does not bring this run to its end; it may be done here, if anybody waits."""
 
 
+KeepAdopted = Callable[[Request, Completed], Awaitable[object]]
+"""Takes the outcome of a run that a dead front left: nobody waits for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a front consists of. `fronts` is the folder of the fronts' locks."""
+
+    local: LocalEngine
+    settings: ClusterSettings
+    key: Ed25519PrivateKey
+    journal: Journal
+    line: Line
+    connection: Connection
+    known: KnownDigests
+    fronts: Path
+    keep: KeepAdopted
+
+
 Receive = Callable[[SentRun, "DaskRuns", Delivery], Awaitable[Completed]]
 """Makes a result of what a worker handed back."""
 Reopen = Callable[[SentRun], Awaitable[Mapping[Digest, Open]]]
@@ -54,20 +77,11 @@ Reopen = Callable[[SentRun], Awaitable[Mapping[Digest, Open]]]
 class Sending:
     """Sends runs in their turns through one engine."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what a front consists of
-        self,
-        settings: ClusterSettings,
-        connection: Connection,
-        journal: Journal,
-        line: Line,
-        figures: Figures,
-        receive: Receive,
-        reopen: Reopen,
-    ) -> None:
-        self._settings = settings
-        self._connection = connection
-        self._journal = journal
-        self._line = line
+    def __init__(self, parts: Parts, figures: Figures, receive: Receive, reopen: Reopen) -> None:
+        self._settings = parts.settings
+        self._connection = parts.connection
+        self._journal = parts.journal
+        self._line = parts.line
         self._figures = figures
         self._told_at = -math.inf
         self._receive = receive

@@ -1,9 +1,9 @@
-"""A run that is on its way to a worker, or with one."""
+"""A run that is on its way to a worker, or with one, and all of them in line."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from executor.engine.engine import Completed
 from executor.model import Isolation, Limits, Result, Status, Stream
 from executor.project.view.record import Record
 from fleet.model import Order
+from fleet.turns import Turns
 
 
 def end_without_outcome(
@@ -90,3 +91,48 @@ class SentRun:
         """Have it ended; the first reason stands."""
         self.stopped = self.stopped or reason
         self.scope.cancel()
+
+
+class Line:
+    """Runs that wait and that are with the engine, over `Turns`."""
+
+    def __init__(self, turns: Turns, clock: Callable[[], float] = time.time) -> None:
+        self.turns = turns
+        self._clock = clock
+        self._runs: dict[str, SentRun] = {}
+
+    @property
+    def runs(self) -> Mapping[str, SentRun]:
+        """All of them, by id."""
+        return self._runs
+
+    def add(self, run: SentRun) -> None:
+        """Have a run wait behind those of its owner."""
+        self._runs[run.id] = run
+        self.turns.add(run.id, run.order.owner, self._clock())
+        self.move_on()
+
+    def join(self, run: SentRun) -> None:
+        """Take a run that is with the engine already, since another front sent it."""
+        self._runs[run.id] = run
+        self.turns.join(run.id, run.order.owner, self._clock())
+        run.turn.set()
+
+    def send_again(self, run: SentRun) -> None:
+        """Have a run that was lost wait again, before the others of its owner."""
+        run.turn = trio.Event()
+        self.turns.send_again(run.id, self._clock())
+        self.move_on()
+
+    def leave(self, run: SentRun, cpu_s: float = 0.0) -> None:
+        """Let a run go that has ended, or is given up, with the processor's time that it took."""
+        if self._runs.pop(run.id, None) is None:
+            return
+        if not self.turns.withdraw(run.id):
+            self.turns.end(run.id, self._clock(), cpu_s)
+        self.move_on()
+
+    def move_on(self) -> None:
+        """Tell the next, as many as may be with the engine."""
+        while (run_id := self.turns.take(self._clock())) is not None:
+            self._runs[run_id].turn.set()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import trio
 
+from base.locks import hold_lock
 from executor.instance.removal import remove
 from executor.model import Request
 from executor.opening import open_engine
@@ -88,23 +88,15 @@ def claim_place(slots: Path) -> Iterator[Path]:
     """
     slots.mkdir(mode=ENTERED, parents=True, exist_ok=True)
     os.chmod(slots, ENTERED)
-    for number in range(SLOTS_MAX):
-        lock = os.open(slots / f"{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            if not _is_taken(lock):
-                yield slots / str(number)
-                return
-        finally:
-            os.close(lock)
+    with contextlib.ExitStack() as stack:
+        for number in range(SLOTS_MAX):
+            try:
+                stack.enter_context(hold_lock(slots / f"{number}.lock", wait_s=0))
+            except BlockingIOError:
+                continue
+            yield slots / str(number)
+            return
     raise OSError(f"all {SLOTS_MAX:,} slots in {slots} are taken")
-
-
-def _is_taken(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    return False
 
 
 @contextlib.asynccontextmanager

@@ -1,28 +1,64 @@
-"""What a front does beside its runs: it takes over what dead fronts left, and keeps the books."""
+"""What a front does beside its runs: show that it lives, and take over what dead fronts left."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import os
+import secrets
 import time
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import trio
 
+from base.locks import hold_lock, is_held
 from executor.engine.engine import Completed
 from executor.errors import RequestError, SandboxUnavailableError
 from executor.model import Status
 from fleet import forms
-from fleet.desk import Desk, Parts
+from fleet.desk import Desk
 from fleet.forms import FormError
-from fleet.fronts import is_front_alive
 from fleet.journal import Left, State
 from fleet.model import Cause, Lost, Order
-from fleet.sending import GiveUpError
+from fleet.sending import GiveUpError, Parts
 from fleet.sent_run import SentRun
 from fleet.turns import DAY_S
+
+
+@contextlib.contextmanager
+def join_fronts(folder: Path) -> Iterator[str]:
+    """Be one of the fronts of a folder for a block; the name of this one.
+
+    Raises:
+        OSError: the folder can't be written.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    name = f"{os.getpid()}-{secrets.token_hex(4)}"
+    path = _lock_of(folder, name)
+    with hold_lock(path):
+        try:
+            yield name
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def is_front_alive(folder: Path, name: str) -> bool:
+    """Whether the process of a front lives; the lock that a dead one left is removed."""
+    path = _lock_of(folder, name)
+    if not path.exists():
+        return False
+    if is_held(path):
+        return True
+    path.unlink(missing_ok=True)
+    return False
+
+
+def _lock_of(folder: Path, name: str) -> Path:
+    return folder / f"{os.path.basename(name)}.lock"
+
 
 log = logging.getLogger(__name__)
 

@@ -27,11 +27,10 @@ from executor.settings import Settings
 from fleet.blob_cache import BYTES_MAX, BlobCache, MissingError
 from fleet.errors import BlobError
 from fleet.handing_over import hand_over
-from fleet.joint_rules import consent_by, join, load_operator_rules
+from fleet.joint_rules import consent_by, join, load_operator_rules, relocate
 from fleet.keys import load_served_keys
 from fleet.layout import TooLargeError, find_missing
 from fleet.model import PROTOCOL, Order
-from fleet.relocating import relocate
 from fleet.seal import Acceptance, open_order
 from fleet.slot import ENTERED, Slot, SlotTerms, claim_place, open_slot
 from fleet.tree import Digest, TreeError

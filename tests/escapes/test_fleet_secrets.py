@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from executor.model import Limits, Request
 from executor.profile import ANALYZE
 from executor.project.view.search import ProjectSearch
-from fleet import file_reading, request_secrets
+from fleet import file_reading, packing
 from fleet.blob_cache import BlobCache
 from fleet.known_digests import KnownDigests
 from fleet.layout import find_missing, lay_out
@@ -211,7 +211,7 @@ REQUESTS = {
 
 def order_of(request: Request) -> bytes | None:
     """The sealed order of a request, as long as no value of it is secret."""
-    if request_secrets.find_secret(request):
+    if packing.find_secret(request):
         return None
     root, rules = digest_of(b""), Rules(())
     order = Order("run-0001", "me", request, root, rules, ANALYZE, Limits(), "/project", 2e9)
@@ -238,7 +238,7 @@ def test_no_order_is_made_of_a_request_with_a_secret(values: dict[str, object]):
 def test_without_the_check_the_secret_is_in_the_order(
     values: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(request_secrets, "find_secret", lambda _: "")
+    monkeypatch.setattr(packing, "find_secret", lambda _: "")
     sealed = order_of(Request("python", **{"code": "1", **values}))
     assert sealed is not None
     assert any(secret in given(sealed) for secret in SECRETS)

@@ -11,8 +11,7 @@ import policy
 from executor.caller import Caller, refusal
 from executor.model import Status
 from fleet import forms
-from fleet.joint_rules import consent_by, join, load_operator_rules
-from fleet.relocating import relocate
+from fleet.joint_rules import consent_by, join, load_operator_rules, relocate
 from policy.model import Decision, RuleSource, Subject
 from policy.rules import DEFAULT_RULES, Rule, Rules
 

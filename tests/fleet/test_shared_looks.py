@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from fleet.shared_looks import SharedLooks
+from fleet.snapshot import SharedLooks
 
 
 class Project:

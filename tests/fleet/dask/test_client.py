@@ -19,7 +19,7 @@ import trio
 import trustme
 
 from fleet.cluster import Cluster, open_cluster
-from fleet.dask import trust
+from fleet.dask import client
 from fleet.dask.serving import Serving, serve
 from fleet.errors import BlobError, ClusterError, UnreachableError
 from fleet.model import Cause, Delivery, Lost
@@ -444,30 +444,30 @@ async def test_what_does_not_greet_is_no_scheduler(scheduler, monkeypatch, is_pl
                 await trio.sleep_forever()
 
     if not ends:
-        monkeypatch.setattr(trust, "CONNECT_S", 0.01)
+        monkeypatch.setattr(client, "CONNECT_S", 0.01)
     async with trio.open_nursery() as nursery:
         listen = functools.partial(trio.serve_tcp, take, 0, host="127.0.0.1")
         (listener,) = await nursery.start(listen)
         cluster = Cluster(*listener.socket.getsockname(), None, "")
-        security = None if is_plain else trust.security_of(scheduler.front)
+        security = None if is_plain else client.security_of(scheduler.front)
         with pytest.raises(UnreachableError, match=told):
-            await trust.try_out(cluster, security)
+            await client.try_out(cluster, security)
         nursery.cancel_scope.cancel()
 
 
 async def test_trying_a_scheduler_out_drops_nobody_else(engine, scheduler, doer):
     """A scheduler that can't write to one connection may drop the next one that it reads."""
-    cluster, security = scheduler.cluster, trust.security_of(scheduler.front)
-    client = (await engine.connect()).client
+    cluster, security = scheduler.cluster, client.security_of(scheduler.front)
+    before = (await engine.connect()).client
     async with serving(scheduler, doer):
         run_id = await submitted(engine, await placed(engine, "wait"))
         await until(lambda: doer.began)
         for _ in range(20):
-            await trust.try_out(cluster, security)
+            await client.try_out(cluster, security)
             assert await engine.find_delay(run_id) == ""
         doer.go.set()
         assert isinstance(await ended(engine, run_id), Delivery)
-    assert (await engine.connect()).client is client
+    assert (await engine.connect()).client is before
 
 
 async def test_a_scheduler_that_is_not_there_is_told(scheduler, tmp_path):
