@@ -13,9 +13,8 @@ from pathlib import Path
 
 from executor import LocalEngine, open_engine
 from fleet.cluster import Credentials
-from fleet.front import Fleet
+from fleet.front import Fleet, open_fleet
 from fleet.keys import make_key
-from fleet.opening import open_fleet
 from fleet.settings import ClusterSettings, Send
 from policy.rules import Rules
 

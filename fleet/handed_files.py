@@ -32,6 +32,10 @@ OUTPUT_SLACK_BYTES: Final = 4 * MIB
 """What may come beyond the limit until a program is ended: chunks under way, and full pipes."""
 
 
+COUNTED_MAX: Final = 2**50
+"""Bytes that a run can print at all: a petabyte takes days."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReturnedBlobs:
     """Blobs of which some came along already."""
@@ -86,10 +90,6 @@ def artifact_name(path: str) -> str:
 def _check_size(what: str, size: int, most: int) -> None:
     if size > most:
         raise OutcomeError(f"{what} has {size:,} bytes, and {most:,} is the most")
-
-
-COUNTED_MAX: Final = 2**50
-"""Bytes that a run can print at all: a petabyte takes days."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from executor.project.view.tree import Tree
 from executor.project.view.walking import FOLDER_FLAGS
 from executor.run.artifacts import safe_name
 from executor.spawner.stand_ins import MARK
-from fleet.changed import Changed
 from fleet.forms import FormError
 from fleet.handed_files import (
     ARTIFACTS_FOLDER,
@@ -30,7 +29,7 @@ from fleet.handed_files import (
     STREAM_FILES,
     output_bytes_max,
 )
-from fleet.model import Order, Outcome
+from fleet.model import Changed, Order, Outcome
 
 NAME_CHARACTERS_MAX = 60
 """Of what an artifact is called, behind its number: `safe_name` takes it as it is."""

@@ -23,6 +23,10 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _SAME = ("rule_id", "rule", "file", "line")
 
 
+_ALL = "/**"
+_FOLDERS = "**"
+
+
 def load_operator_rules(file: Path | None, project: Path, home: Path) -> Rules:
     """What the operator of a worker forbids there; nothing where there is no such file.
 
@@ -94,10 +98,6 @@ def _without_asking(rule: Rule) -> Rule:
     if rule.decision is not Decision.ASK:
         return rule
     return rule._replace(decision=Decision.DENY, reason=rule.reason or NOBODY_ASKED)
-
-
-_ALL = "/**"
-_FOLDERS = "**"
 
 
 def relocate(rules: Rules, project: str, here: str) -> Rules:

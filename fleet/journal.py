@@ -42,6 +42,44 @@ _MOVE_AWAY = "Move the file away: a new one is begun. The runs that it held are 
 T = TypeVar("T")
 
 
+_DROP = """
+    INSERT INTO dropped(owner, outcomes) VALUES(?, 1)
+    ON CONFLICT DO UPDATE SET outcomes = outcomes + 1"""
+_SPEND = """
+    INSERT INTO spent(owner, day, cpu_s) VALUES(?, ?, ?)
+    ON CONFLICT DO UPDATE SET cpu_s = cpu_s + excluded.cpu_s"""
+_LEFT = "SELECT id, owner, state, not_after, lost FROM run WHERE state <> 'done'"
+_FIRST: Final = (
+    """CREATE TABLE run(
+        sequence INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, front TEXT NOT NULL,
+        owner TEXT NOT NULL, state TEXT NOT NULL CHECK(state IN ('accepted', 'sent', 'done')),
+        order_sha256 BLOB NOT NULL, order_bytes BLOB, not_after REAL NOT NULL,
+        accepted_s REAL NOT NULL, sent_s REAL, done_s REAL,
+        ticket TEXT, lost INTEGER NOT NULL DEFAULT 0, outcome BLOB
+    ) STRICT""",
+    "CREATE INDEX run_sent ON run(owner, sent_s) WHERE sent_s IS NOT NULL",
+    "CREATE INDEX run_left ON run(front, sequence) WHERE state <> 'done'",
+    "CREATE INDEX run_done ON run(done_s) WHERE state = 'done'",
+    # Counting 10,000 runs for each that is accepted would take most of the journal's time.
+    """CREATE TABLE queue(owner TEXT PRIMARY KEY, waiting INTEGER NOT NULL CHECK(waiting >= 0))
+        STRICT, WITHOUT ROWID""",
+    """CREATE TRIGGER run_waits AFTER INSERT ON run WHEN new.state = 'accepted' BEGIN
+        INSERT INTO queue VALUES(new.owner, 1)
+            ON CONFLICT DO UPDATE SET waiting = waiting + 1;
+    END""",
+    """CREATE TRIGGER run_moves AFTER UPDATE OF state ON run
+        WHEN (old.state = 'accepted') <> (new.state = 'accepted') BEGIN
+        UPDATE queue SET waiting = waiting + iif(new.state = 'accepted', 1, -1)
+            WHERE owner = new.owner;
+    END""",
+    """CREATE TABLE spent(
+        owner TEXT NOT NULL, day INTEGER NOT NULL, cpu_s REAL NOT NULL, PRIMARY KEY(owner, day)
+    ) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE dropped(owner TEXT PRIMARY KEY, outcomes INTEGER NOT NULL)
+        STRICT, WITHOUT ROWID""",
+)
+
+
 class JournalError(ClusterError):
     """The journal cannot be used, and nothing was accepted; `hint` says what to do."""
 
@@ -92,15 +130,6 @@ class Left:
     state: State
     not_after: float
     lost: int
-
-
-_DROP = """
-    INSERT INTO dropped(owner, outcomes) VALUES(?, 1)
-    ON CONFLICT DO UPDATE SET outcomes = outcomes + 1"""
-_SPEND = """
-    INSERT INTO spent(owner, day, cpu_s) VALUES(?, ?, ?)
-    ON CONFLICT DO UPDATE SET cpu_s = cpu_s + excluded.cpu_s"""
-_LEFT = "SELECT id, owner, state, not_after, lost FROM run WHERE state <> 'done'"
 
 
 class Journal:
@@ -316,37 +345,6 @@ def _translated(path: Path) -> Iterator[None]:
         raise JournalError(f"{path}: {error}", _MOVE_AWAY if is_damaged else "") from error
     except OSError as error:
         raise JournalError(f"{path}: {error.strerror or error}") from error
-
-
-_FIRST: Final = (
-    """CREATE TABLE run(
-        sequence INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, front TEXT NOT NULL,
-        owner TEXT NOT NULL, state TEXT NOT NULL CHECK(state IN ('accepted', 'sent', 'done')),
-        order_sha256 BLOB NOT NULL, order_bytes BLOB, not_after REAL NOT NULL,
-        accepted_s REAL NOT NULL, sent_s REAL, done_s REAL,
-        ticket TEXT, lost INTEGER NOT NULL DEFAULT 0, outcome BLOB
-    ) STRICT""",
-    "CREATE INDEX run_sent ON run(owner, sent_s) WHERE sent_s IS NOT NULL",
-    "CREATE INDEX run_left ON run(front, sequence) WHERE state <> 'done'",
-    "CREATE INDEX run_done ON run(done_s) WHERE state = 'done'",
-    # Counting 10,000 runs for each that is accepted would take most of the journal's time.
-    """CREATE TABLE queue(owner TEXT PRIMARY KEY, waiting INTEGER NOT NULL CHECK(waiting >= 0))
-        STRICT, WITHOUT ROWID""",
-    """CREATE TRIGGER run_waits AFTER INSERT ON run WHEN new.state = 'accepted' BEGIN
-        INSERT INTO queue VALUES(new.owner, 1)
-            ON CONFLICT DO UPDATE SET waiting = waiting + 1;
-    END""",
-    """CREATE TRIGGER run_moves AFTER UPDATE OF state ON run
-        WHEN (old.state = 'accepted') <> (new.state = 'accepted') BEGIN
-        UPDATE queue SET waiting = waiting + iif(new.state = 'accepted', 1, -1)
-            WHERE owner = new.owner;
-    END""",
-    """CREATE TABLE spent(
-        owner TEXT NOT NULL, day INTEGER NOT NULL, cpu_s REAL NOT NULL, PRIMARY KEY(owner, day)
-    ) STRICT, WITHOUT ROWID""",
-    """CREATE TABLE dropped(owner TEXT PRIMARY KEY, outcomes INTEGER NOT NULL)
-        STRICT, WITHOUT ROWID""",
-)
 
 
 def _create_tables(db: sqlite3.Connection) -> None:

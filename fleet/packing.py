@@ -25,6 +25,10 @@ from policy.rules import Rules
 from policy.secrets import find_secrets, is_secret_path
 from policy.secrets.telling_names import kind_of
 
+SHELL_NAMES: Final = frozenset({"PWD", "OLDPWD"})
+"""Variables that look like passwords and say where a shell is."""
+NAME_CHARACTERS_SHOWN = 80
+
 
 @dataclass(frozen=True, slots=True)
 class Packed:
@@ -129,11 +133,6 @@ def _with_environment(judged: JudgedRequest) -> Request:
         if name in judged.checked.profile.env
     }
     return replace(request, env={**passed, **request.env})
-
-
-SHELL_NAMES: Final = frozenset({"PWD", "OLDPWD"})
-"""Variables that look like passwords and say where a shell is."""
-NAME_CHARACTERS_SHOWN = 80
 
 
 def find_secret(request: Request) -> str:

@@ -25,10 +25,10 @@ from executor.project.view.contents import digest
 from executor.project.view.record import EntryState, Record, is_below
 from executor.project.view.tree import Tree, in_tree_order, split
 from executor.project.view.walking import FOLDER_FLAGS
-from fleet.changed import Changed
 from fleet.errors import BlobError, OutcomeError
 from fleet.handed_files import ReturnedBlobs
 from fleet.layout import LAID_OUT_NS, TooLargeError, check_list_size, laid_out_mode
+from fleet.model import Changed
 from fleet.tree import Digest, Entry, TreeError, read_tree
 
 ATTRIBUTES: Final = ("mode", "times")

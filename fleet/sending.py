@@ -45,12 +45,16 @@ CANCEL_S_MAX: Final = 5.0
 """How long ending a run at the engine may take, where nobody waits for it any more."""
 
 
-class GiveUpError(Exception):
-    """The fleet does not bring this run to its end; it may be done here, if anybody waits."""
-
-
 KeepAdopted = Callable[[Request, Completed], Awaitable[object]]
 """Takes the outcome of a run that a dead front left: nobody waits for it."""
+Receive = Callable[[SentRun, "DaskRuns", Delivery], Awaitable[Completed]]
+"""Makes a result of what a worker handed back."""
+Reopen = Callable[[SentRun], Awaitable[Mapping[Digest, Open]]]
+"""Finds the blobs of a run's input again; none where they are not what they were."""
+
+
+class GiveUpError(Exception):
+    """The fleet does not bring this run to its end; it may be done here, if anybody waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +70,6 @@ class Parts:
     known: KnownDigests
     fronts: Path
     keep: KeepAdopted
-
-
-Receive = Callable[[SentRun, "DaskRuns", Delivery], Awaitable[Completed]]
-"""Makes a result of what a worker handed back."""
-Reopen = Callable[[SentRun], Awaitable[Mapping[Digest, Open]]]
-"""Finds the blobs of a run's input again; none where they are not what they were."""
 
 
 class Sending:

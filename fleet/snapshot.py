@@ -20,6 +20,8 @@ from fleet.known_digests import KnownDigests
 from fleet.travel import Guard, LeftOut, StaysHereError, Terms, look_at
 from fleet.tree import Digest, Tree, TreeError, build
 
+T = TypeVar("T")
+
 
 class ChangedError(Exception):
     """A file that is no longer what the snapshot says: a new one has to be taken."""
@@ -128,9 +130,6 @@ def take(search: ProjectSearch, terms: Terms, known: KnownDigests) -> Snapshot:
         size_bytes=sum(e.digest.size_bytes for e in entries if e.digest is not None),
         entries=len(entries),
     )
-
-
-T = TypeVar("T")
 
 
 @dataclass(slots=True)

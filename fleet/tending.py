@@ -27,6 +27,12 @@ from fleet.sending import GiveUpError, Parts
 from fleet.sent_run import SentRun
 from fleet.turns import DAY_S
 
+log = logging.getLogger(__name__)
+TURN_S: Final = 1.0
+"""How often the line moves on by itself: an owner's day may have begun."""
+ADOPT_S: Final = 15.0
+OUTCOMES_KEPT_S: Final = 7 * DAY_S
+
 
 @contextlib.contextmanager
 def join_fronts(folder: Path) -> Iterator[str]:
@@ -58,14 +64,6 @@ def is_front_alive(folder: Path, name: str) -> bool:
 
 def _lock_of(folder: Path, name: str) -> Path:
     return folder / f"{os.path.basename(name)}.lock"
-
-
-log = logging.getLogger(__name__)
-
-TURN_S: Final = 1.0
-"""How often the line moves on by itself: an owner's day may have begun."""
-ADOPT_S: Final = 15.0
-OUTCOMES_KEPT_S: Final = 7 * DAY_S
 
 
 async def tend(desk: Desk, parts: Parts) -> None:

@@ -29,6 +29,10 @@ LARGEST_SHOWN = 5
 LEAVE_OUT: Final = (".git", "node_modules", ".venv", "target", "__pycache__")
 
 
+# Asked of every file each time, also among installed packages: a third of a look, if it is asked.
+_is_secret_path = functools.lru_cache(maxsize=1 << 16)(is_secret_path)
+
+
 class StaysHereError(Exception):
     """A project that only this machine can hold: runs of it stay here. Says why."""
 
@@ -88,10 +92,6 @@ class Look:
     sizes: Counter[str] = field(default_factory=Counter)
     entries: int = 0
     size_bytes: int = 0
-
-
-# Asked of every file each time, also among installed packages: a third of a look, if it is asked.
-_is_secret_path = functools.lru_cache(maxsize=1 << 16)(is_secret_path)
 
 
 class Guard:

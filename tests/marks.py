@@ -58,7 +58,7 @@ executor/ escapes/ e2e/ benchmarks/ examples/ policy/test_cases.py policy/test_d
 executor/engine/test_unpacking.py::test_what_was_there
 policy/test_import_cost.py policy/test_judging.py policy/test_languages.py::test_a_perl_comment
 fleet/test_back.py fleet/test_returned.py fleet/test_fuzz.py fleet/test_whole_way.py
-fleet/test_front.py fleet/test_same_result.py
+fleet/test_front.py fleet/test_same_result.py fleet/test_leaving.py
 fleet/test_worker.py fleet/test_seal.py::test_at_a_worker
 fleet/dask/test_client.py
 kb/test_bulk.py kb/test_chunk_table.py

@@ -37,7 +37,7 @@ async def open_engines(
         if not url:
             yield engine
             return
-        from fleet.opening import open_fleet  # noqa: PLC0415 - who sends nothing loads nothing
+        from fleet.front import open_fleet  # noqa: PLC0415 - who sends nothing loads nothing
 
         cluster = await trio.to_thread.run_sync(load_cluster, config, url)
         folder = config.state_dir / "fleet"

@@ -35,6 +35,10 @@ _DELAYS: Final = {
 _CANCELLED: Final = "cancelled by a front"
 
 
+CONNECT_S: Final = 10.0
+_ENDED: Final = "it ended the connection"
+
+
 @contextlib.asynccontextmanager
 async def open_dask(cluster: Cluster) -> AsyncIterator[DaskRuns]:
     """Open a scheduler's client, and the folder of its cluster's files.
@@ -276,10 +280,6 @@ def _plain_path(path: str) -> str:
         if not is_entry_name(name):
             raise OutcomeError(f"not the name of an entry: {name[:80]!r}")
     return path
-
-
-CONNECT_S: Final = 10.0
-_ENDED: Final = "it ended the connection"
 
 
 def security_of(credentials: Credentials | None) -> Security | None:

@@ -43,6 +43,12 @@ _CLOSE_S: Final = 5.0
 log = logging.getLogger(__name__)
 
 
+SMALL_BYTES: Final = 16 << 10
+"""Of all small files together: Dask's scheduler keeps a thousand answers a front."""
+Results = tuple[dict[str, Digest], dict[str, bytes]]
+"""Digests of all files by path, and the contents of small ones."""
+
+
 @dataclass(frozen=True, slots=True)
 class Serving:
     """How a worker serves: its name, which no other worker of the cluster has, and what it offers.
@@ -71,7 +77,7 @@ async def serve(cluster: Cluster, doer: Doer, how: Serving) -> None:
     security = security_of(cluster.credentials)
     blobs = FileBlobs(cluster.blobs)
     await blobs.check()
-    here = _Here(blobs, doer, how)
+    here = OrderDoer(blobs, doer, how)
     task.enter(how.name, here)
     pause_s = PAUSE_S[0]
     try:
@@ -98,7 +104,7 @@ async def _pause_after(error: UnreachableError, pause_s: float, leave: trio.Even
         await leave.wait()
 
 
-async def _serve_once(url: str, terms: dict[str, Any], here: _Here, loop: SideLoop) -> None:
+async def _serve_once(url: str, terms: dict[str, Any], here: OrderDoer, loop: SideLoop) -> None:
     """Be a worker until the scheduler is gone, or it is time to leave.
 
     Raises:
@@ -152,7 +158,7 @@ async def _close(worker: Worker) -> None:
             worker.http_server.stop()
 
 
-async def _until_left(worker: Worker, here: _Here, loop: SideLoop) -> None:
+async def _until_left(worker: Worker, here: OrderDoer, loop: SideLoop) -> None:
     async def leave(gone: trio.CancelScope) -> None:
         await here.how.leave.wait()
         await loop.run(lambda: _pause(worker))
@@ -176,7 +182,7 @@ async def _pause(worker: Worker) -> None:
 class _Watch(WorkerPlugin):
     """Ends what the scheduler has taken back: Dask itself lets it run on."""
 
-    def __init__(self, here: _Here) -> None:
+    def __init__(self, here: OrderDoer) -> None:
         self._here = here
 
     def teardown(self, worker: Worker) -> None:
@@ -191,7 +197,7 @@ class _Watch(WorkerPlugin):
                 self._here.token.run_sync_soon(self._here.end, str(key))
 
 
-class _Here:
+class OrderDoer:
     """Does the orders that a Dask worker of this process is given."""
 
     def __init__(self, blobs: FileBlobs, doer: Doer, how: Serving) -> None:
@@ -264,13 +270,6 @@ class _Here:
         """End all orders."""
         for scope in self._scopes.values():
             scope.cancel()
-
-
-SMALL_BYTES: Final = 16 << 10
-"""Of all small files together: Dask's scheduler keeps a thousand answers a front."""
-
-Results = tuple[dict[str, Digest], dict[str, bytes]]
-"""Digests of all files by path, and the contents of small ones."""
 
 
 async def upload_results(out: Path, blobs: FileBlobs) -> Results:

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import trio
 from distributed import get_worker
+
+if TYPE_CHECKING:
+    from fleet.dask.serving import OrderDoer
 
 FUNCTION: Final = f"{__name__}:execute"
 CARRIED_BYTES_MAX: Final = 16 << 10
@@ -23,21 +26,12 @@ SentOrder = bytes | tuple[str, int]
 """The sealed bytes of an order; or their hash and size."""
 
 
+_HERE: Final[dict[str, OrderDoer]] = {}
+_LOCK: Final = threading.Lock()
+
+
 class NoWorkerError(Exception):
     """The process that was given an order is no worker of ours."""
-
-
-class Here(Protocol):
-    """A worker of this process."""
-
-    token: trio.lowlevel.TrioToken
-
-    async def do(self, run_id: str, order: SentOrder, timeout_s: float) -> dict[str, Any]:
-        """Do one order; see `execute`."""
-
-
-_HERE: Final[dict[str, Here]] = {}
-_LOCK: Final = threading.Lock()
 
 
 def count_resources(offers: Iterable[str], count: int = 1) -> dict[str, float]:
@@ -48,7 +42,7 @@ def count_resources(offers: Iterable[str], count: int = 1) -> dict[str, float]:
     return dict.fromkeys(("run", *offers), float(count))
 
 
-def enter(name: str, here: Here) -> None:
+def enter(name: str, here: OrderDoer) -> None:
     """Have the Dask worker of a name do its orders here."""
     with _LOCK:
         _HERE[name] = here

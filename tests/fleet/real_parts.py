@@ -24,9 +24,8 @@ from executor.engine.engine import Completed
 from executor.model import Request
 from executor.settings import Settings
 from fleet.cluster import Credentials
-from fleet.front import Fleet
+from fleet.front import Fleet, open_fleet
 from fleet.keys import make_key
-from fleet.opening import open_fleet
 from fleet.settings import ClusterSettings, Fallback, Send
 from tests.fleet.dask.scheduler import DaskScheduler, dask_scheduler
 

@@ -13,9 +13,8 @@ from executor.model import Artifact, ChangedFile, Limits, Request, Result, Statu
 from executor.network import Allowlist
 from executor.profile import ANALYZE, BUILD, Profile, ProjectAccess
 from fleet import forms
-from fleet.changed import Changed
 from fleet.forms import BYTES_MAX, CONTAINERS_MAX, DEPTH_MAX, FormError
-from fleet.model import PROTOCOL, Cause, Lost, Order, Outcome
+from fleet.model import PROTOCOL, Cause, Changed, Lost, Order, Outcome
 from fleet.tree import digest_of
 from policy.model import Decision, RuleSource
 from policy.rules import DEFAULT_RULES, Rule, Rules

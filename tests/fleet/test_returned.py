@@ -15,11 +15,10 @@ from executor.engine.engine import Completed, FileSpool
 from executor.model import Artifact, Limits, NotCommitted, Request, Result, Status, Stream
 from executor.profile import ANALYZE
 from executor.run.capture import Capture
-from fleet.changed import Changed
 from fleet.errors import BlobError, OutcomeError
 from fleet.forms import BYTES_MAX
 from fleet.handed_files import OUTPUT_SLACK_BYTES
-from fleet.model import Delivery, Outcome
+from fleet.model import Changed, Delivery, Outcome
 from fleet.tree import Digest, digest_of
 from tests.fleet.returning import RUN_ID, Ends
 
