@@ -1,147 +1,108 @@
-"""What a run in a container costs, beside `docker run` and `docker exec` by hand.
-
-    python -m benchmarks.containers [--rounds N] [--parallel N] [--leftovers N] [--json]
-
-The four take turns, so that whatever else the machine does falls on all: a run for which a
-container has to be made (cold), one that finds a container made ahead (warm), `docker run --rm`
-and `docker exec` of the same command in the same image. Then runs side by side, and many runs
-after which nothing may be left of any.
-"""
+"""Runs in containers, beside `docker run` and `docker exec` of the same command by hand."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tempfile
-import time
-from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 
 import trio
 
 import images
-from benchmarks.report import Report, Row, argument_parser, show, summary
+from benchmarks.engine import opened, run
+from benchmarks.harness import Bench, Measure, NotMeasuredError, at_most, ratio_at_most
 from ctxmode.doctor.container_engine import examine
-from executor import Limits, LocalEngine, Request, Result, Settings, Status, open_engine
+from executor import Limits, LocalEngine, Request, Settings
 from executor.containers import leftovers
 from executor.containers.place import ContainerPlace
 
 CODE = "echo hello"
 COMMAND = ("/bin/bash", "-c", CODE)
+REQUEST = Request("shell", CODE)
 WARM_S_MAX = 30.0
-WARM_TO_EXEC_MAX = 1.3  # what a warm run may cost of a bare `docker exec`
 
 
-async def measure(rounds: int, parallel: int, many: int) -> Report:
-    """All of it, on a project and a state folder of its own."""
-    reference = images.reference(images.group_for("shell"))
-    samples: dict[str, list[float]] = {"cold": [], "warm": [], "run": [], "exec": []}
-    with tempfile.TemporaryDirectory() as folder:
-        project, state = Path(folder, "project"), Path(folder, "state")
-        project.mkdir()
-        standing = _docker(
-            "run", "-d", "--network=none", "--entrypoint=/bin/sleep", reference, "3600"
-        )
-        try:
-            async with _opened(project, state) as executor:
-                await executor.run(Request("shell", CODE))  # proves the toolchain
-                for number in range(rounds):
-                    # Limits that no container was made with, so that none can wait for them.
-                    odd = Limits(scratch_inodes=50_000 + number)
-                    samples["cold"].append(await _timed(executor, limits=odd))
-                    await _warmed(executor)
-                    samples["warm"].append(await _timed(executor))
-                    base = ("--rm", "--network=none", "--entrypoint", COMMAND[0], reference)
-                    samples["run"].append(_by_hand("run", *base, *COMMAND[1:]))
-                    samples["exec"].append(_by_hand("exec", standing, *COMMAND))
-                failures, took_s = await _side_by_side(executor, parallel)
-                failed = await _many(executor, many)
-        finally:
-            _docker("rm", "-f", standing)
-        left = _left(state, project)
-    report = Report("containers")
-    report.add(Row("cold, beside docker run", summary(samples["cold"]), summary(samples["run"])))
-    warm, by_hand = summary(samples["warm"]), summary(samples["exec"])
-    report.add(Row("warm, beside docker exec", warm, by_hand, WARM_TO_EXEC_MAX))
-    report.figures |= {
-        f"{parallel}_runs_at_once_s": took_s,
-        "failures_of_these": failures,
-        f"failures_of_{many}_runs": failed,
-        "things_left_of_all": len(left),
-    }
-    report.notes = tuple(f"left: {thing}" for thing in left)
-    return report
+async def runs(bench: Bench) -> None:
+    """Measure cold and warm runs, then runs side by side, after which nothing may be left."""
+    reference = await _find_image()
+    standing = _docker("run", "-d", "--network=none", "--entrypoint=/bin/sleep", reference, "3600")
+    try:
+        async with opened(bench, settings=Settings(isolation="container")) as engine:
+            await run(engine, REQUEST)
+            base = ("--rm", "--network=none", "--entrypoint", COMMAND[0], reference)
+            # Limits that no container was made with, so that none can wait for them.
+            odd = iter(range(50_000, 60_000))
+            cold, warm, by_run, by_exec = await bench.turns(
+                lambda: run(
+                    engine, Request("shell", CODE, limits=Limits(scratch_inodes=next(odd)))
+                ),
+                partial(_run_warm, engine),
+                partial(_docker, "run", *base, *COMMAND[1:]),
+                partial(_docker, "exec", standing, *COMMAND),
+            )
+            at_once = int(bench.options["at_once"])
+            (side_by_side,) = await bench.turns(
+                partial(_run_together, engine, at_once), rounds=1, warm_up=0
+            )
+            for _ in range(0, int(bench.options["runs"]), 4):
+                await _run_together(engine, 4)
+    finally:
+        _docker("rm", "-f", standing)
+    bench.times("cold", cold, "docker run", by_run)
+    bench.times("warm", warm, "docker exec", by_exec, ratio_at_most(1.3))
+    bench.times(f"{at_once} runs at once", side_by_side)
+    left = _find_left(bench.folder / "state", bench.folder / "project")
+    bench.value("things left after all runs", len(left), "", at_most(0))
+    bench.notes += [f"left: {thing}" for thing in left]
 
 
-def _opened(project: Path, state: Path) -> AbstractAsyncContextManager[LocalEngine]:
-    settings = Settings(isolation="container")
-    return open_engine(
-        project=project, state_dir=state, rules=None, home=Path.home(), settings=settings
-    )
+async def _find_image() -> str:
+    """Return the image of a shell, on an engine of this machine."""
+    health = await examine()
+    if not health.reachable:
+        raise NotMeasuredError(f"{health.reason} ({health.remedy})")
+    if not health.endpoint.startswith("unix://"):
+        raise NotMeasuredError(f"the container engine is elsewhere, {health.endpoint}")
+    wanted = images.reference(images.group_for("shell"))
+    try:
+        _docker("image", "inspect", wanted)
+    except (OSError, subprocess.CalledProcessError):
+        raise NotMeasuredError(
+            f"no image {wanted}, or no `docker` (context-mode images build)"
+        ) from None
+    return wanted
 
 
-async def _run(executor: LocalEngine, limits: Limits | None = None) -> Result:
-    return (await executor.run(Request("shell", CODE, limits=limits))).result
-
-
-async def _timed(executor: LocalEngine, limits: Limits | None = None) -> float:
-    started = time.perf_counter()
-    result = await _run(executor, limits)
-    assert result.status is Status.OK, result.message
-    return time.perf_counter() - started
-
-
-async def _warmed(executor: LocalEngine) -> None:
-    """Until a container waits that the next plain run can have, and none is being made."""
-    place = executor._runner.placement
+async def _run_warm(engine: LocalEngine) -> float:
+    """Run once a container waits that the next plain run can have, and none is being made."""
+    place = engine._runner.placement
     assert isinstance(place, ContainerPlace)
-    pool = place.pool
-    await _run(executor)
+    await run(engine, REQUEST)
     with trio.move_on_after(WARM_S_MAX):
-        while not pool.state[0].idle:  # the purpose used last
+        while not place.pool.state[0].idle:  # the purpose used last
             await trio.sleep(0.1)
     await trio.sleep(1.5)
+    return await run(engine, REQUEST)
 
 
-async def _side_by_side(executor: LocalEngine, count: int) -> tuple[int, float]:
-    results: list[Result] = []
-
-    async def one() -> None:
-        results.append(await _run(executor))
-
-    started = time.perf_counter()
+async def _run_together(engine: LocalEngine, count: int) -> None:
     async with trio.open_nursery() as nursery:
         for _ in range(count):
-            nursery.start_soon(one)
-    return sum(not result.ok for result in results), time.perf_counter() - started
+            nursery.start_soon(run, engine, REQUEST)
 
 
-async def _many(executor: LocalEngine, count: int) -> int:
-    failures = 0
-    for start in range(0, count, 4):
-        failed, _ = await _side_by_side(executor, min(4, count - start))
-        failures += failed
-    return failures
-
-
-def _left(state: Path, project: Path) -> tuple[str, ...]:
-    """Containers, volumes, mounts and temporary folders of the server that has just ended."""
+def _find_left(state: Path, project: Path) -> list[str]:
+    """List containers, volumes, mounts and temporary folders of the server that has just ended."""
     label = f"label={leftovers.INSTANCES}={state / 'instances'}"
     found = [f"container {it}" for it in _docker("ps", "-aq", "--filter", label).split()]
     found += [f"volume {it}" for it in _docker("volume", "ls", "-q", "--filter", label).split()]
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()
     found += [f"mount {line.split()[4]}" for line in mounts if str(project) in line]
-    own = f"ctxmode-{os.getpid()}-"
-    found += [f"folder {it}" for it in Path(tempfile.gettempdir()).glob(f"{own}*")]
-    found += [f"folder {it}" for it in Path("/run").glob(f"ctxmode-mounts-{os.getpid()}-*")]
-    return tuple(found)
-
-
-def _by_hand(*arguments: str) -> float:
-    started = time.perf_counter()
-    _docker(*arguments)
-    return time.perf_counter() - started
+    own = f"{os.getpid()}-"
+    found += [f"folder {it}" for it in Path(tempfile.gettempdir()).glob(f"ctxmode-{own}*")]
+    return found + [f"folder {it}" for it in Path("/run").glob(f"ctxmode-mounts-{own}*")]
 
 
 def _docker(*arguments: str) -> str:
@@ -149,34 +110,7 @@ def _docker(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def main() -> int:
-    parser = argument_parser(__name__, __doc__)
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--parallel", type=int, default=8)
-    parser.add_argument("--leftovers", type=int, default=60)
-    args = parser.parse_args()
-    if reason := _why_not():
-        show(Report("containers", notes=(f"not measured: {reason}",)), as_json=args.json)
-        return 0
-    report = trio.run(measure, args.rounds, args.parallel, args.leftovers)
-    show(report, as_json=args.json)
-    return 1 if any(count for name, count in report.figures.items() if name[-2:] != "_s") else 0
-
-
-def _why_not() -> str:
-    """Why there is nothing to measure: no engine, none of this machine, or no image."""
-    health = trio.run(examine)
-    if not health.reachable:
-        return f"{health.reason} ({health.remedy})"
-    if not health.endpoint.startswith("unix://"):
-        return f"the engine is elsewhere, {health.endpoint}"
-    wanted = images.reference(images.group_for("shell"))
-    try:
-        _docker("image", "inspect", wanted)
-    except (OSError, subprocess.CalledProcessError):
-        return f"there is no image {wanted}, or no `docker` (`context-mode images build`)"
-    return ""
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+MEASURES = (
+    Measure("containers.runs", "a run in a container, beside docker run and docker exec", runs,
+            rounds=5, needs=("docker",), options={"at_once": "8", "runs": "20"}),
+)  # fmt: skip

@@ -1,273 +1,229 @@
-"""What the sandbox costs: each language's hello program through the executor and without it.
+"""Runs: what the sandbox costs each language, how fast runs follow each other, how limits act.
 
-    python -m benchmarks.execute [--rounds N] [--language NAME]… [--path FOLDERS] [--json]
-
-Without it means: the very same command lines, compilation included, started by hand with
-`subprocess` in folders of their own, with no isolation, no limits and no capture to speak of.
-Through the executor means cold, where nothing waits for a run, and warm, where its sandbox was
-made before, and its interpreter started; the time to make what waits is not counted, but a machine
-that is idle between two runs is. The three take turns, so that whatever else the machine does
-falls on all. Every run gets a sandbox of its own; the executors are open already. `--path` is
-where toolchains are looked for, to measure another than the fastest.
+Sides "by itself" are the same command lines started by hand, with no isolation, limits or capture.
+A cold run is one for which nothing was prepared; a warm one finds its sandbox made, and its
+interpreter started.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import math
-import os
-import statistics
-import subprocess
-import sys
-import tempfile
+import contextlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import trio
 
 import runtimes
-from executor import Isolation, LanguageReport, LocalEngine, Request, Settings, open_engine
+from benchmarks.engine import (
+    NO_BUBBLEWRAP,
+    Prepared,
+    bubblewrap,
+    by_hand,
+    chosen,
+    opened,
+    prepared,
+    run,
+    something_waits,
+)
+from benchmarks.harness import Bench, Measure, Side, adds_at_most, ratio_at_most
+from executor import LocalEngine, Request, Settings
 
-WARM_UP_ROUNDS = 3  # what is used twice is kept warm from then on
-WAIT_TICK_S = 0.02
-WAIT_TICKS_MAX = 250
-SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
-
-
-@dataclass(frozen=True, slots=True)
-class Times:
-    """Wall times of one side, in milliseconds."""
-
-    min_ms: float
-    median_ms: float
-    p95_ms: float
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One language: all sides, and what ours take in terms of the bare one."""
-
-    language: str
-    toolchain: str
-    bare: Times
-    cold: Times
-    warm: Times
-    cold_ratio: float
-    warm_ratio: float
-    waited: bool  # whether every warm run found something waiting
+WORD = ("/bin/bash", "-c", "echo word")
+REQUEST = Request("shell", "echo word")
+WARM_UP = 3  # what is used twice is kept warm from then on
+CLIENTS, SLICE_S = 8, 2.0
+DEADLINE_S = 0.3
+RESISTS = (
+    "trap '' TERM INT HUP; for i in 1 2 3; do (setsid sh -c 'sleep {mark}' &); done; sleep {mark}"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """All that was measured, and under which conditions."""
-
-    rounds: int
-    processors: int
-    load_before: tuple[float, ...]
-    load_after: tuple[float, ...]
-    tier: str
-    rows: tuple[Row, ...]
-    not_here: tuple[str, ...]
-
-
-def times(samples_s: Sequence[float]) -> Times:
-    """Minimum, median, and the sample that 95 of 100 do not exceed (nearest rank)."""
-    ordered = sorted(samples_s)
-    p95 = ordered[math.ceil(0.95 * len(ordered)) - 1]
-    return Times(ordered[0] * 1000, statistics.median(ordered) * 1000, p95 * 1000)
-
-
-@dataclass(frozen=True, slots=True)
-class ByHand:
-    """A program that lies ready: its command lines, where and in which environment to start."""
-
-    commands: tuple[tuple[str, ...], ...]
-    folder: str
-    environment: Mapping[str, str]
+async def languages(bench: Bench) -> None:
+    """Measure each language's hello program: by itself, cold and warm."""
+    async with opened(bench, settings=Settings(prewarm=False)) as cold, opened(bench) as warm:
+        for name, report in (await cold.languages()).items():
+            if not report.runnable or not bench.wants(name):
+                continue
+            candidate = chosen(report, Path(cold.project))
+            hello, printed = candidate.language.hello, candidate.language.hello_output
+            bare: list[float] = []
+            by_cold: list[float] = []
+            by_warm: list[float] = []
+            waited = True
+            for number in range(WARM_UP + bench.rounds):
+                bare.append(_run_bare(candidate))
+                by_cold.append(await run(cold, Request(name, hello), printed))
+                await something_waits(warm)
+                hits = sum(pool.hits for pool in warm.pools)
+                by_warm.append(await run(warm, Request(name, hello), printed))
+                was_hit = sum(pool.hits for pool in warm.pools) > hits
+                waited = waited and (was_hit or number < WARM_UP)
+            others = bare[WARM_UP:]
+            bench.times(f"{name}, cold", by_cold[WARM_UP:], "by itself", others)
+            bench.times(f"{name}, warm", by_warm[WARM_UP:], "by itself", others)
+            if not waited:
+                bench.notes.append(f"{name}: not every warm run found something prepared")
 
 
-@contextmanager
-def by_hand(candidate: runtimes.Candidate) -> Iterator[ByHand]:
-    """The hello program in a folder of its own."""
-    with tempfile.TemporaryDirectory(prefix="ctxmode-bench-") as folder:
-        job, scratch = Path(folder, "job"), Path(folder, "scratch")
-        job.mkdir()
-        (scratch / "home").mkdir(parents=True)
-        program = runtimes.prepare(
-            candidate,
-            code=candidate.language.hello,
-            job_dir=str(job),
-            scratch_dir=str(scratch),
-            cwd=folder,
-        )
-        for name, content in program.files.items():
-            (job / name).write_bytes(content)
-        for name, target in program.links.items():
-            (job / name).symlink_to(target)
-        environment = {
-            "PATH": ":".join((*candidate.path_entries, SYSTEM_PATH)),
-            "HOME": str(scratch / "home"),
-            "TMPDIR": str(scratch),
-            **program.env,
-        }
-        yield ByHand(tuple(step.argv for step in program.steps), folder, environment)
-
-
-def run_bare(candidate: runtimes.Candidate) -> float:
-    """Seconds that the hello program takes by itself."""
-    with by_hand(candidate) as ready:
-        started = time.perf_counter()
-        for command in ready.commands:
-            done = subprocess.run(
-                command, cwd=ready.folder, env=ready.environment, capture_output=True, check=True
-            )
-        took = time.perf_counter() - started
-    expect(candidate.language, done.stdout.decode())
+def _run_bare(candidate: runtimes.Candidate) -> float:
+    with prepared(candidate) as ready:
+        began = time.perf_counter()
+        printed = [ready.start(command) for command in ready.commands][-1]
+        took = time.perf_counter() - began
+    if printed != candidate.language.hello_output:
+        raise RuntimeError(f"{candidate.language.name} printed {printed!r}")
     return took
 
 
-async def run_ours(executor: LocalEngine, language: runtimes.Language) -> float:
-    """Seconds from the request to its result."""
-    started = time.perf_counter()
-    completed = await executor.run(Request(language.name, language.hello))
-    took = time.perf_counter() - started
-    expect(language, completed.result.stdout.text)
+async def compiled(bench: Bench) -> None:
+    """Measure the second run of compiled programs, whose compiled form is kept."""
+    async with opened(bench) as engine:
+        for name, found in (await engine.languages()).items():
+            row = runtimes.language(name)
+            keeps = any(t.name == found.toolchain and t.inputs for t in row.toolchains)
+            if not (found.runnable and keeps and bench.wants(name)):
+                continue
+            with prepared(chosen(found, Path(engine.project))) as ready:
+                *compiling, running = ready.commands
+                for command in compiling:
+                    ready.start(command)
+                ours = partial(run, engine, Request(name, row.hello), row.hello_output)
+                await ours()
+                took, bare = await bench.turns(ours, partial(_start, ready, running), pause_s=0.05)
+            bench.times(name, took, "compiled, by itself", bare, adds_at_most(10))
+
+
+def _start(ready: Prepared, command: Sequence[str]) -> None:
+    ready.start(command)
+
+
+async def isolation(bench: Bench) -> None:
+    """Measure a shell that says one word: by itself, in bubblewrap, cold and warm."""
+    async with opened(bench, settings=Settings(prewarm=False)) as cold, opened(bench) as warm:
+        boxed = bubblewrap(Path(cold.project), WORD)
+        sides: list[Side] = [
+            partial(by_hand, WORD, b"word\n"),
+            *([partial(by_hand, boxed, b"word\n")] if boxed else []),
+            partial(run, cold, REQUEST, "word\n"),
+            partial(_run_warm, warm),
+        ]
+        bare, *boxes, by_cold, by_warm = await bench.turns(*sides, warm_up=WARM_UP)
+    others = boxes[0] if boxes else ()
+    bench.times("bash by itself", bare)
+    bench.times("cold", by_cold, "bubblewrap", others, ratio_at_most(1.6))
+    bench.times("warm", by_warm, "bubblewrap", others)
+    bench.notes += [] if boxed else [NO_BUBBLEWRAP]
+
+
+async def _run_warm(engine: LocalEngine) -> float:
+    await something_waits(engine)
+    return await run(engine, REQUEST, "word\n")
+
+
+async def throughput(bench: Bench) -> None:
+    """Measure runs of eight clients at once, and those of one session."""
+    ours: list[float] = []
+    boxed: list[float] = []
+    async with opened(bench) as engine:
+        argv = bubblewrap(Path(engine.project), WORD)
+        await run(engine, REQUEST)
+        for _ in range(bench.rounds):
+            ours += await _sustain(partial(run, engine, REQUEST, "word\n"), CLIENTS)
+            boxed += await trio.to_thread.run_sync(_sustain_boxed, argv) if argv else []
+        in_session = Request("shell", "echo word", session="throughput")
+        await run(engine, in_session)
+        session = await _sustain(partial(run, engine, in_session, "word\n"), 1)
+    lasted_s = bench.rounds * SLICE_S
+    bench.times("a run of 8 clients at once", ours, "bubblewrap", boxed)
+    bench.value("runs a second of 8 clients", len(ours) / lasted_s, "/s")
+    bench.value("the same in bubblewrap", len(boxed) / lasted_s, "/s")
+    bench.times("a call of one session", session)
+    bench.value("calls a second of one session", len(session) / SLICE_S, "/s")
+
+
+async def _sustain(side: Callable[[], Awaitable[float]], clients: int) -> list[float]:
+    """Return the seconds of each run of so many clients that go on for a slice of time."""
+    took: list[float] = []
+    until = time.perf_counter() + SLICE_S
+
+    async def client() -> None:
+        while time.perf_counter() < until:
+            took.append(await side())
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(clients):
+            nursery.start_soon(client)
     return took
 
 
-def expect(language: runtimes.Language, printed: str) -> None:
-    if printed != language.hello_output:
-        raise RuntimeError(f"{language.name} printed {printed!r}")
+def _sustain_boxed(argv: Sequence[str]) -> list[float]:
+    until = time.perf_counter() + SLICE_S
+
+    def client(_: int) -> Iterator[float]:
+        while time.perf_counter() < until:
+            yield by_hand(argv)
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        return [one for some in pool.map(lambda n: list(client(n)), range(CLIENTS)) for one in some]
 
 
-async def compare(
-    cold: LocalEngine, warm: LocalEngine, candidate: runtimes.Candidate, rounds: int
-) -> Row:
-    """All sides in turn, after rounds that do not count."""
-    bare, by_cold, by_warm, waited = [], [], [], True
-    for number in range(WARM_UP_ROUNDS + rounds):
-        bare.append(run_bare(candidate))
-        by_cold.append(await run_ours(cold, candidate.language))
-        await something_waits(warm)
-        hits = sum(pool.hits for pool in warm.pools)
-        by_warm.append(await run_ours(warm, candidate.language))
-        if number >= WARM_UP_ROUNDS:
-            waited = waited and sum(pool.hits for pool in warm.pools) > hits
-    by_hand, never, always = (times(side[WARM_UP_ROUNDS:]) for side in (bare, by_cold, by_warm))
-    return Row(
-        candidate.language.name,
-        candidate.toolchain.name,
-        by_hand,
-        never,
-        always,
-        never.median_ms / by_hand.median_ms,
-        always.median_ms / by_hand.median_ms,
-        waited,
-    )
+async def limits(bench: Bench) -> None:
+    """Measure how late a timeout acts, and how long cancelled programs live that resist."""
+    async with opened(bench) as engine:
+        await run(engine, Request("shell", "true"))
+        late = [await _overshoot_s(engine) for _ in range(bench.rounds)]
+        dead = [await _cancel_to_dead_s(engine, f"77{number}") for number in range(bench.rounds)]
+    bench.times("a timeout's overshoot", late)
+    bench.times("from cancelling to no process left", dead)
 
 
-async def something_waits(executor: LocalEngine) -> None:
-    """Until what is to wait for a run like the last one does, as far as anything is."""
-    for _ in range(WAIT_TICKS_MAX):
-        await trio.sleep(WAIT_TICK_S)
-        if executor.pools and executor.pools[0].idle:
-            return
+async def _overshoot_s(engine: LocalEngine) -> float:
+    request = Request("shell", RESISTS.format(mark=30), timeout_s=DEADLINE_S)
+    # The wait for the sandbox, before the program starts, is not counted.
+    return (await engine.run(request)).result.usage.wall_s - DEADLINE_S
 
 
-def chosen(report: LanguageReport, project: Path) -> runtimes.Candidate:
-    """The candidate that the executor reports to use."""
-    row = runtimes.language(report.name)
-    found = runtimes.candidates(
-        row, os.environ["PATH"].split(":"), project, Path.home(), os.environ
-    )
-    return next(c for c in found if (c.path, c.toolchain.name) == (report.path, report.toolchain))
+async def _cancel_to_dead_s(engine: LocalEngine, mark: str) -> float:
+    started = trio.Event()
+
+    def on_output(_stream: str, _chunk: bytes) -> None:
+        started.set()
+
+    async def resist() -> None:
+        code = RESISTS.format(mark=mark).replace("; sleep", "; echo; sleep")
+        await engine.run(Request("shell", code), on_output=on_output)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(resist)
+        await started.wait()
+        while _count_sleeping(mark) < 4:
+            await trio.sleep(0.005)
+        began = time.perf_counter()
+        nursery.cancel_scope.cancel()
+    while _count_sleeping(mark):
+        time.sleep(0.0005)
+    return time.perf_counter() - began
 
 
-async def measure(languages: Sequence[str], rounds: int) -> Report:
-    """Compare the languages that run here; none named means all."""
-    load_before = os.getloadavg()
-    with (
-        tempfile.TemporaryDirectory(prefix="ctxmode-bench-") as project,
-        tempfile.TemporaryDirectory(prefix="ctxmode-bench-") as state,
-    ):
-        opened = partial(
-            open_engine,
-            project=Path(project),
-            state_dir=Path(state),
-            rules=None,
-            home=Path.home(),
-        )
-        async with opened(settings=Settings(prewarm=False)) as cold, opened() as warm:
-            reports = [
-                report
-                for name, report in (await cold.languages()).items()
-                if not languages or name in languages
-            ]
-            rows = [
-                await compare(cold, warm, chosen(report, Path(project)), rounds)
-                for report in reports
-                if report.runnable
-            ]
-            isolation: Isolation = cold.isolation
-    return Report(
-        rounds,
-        os.cpu_count() or 1,
-        load_before,
-        os.getloadavg(),
-        isolation.tier,
-        tuple(rows),
-        tuple(report.name for report in reports if not report.runnable),
-    )
+def _count_sleeping(mark: str) -> int:
+    found = 0
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found += path.read_bytes() == f"sleep\0{mark}\0".encode()
+    return found
 
 
-def table(report: Report) -> str:
-    lines = [
-        "language    toolchain         by itself, ms             cold, ms             warm, ms"
-        "        cold   warm",
-        "                           min median    p95    min median    p95    min median    p95"
-        "   ratio  ratio",
-    ]
-    lines += [
-        f"{row.language:<11} {row.toolchain:<12}"
-        + "".join(
-            f"{side.min_ms:>7.1f}{side.median_ms:>7.1f}{side.p95_ms:>7.1f}"
-            for side in (row.bare, row.cold, row.warm)
-        )
-        + f"{row.cold_ratio:>8.2f}{row.warm_ratio:>7.2f}{'' if row.waited else '  (not warm)'}"
-        for row in report.rows
-    ]
-    before, after = report.load_before[0], report.load_after[0]
-    lines.append(
-        f"n = {report.rounds} each, taking turns; tier {report.tier}; {report.processors} "
-        f"processors; load average {before:.2f} before, {after:.2f} after"
-    )
-    if report.not_here:
-        lines.append(f"Not here: {', '.join(report.not_here)}")
-    return "\n".join(lines)
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.execute", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=20, metavar="N")
-    parser.add_argument("--language", action="append", default=[], metavar="NAME")
-    parser.add_argument("--path", metavar="FOLDERS")
-    parser.add_argument("--json", action="store_true")
-    args = parser.parse_args(argv)
-    if args.path:
-        os.environ["PATH"] = args.path
-    names = [runtimes.language(name).name for name in args.language]
-    report = trio.run(measure, names, args.rounds)
-    if args.json:
-        json.dump(asdict(report), sys.stdout, indent=2)
-        print()
-    else:
-        print(table(report))
-
-
-if __name__ == "__main__":
-    main()
+MEASURES = (
+    Measure("execute.languages", "hello programs, cold and warm, beside the same by itself",
+            languages, rounds=6),
+    Measure("execute.compiled", "second runs of compiled programs, beside them by themselves",
+            compiled, rounds=10),
+    Measure("execute.isolation", "a shell that says one word, beside bubblewrap", isolation,
+            rounds=40),
+    Measure("execute.throughput", "eight clients at once, and one session, beside bubblewrap",
+            throughput, rounds=3),
+    Measure("execute.limits", "how late timeouts and cancelling take effect", limits),
+)  # fmt: skip

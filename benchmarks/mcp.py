@@ -1,34 +1,25 @@
-"""What the protocol adds to a run: `python -m benchmarks.mcp [--rounds N] [--json]`.
-
-A server answers calls of `ctx_execute` over its pipe, in turn with runs of the same command line
-through an executor of this process that asks the same rules, and with calls of a server that is
-nothing but the protocol's library, its own transport and a tool that does nothing: what no server
-can be faster than that uses them. What the idle server holds in memory is told, too.
-"""
+"""Calls of tools over stdio: what the protocol adds to a run, and how late large outputs answer."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
-import tempfile
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import trio
 
-from benchmarks.report import Report, Row, argument_parser, opened, show, summary
-from benchmarks.startup import INITIALIZE
+from benchmarks.engine import opened, run
+from benchmarks.harness import Bench, Measure, adds_at_most
+from benchmarks.processes import PROGRAM, Client, connect, make_environment, start
 from executor import Request
 
 IDLE_S = 3.0
-WARM_UP = 5
-"""Calls that are not counted: they prove the shell, and fill what waits."""
-
+WARM_UP = 5  # calls that prove the shell, and fill what is prepared
+QUEUE_S_MAX = 600
 NOTHING = """
 import mcp.types, trio
 from mcp.server.lowlevel import Server
@@ -47,101 +38,121 @@ async def main():
 
 trio.run(main)
 """
-
-
-class Client:
-    """The least that speaks the protocol."""
-
-    def __init__(self, server: subprocess.Popen[bytes], data: Path) -> None:
-        self.server = server
-        self.data = data
-        self._last = 0
-
-    def ask(self, method: str, params: Any) -> Any:  # noqa: ANN401 - JSON
-        self._last += 1
-        self.tell({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params})
-        assert self.server.stdout is not None
-        while True:
-            message = json.loads(self.server.stdout.readline())
-            if message.get("id") == self._last and "method" not in message:
-                return message["result"]
-
-    def tell(self, message: Any) -> None:  # noqa: ANN401 - JSON
-        assert self.server.stdin is not None
-        self.server.stdin.write(json.dumps(message).encode() + b"\n")
-        self.server.stdin.flush()
-
-    def call(self, tool: str, **arguments: str) -> float:
-        """Seconds of one call."""
-        started = time.perf_counter()
-        result = self.ask("tools/call", {"name": tool, "arguments": arguments})
-        took = time.perf_counter() - started
-        if result.get("isError"):
-            raise RuntimeError(str(result))
-        return took
-
-    def resident_mib(self) -> float:
-        pages = int(Path(f"/proc/{self.server.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGESIZE") / (1 << 20)
+LINES = {
+    "log": "l = ''.join('2024-05-01 10:%02d:%02d host%d app[%d]: request /api/item%d took %d ms\\n'"
+    " % (i // 60 % 60, i % 60, i % 7, i % 997, i * 7919 % 100003, i % 613) for i in range(16000))",
+    "json": "import json; l = '\\n'.join(json.dumps({'id': i, 'name': 'record %d' % i,"
+    " 'tags': ['a', 'b%d' % (i % 91)]}) + ',' for i in range(16000))",
+    "line": "l = ''.join('word%d ' % (i * 7919 % 100003) for i in range(100000))",
+}
+WRITES = {"log": "{}", "json": "'[' + {} + '0]'", "line": "{}"}
 
 
 @contextmanager
-def server(*arguments: str) -> Iterator[Client]:
-    """What an interpreter with these arguments serves, in an empty project, ready for calls."""
-    with tempfile.TemporaryDirectory(prefix="ctxmode-bench-") as folder:
-        project = Path(folder, "project")
-        project.mkdir()
-        with subprocess.Popen(
-            [sys.executable, *arguments],
-            cwd=project,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={
-                **os.environ,
-                "CONTEXT_MODE_DIR": str(Path(folder, "data")),
-                "CONTEXT_MODE_PROJECT_DIR": str(project),
-            },
-        ) as process:
-            client = Client(process, Path(folder, "data"))
-            client.ask("initialize", INITIALIZE["params"])
-            client.tell({"jsonrpc": "2.0", "method": "notifications/initialized"})
-            yield client
-            assert process.stdin is not None
-            process.stdin.close()
+def serve(bench: Bench, name: str, *words: str) -> Iterator[Client]:
+    """Start a server in a project of its own, ready for calls."""
+    project = bench.make_folder(f"project-{name}")
+    environment = make_environment(bench.folder / f"data-{name}")
+    client = connect(words, {**environment, "CONTEXT_MODE_PROJECT_DIR": str(project)}, project)
+    client.data = bench.folder / f"data-{name}"
+    try:
+        client.initialize()
+        yield client
+    finally:
+        client.close()
 
 
-async def measure(rounds: int) -> Report:
-    report = Report("mcp")
-    ours: list[float] = []
-    nothing: list[float] = []
-    direct: list[float] = []
-    with server("-m", "ctxmode", "serve") as client, server("-c", NOTHING) as bare:
-        async with opened(has_rules=True) as executor:
-            for _ in range(rounds + WARM_UP):
-                ours.append(client.call("ctx_execute", language="shell", code="true"))
-                nothing.append(bare.call("nothing"))
-                started = time.perf_counter()
-                await executor.run(Request("shell", "true"))
-                direct.append(time.perf_counter() - started)
-                await trio.sleep(0.05)
-        time.sleep(IDLE_S)
-        report.figures = {"idle_server_resident_mib": client.resident_mib()}
-    run = summary(direct[WARM_UP:])
-    report.add(Row("ctx_execute", summary(ours[WARM_UP:]), run, bar_ms=1))
-    report.add(Row("a tool that does nothing", summary(nothing[WARM_UP:])))
-    report.notes = (
-        f"{rounds} calls, in turn with the same run through an executor, and with an empty call",
-    )
-    return report
+async def call(bench: Bench) -> None:
+    """Measure calls in turn with the same run through an engine, and with an empty call."""
+    with (
+        serve(bench, "ours", *PROGRAM, "serve") as client,
+        serve(bench, "nothing", sys.executable, "-c", NOTHING) as bare,
+    ):
+        async with opened(bench, has_rules=True) as engine:
+            ours, nothing, direct = await bench.turns(
+                partial(client.call, "ctx_execute", language="shell", code="true"),
+                partial(bare.call, "nothing"),
+                partial(run, engine, Request("shell", "true")),
+                warm_up=WARM_UP,
+                pause_s=0.05,
+            )
+        await trio.sleep(IDLE_S)
+        resident = client.resident_mib()
+    bench.times("ctx_execute", ours, "the run alone", direct, adds_at_most(1))
+    bench.times("a tool that does nothing, by the protocol's library", nothing)
+    bench.value("resident memory of the idle server", resident, "MiB")
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    parser = argument_parser(__name__, __doc__)
-    parser.add_argument("--rounds", type=int, default=50, metavar="N")
-    args = parser.parse_args(argv)
-    show(trio.run(measure, args.rounds), as_json=args.json)
+async def large_output(bench: Bench) -> None:
+    """Measure calls whose programs print much, beside the run alone, which stores nothing."""
+    size = int(bench.options["mib"]) << 20
+    async with opened(bench) as engine:
+        await run(engine, Request("python", "1"))
+        for shape in filter(bench.wants, LINES):
+            code = _write_program(shape, size, "one")
+            (bare,) = await bench.turns(partial(run, engine, Request("python", code)), rounds=3)
+            with serve(bench, shape, *PROGRAM, "serve") as client, _peak_mib(client) as peak:
+                call = partial(client.call, "ctx_execute", language="python")
+                call(code="print(1)")
+                calls = {"ctx_execute": call(code=code)}
+                calls["while one is queued"] = call(code=_write_program(shape, size, "two"))
+                behind_s = _wait_for_queue(client.data)
+                calls["the same again"] = call(code=code)
+            calls["context-mode run"] = _run_once(bench, shape, code)
+            for name, took in calls.items():
+                title = f"{size >> 20} MiB of {shape}: {name}"
+                bench.times(title, [took], "the run alone", bare, adds_at_most(2000))
+            bench.value(f"{shape}: indexing behind the answers", behind_s, "s")
+            bench.value(f"{shape}: the server's peak memory", peak[0], "MiB")
 
 
-if __name__ == "__main__":
-    main()
+def _write_program(shape: str, size: int, mark: str) -> str:
+    """Return Python that prints about `size` bytes; `mark` tells one program from another."""
+    whole = f"(l * ({size} // len(l) + 1))[:{size}]"
+    return f"# {mark}\nimport sys\n{LINES[shape]}\nsys.stdout.write({WRITES[shape].format(whole)})"
+
+
+@contextmanager
+def _peak_mib(client: Client) -> Iterator[list[float]]:
+    """Watch the most that the server holds in memory, in the list's one place."""
+    peak, done = [0.0], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.02):
+            peak[0] = max(peak[0], client.resident_mib())
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield peak
+    finally:
+        done.set()
+        thread.join()
+
+
+def _wait_for_queue(folder: Path) -> float:
+    """Return the seconds until nothing is queued."""
+    began = time.perf_counter()
+    while any(folder.glob("projects/*.queue/*")):
+        if time.perf_counter() - began > QUEUE_S_MAX:
+            raise RuntimeError(f"still queued after {QUEUE_S_MAX} s")
+        time.sleep(0.05)
+    return time.perf_counter() - began
+
+
+def _run_once(bench: Bench, shape: str, code: str) -> float:
+    """Return the seconds of one `context-mode run` in an empty project, its languages proven."""
+    project = bench.make_folder(f"alone-{shape}")
+    environment = make_environment(bench.folder / f"data-alone-{shape}")
+    spent = [
+        start((*PROGRAM, "run", "python", "-c", text), environment, project) for text in ("1", code)
+    ]
+    return spent[-1].wall_s
+
+
+MEASURES = (
+    Measure("mcp.call", "a warm ctx_execute over stdio, beside the same run through an engine",
+            call, rounds=50),
+    Measure("mcp.large_output", "calls that print much, beside the run alone", large_output,
+            rounds=1, is_long=True, options={"mib": "60"}),
+)  # fmt: skip

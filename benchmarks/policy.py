@@ -1,26 +1,23 @@
-"""How long a verdict takes: python -m benchmarks.policy [--json]
-
-One-line commands and a 100-line program, warm, each text different so that no
-parse is served from a cache; and the cold start of a process that judges one
-command, as a host's hook does.
-"""
+"""Verdicts: how long they take, on lines, real commands and mutated programs."""
 
 from __future__ import annotations
 
-import json
 import os
-import statistics
+import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
 
-from policy import Rules, Subject, evaluate
-from policy.claude import Anchors, parse_rule
-from policy.model import Decision, RuleSource
-from policy.rules import DEFAULT_RULES
+from benchmarks.corpus import HOME, RULE_SETS, corpus, parse_rules
+from benchmarks.harness import Bench, Measure, at_most
+from policy import Subject, evaluate
+from policy.deadline import SECONDS
+from runtimes import LANGUAGES
 
-ROUNDS = 300
 LINES = (
     "git status --short",
     "ls -la src/ | head -{n}",
@@ -31,102 +28,139 @@ LINES = (
     'docker run --rm -v "$PWD:/w" -w /w img:{n} make test',
     "python3 manage.py migrate --database=db{n} && curl -sSf localhost:{n}/health -o /dev/null",
 )
-RULES = (
-    "Bash(rm -rf *)",
-    "Bash(sudo *)",
-    "Bash(git push --force *)",
-    "Read(.env)",
-    "Read(~/.ssh/**)",
+TEN_LINES = (
+    "log() {{ printf '%s\\n' \"$*\" >&2; }}\n"
+    'build_{n}() {{\n  local dir=$1 out=${{2:-dist}}\n  mkdir -p "$out"\n'
+    '  if [ -f "$dir/Makefile" ]; then\n    make -C "$dir" -j"$(nproc)"\n'
+    '  else\n    log "nothing to do in $dir"\n  fi\n}}\nbuild_{n} src/{n} || exit 1\n'
 )
-
-
-def rules() -> Rules:
-    """Rules as people have them."""
-    anchors = Anchors("/home/u", "/w", "/w")
-    parsed = [parse_rule(text, Decision.DENY, RuleSource("bench"), anchors)[0] for text in RULES]
-    return Rules((*filter(None, parsed), *DEFAULT_RULES))
-
-
-def hundred_lines(number: int) -> str:
-    """A program of a hundred lines: functions, loops, tests, substitutions."""
-    block = (
-        "log() {{ printf '%s\\n' \"$*\" >&2; }}\n"
-        'build_{n}() {{\n  local dir=$1 out=${{2:-dist}}\n  mkdir -p "$out"\n'
-        '  if [ -f "$dir/Makefile" ]; then\n    make -C "$dir" -j"$(nproc)"\n'
-        '  else\n    log "nothing to do in $dir"\n  fi\n}}\nbuild_{n} src/{n} || exit 1\n'
-    )
-    return "".join(block.format(n=f"{number}_{index}") for index in range(10))
-
-
-def timed(make: Callable[[int], str], some: Rules) -> dict[str, float]:
-    """Milliseconds per verdict, each on a text not seen before.
-
-    Processor time beside wall time: on a machine that does other things the
-    first is what the verdict costs, the second what somebody waits for.
-    """
-    wall, processor = [], []
-    for number in range(ROUNDS):
-        subject = Subject("shell", make(number), cwd="/w", home="/home/u", surface="agent_shell")
-        start, start_cpu = time.perf_counter(), time.process_time()
-        evaluate(subject, some)
-        processor.append((time.process_time() - start_cpu) * 1000)
-        wall.append((time.perf_counter() - start) * 1000)
-    wall.sort()
-    return {
-        "p50_ms": round(statistics.median(wall), 3),
-        "p95_ms": round(wall[int(len(wall) * 0.95)], 3),
-        "cpu_p50_ms": round(statistics.median(processor), 3),
-        "cpu_min_ms": round(min(processor), 3),
-    }
-
-
 # What a hook's process does, each step with all before it.
 STEPS = {
-    "bare": "",
-    "import": "import policy, pathlib",
-    "rules": "rules = policy.load_rules(pathlib.Path('.').resolve(), home=pathlib.Path.home())",
-    "line": "policy.evaluate(policy.Subject('shell', 'git status && ls -la'), rules)",
-    "grammar": "policy.evaluate(policy.Subject('shell', 'if ls; then id; fi'), rules)",
-    "paths": "policy.evaluate_read('/etc/hosts', policy.Rules((RULE,)))",
+    "an import of policy": "import policy, pathlib",
+    "loading rules": "here = pathlib.Path('.').resolve(); home = pathlib.Path.home(); "
+    "rules = policy.load_rules(here, home=home)",
+    "a plain line": "policy.evaluate(policy.Subject('shell', 'git status && ls -la'), rules)",
+    "a line with a grammar": "policy.evaluate(policy.Subject('shell', 'if ls; then id; fi'), "
+    "rules)",
 }
-RULE = "RULE = policy.Rule('r', 'read', 'r', '*.pem', policy.Decision.DENY, policy.Source('s'))"
+FOLDERS = ("/usr/lib", "/usr/share", "/usr/include", "/usr/local", "/usr/src")
+FILES_MAX = 150  # of a language
+PIECE_CHARACTERS = (400, 1_500, 4_000)  # of a file, beginning at some line
 
 
-def cold_start() -> dict[str, float]:
-    """Milliseconds of a whole process, started as a hook is, after each step.
+async def verdict(bench: Bench) -> None:
+    """Measure warm verdicts on texts not seen before, so that no parse is served from a cache."""
+    rules = parse_rules(RULE_SETS["everyday"], "/w")
+    numbers = iter(range(1 << 30))
 
-    The interpreter runs without site packages' start-up files; its path is
-    handed over.
-    """
-    code, result = f"import sys; sys.path[:] = {sys.path!r}\n", dict[str, float]()
+    def line() -> str:
+        number = next(numbers)
+        return LINES[number % len(LINES)].format(n=number)
+
+    def hundred_lines() -> str:
+        number = next(numbers)
+        return "".join(TEN_LINES.format(n=f"{number}_{index}") for index in range(10))
+
+    def judge(text: str) -> None:
+        subject = Subject("shell", text, cwd="/w", home=HOME, surface="agent_shell")
+        evaluate(subject, rules)
+
+    for name, write, bar in (("one line", line, 1), ("100 lines", hundred_lines, 5)):
+        texts = [write() for _ in range(2 * bench.rounds + 20)]
+        side = partial(_judge_next, iter(texts), judge)
+        (wall,) = await bench.turns(side)
+        (processor,) = await bench.turns(side, clock=time.process_time)
+        bench.times(name, wall, bar=at_most(bar))
+        bench.times(f"{name}, of the processor", processor)
+
+
+def _judge_next(texts: Iterator[str], judge: Callable[[str], None]) -> None:
+    judge(next(texts))
+
+
+async def cold_start(bench: Bench) -> None:
+    """Measure a process that judges, as a hook's does, after each of its steps."""
+    code = f"import sys; sys.path[:] = {sys.path!r}\n"
+
+    def start(code: str) -> None:
+        subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True)
+
     for name, step in STEPS.items():
-        code += f"{RULE}\n" if name == "paths" else ""
         code += f"{step}\n"
-        runs = []
-        for _ in range(9):
-            start = time.perf_counter()
-            subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True)
-            runs.append((time.perf_counter() - start) * 1000)
-        result[f"{name}_ms"] = round(min(runs), 1)
-    return result
+        took, bare = await bench.turns(partial(start, code), partial(start, "pass"))
+        bench.times(f"a process up to {name}", took, "python -I -S -c pass", bare)
 
 
-def main() -> None:
-    """Measure and print, with the load it was measured under."""
-    some = rules()
-    evaluate(Subject("shell", "cat x | wc"), some)
-    result = {
-        "one line": timed(lambda n: LINES[n % len(LINES)].format(n=n), some),
-        "100 lines": timed(hundred_lines, some),
-        "cold start": cold_start(),
-        "load": {"average": round(os.getloadavg()[0], 1)},
+def mutations(bench: Bench) -> None:
+    """Measure checks of programs that were changed at random; each failure is kept in a folder."""
+    from tests.policy.mutation_checks import (  # noqa: PLC0415 - the tests' own programs
+        keep,
+        prepare,
+        run_checks,
+        table_seeds,
+    )
+
+    count, seed, jobs = (int(bench.options[name]) for name in ("count", "seed", "jobs"))
+    seeds = join_seeds(table_seeds(), real_seeds())
+    checks = run_checks(
+        prepare(bench.make_folder("run"), seeds, seed), count, jobs,
+        lambda done: print(f"{done:,} of {count:,} programs", file=sys.stderr),
+    )  # fmt: skip
+    took = [one.seconds for one in checks]
+    bench.times("a check of a mutated program, of the processor", took)
+    bench.value("longest beyond the deadline", max(0.0, max(took) - SECONDS) * 1000, "ms")
+    bench.value(
+        "exceptions, crashes and hangs", sum(bool(c.failure) for c in checks), "", at_most(0)
+    )
+    bench.notes += [f"{kind}: {n:,}" for kind, n in Counter(c.kind for c in checks).items() if kind]
+    place = Path(bench.options["keep"]).expanduser()
+    if failed := keep(checks, seed, seeds, place):
+        bench.notes.append(f"{failed:,} programs failed; examples are in {place}")
+
+
+def real_seeds(folders: Sequence[str] = FOLDERS, seed: int = 0) -> dict[str, list[str]]:
+    """Return pieces of real programs of this machine, by language."""
+    by_ending = {ending: row.name for row in LANGUAGES for ending in row.extensions}
+    paths: dict[str, list[Path]] = {}
+    for folder in folders:
+        for place, below, names in os.walk(folder):
+            below.sort()
+            for name in sorted(names):
+                if known := by_ending.get(os.path.splitext(name)[1]):
+                    paths.setdefault(known, []).append(Path(place, name))
+    chance = random.Random(seed)
+    return {
+        name: [_piece(path, chance) for path in chance.sample(some, min(FILES_MAX, len(some)))]
+        for name, some in sorted(paths.items())
     }
-    if "--json" in sys.argv:
-        print(json.dumps(result))
-        return
-    for name, figures in result.items():
-        print(f"{name:12}" + "  ".join(f"{key} {value}" for key, value in figures.items()))
 
 
-if __name__ == "__main__":
-    main()
+def _piece(path: Path, chance: random.Random) -> str:
+    try:
+        code = path.read_text("utf-8", "surrogateescape")
+    except OSError:
+        return ""
+    length = chance.choice(PIECE_CHARACTERS)
+    start = code.rfind("\n", 0, chance.randint(0, max(0, len(code) - length))) + 1
+    return code[start : start + length]
+
+
+def join_seeds(tables: dict[str, list[str]], real: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return both kinds, about as many of each, so that neither is lost among the other."""
+    both = {}
+    for name, codes in tables.items():
+        pieces = [code for code in real.get(name, ()) if code]
+        both[name] = codes + pieces * (max(1, len(codes) // len(pieces)) if pieces else 0)
+    return both
+
+
+MEASURES = (
+    Measure("policy.verdict", "warm verdicts on one line and on a hundred", verdict, rounds=200),
+    Measure("policy.cold_start", "a process that judges, beside one that does nothing", cold_start,
+            rounds=9),
+    Measure("policy.corpus", "real commands under three sets of rules: refusals and time", corpus,
+            rounds=1, options={"projects": ".", "commands": "-", "max": "3500", "suspects": "no"}),
+    Measure("policy.mutations", "mutated programs in all languages: failures and time", mutations,
+            rounds=1, is_long=True, options={"count": "100000", "seed": "1", "jobs": "2",
+                                             "keep": "~/.local/share/ctxmode/mutations"}),
+)  # fmt: skip

@@ -1,123 +1,303 @@
-"""Whether the files, and the lines, that a real change touched are found from its task alone.
+"""The map of a repository: whether the files, and lines, that a change touched are found; speed.
 
-    python -m benchmarks.repomap --repos DIR                   commits of every repository in DIR
-    python -m benchmarks.repomap --repos DIR --commits 60 --packs
-    python -m benchmarks.repomap --repos DIR --research        commits of gin and express
-    python -m benchmarks.repomap --repos DIR --issues FILE     issues of SWE-bench Lite
-    python -m benchmarks.repomap --repos DIR --issues FILE --aider PYTHON --limit 20
-    python -m benchmarks.repomap --repos DIR --speed           seconds of scans and packs
-
-Repositories are clones, bare ones, too, up to two folders deep; `--only` names some. The map is
-made at the commit before the change, so that nothing of it is seen. Beside the formula stand BM25
-of the text alone, and that with tests and prose halved. What a case is: benchmarks/repomap_commits
-and benchmarks/repomap_issues.
+A case is a task, the commit to look at, and what was changed for it: a commit's message and its
+parent, or an issue of SWE-bench Lite. The map is made before the change. Beside the formula stands
+BM25 of the text alone, with tests and prose halved.
 """
 
 from __future__ import annotations
 
-import argparse
-import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+import random
+import re
+import statistics
+import subprocess
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from benchmarks import repomap_aider, repomap_speed
-from benchmarks.repomap_cases import (
-    Asked,
-    Case,
-    Figures,
-    clone,
-    find_repositories,
-    find_repository,
-    git,
-    measure,
+from benchmarks.harness import ROOT, Bench, Measure, NotMeasuredError, Row, at_most
+from benchmarks.processes import read_processors_s
+from ctxmode.operations.project_maps import hide_secrets, redact
+from kb.tokens import DEAREST, estimate, estimate_tokens
+from policy import secrets
+from repomap import workers
+from repomap.evidence import match_field
+from repomap.fitting import fit
+from repomap.kinds import is_prose, is_test
+from repomap.pack_model import PackRequest, Redaction
+from repomap.ranking import ASIDE, Ranked, rank_files
+from repomap.scanning import ScanRequest, scan
+from repomap.store import MapStore, read_files
+from repomap.words import weigh_terms
+
+AT = (1, 5, 10)
+BUDGETS = (8_000, 32_000)
+FILE_BYTES = 512 * 1024
+TUNED = (
+    *("pytest-dev/pytest", "sphinx-doc/sphinx", "psf/requests", "pallets/flask"),
+    *("pylint-dev/pylint", "mwaskom/seaborn", "pydata/xarray"),
 )
-from benchmarks.repomap_commits import RESEARCHED, find_commits
-from benchmarks.repomap_issues import GROUPS, read_issues
-from repomap.store import MapStore
+"""The repositories on whose issues the weights were chosen; on others nothing was."""
+
+LOOKED_AT, FILES_MAX, WORDS_MIN = 1500, 6, 4
+ENDINGS = (".py", ".js", ".ts", ".go", ".rs", ".java", ".c", ".rb", ".php", ".cs", ".cpp")
+BAR_BYTES, BAR_FILES, BAR_SCAN_S = 20_000_000, 2_000, 40.0
+"""A first scan of so much may take so long on one core; of more, in proportion."""
+
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+Changed = Mapping[str, Sequence[int]]
 
 
-def main() -> None:
-    """Measure repositories of a folder."""
-    args = _parse()
-    if args.speed:
-        for repository in _choose(args):
-            repomap_speed.measure(repository)
-    elif args.issues and args.aider:
-        repomap_aider.compare(args.repos, args.issues, args.aider, args.limit or 20)
-    elif args.issues:
-        for title, names in GROUPS.items():
-            _measure_all(args, title, _find(args, names), _issues_of(args))
-    elif args.research:
-        _measure_all(args, "both", _find(args, RESEARCHED), _commits_of(args))
-    else:
-        _measure_all(args, "all", {str(one): one for one in _choose(args)}, _commits_of(args))
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A task, the commit to look at, and by file the lines there that were changed for it."""
+
+    base: str
+    task: str
+    changed: Changed
 
 
-def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--repos", required=True, type=Path, metavar="DIR")
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="part of a name")
-    parser.add_argument("--commits", type=int, default=60, metavar="N")
-    parser.add_argument("--research", action="store_true", help="commits of gin and express")
-    parser.add_argument("--issues", type=Path, metavar="FILE", help="SWE-bench Lite as JSON")
-    parser.add_argument("--limit", type=int, default=0, metavar="N", help="issues a repository")
-    parser.add_argument("--packs", action="store_true", help="the lines inside packs, too")
-    parser.add_argument("--each", action="store_true", help="the ranks of each case, too")
-    parser.add_argument("--speed", action="store_true", help="scans and packs in seconds")
-    parser.add_argument("--aider", metavar="PYTHON", help="beside aider's map, by its Python")
-    return parser.parse_args()
+def git(folder: Path, *arguments: str) -> str:
+    """Return what git prints."""
+    command = ["git", "-c", "core.quotePath=false", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, check=True)
+    return done.stdout.decode("utf-8", "replace")
 
 
-def _is_meant(args: argparse.Namespace, name: str) -> bool:
-    return not args.only or any(part in name for part in args.only)
+def find_repositories(folder: Path) -> Iterator[Path]:
+    """Yield what git can clone: the folder itself, or what is up to two folders below."""
+    for path in [folder, *sorted([*folder.glob("*/"), *folder.glob("*/*/")])]:
+        if (path / ".git").exists() or (path / "HEAD").is_file():
+            yield path
+            if path == folder:
+                return
 
 
-def _choose(args: argparse.Namespace) -> Sequence[Path]:
-    return [one for one in find_repositories(args.repos) if _is_meant(args, str(one))]
+def is_named(path: Path, folder: Path, name: str) -> bool:
+    """Tell whether a clone is of `owner/name`, by its folder's name or the two with + or __."""
+    owner, _, short = name.partition("/")
+    pieces = re.split(r"[/+]|__", str(path.relative_to(folder)))
+    pieces = [one.removesuffix(".git") for one in pieces]
+    return short in pieces and (owner in pieces or pieces[0] == short)
 
 
-def _find(args: argparse.Namespace, names: Iterable[str]) -> Mapping[str, Path]:
-    found = {name: find_repository(args.repos, name) for name in names if _is_meant(args, name)}
-    for name, path in found.items():
-        if path is None:
-            print(f"{name}: not in {args.repos}")
-    return {name: path for name, path in found.items() if path is not None}
+def find_commits(work: Path, count: int) -> list[Case]:
+    """Choose commits of one to six files in the main language, the same each time.
+
+    They are no merges, of the last 1,500, with a message of four words or more.
+    """
+    said = git(work, "log", "--no-merges", f"-n{LOOKED_AT}", "--format=%x01%H%x00%B%x00",
+               "--name-only", "HEAD")  # fmt: skip
+    rows = [part.split("\0") for part in said.split("\x01")[1:]]
+    endings = Counter(Path(name).suffix for _, _, names in rows for name in names.split("\n"))
+    main = max(ENDINGS, key=lambda ending: endings[ending])
+    found = []
+    for sha, message, names in rows:
+        paths = tuple(n for n in names.split("\n") if n.endswith(main) and not is_test(n))
+        if 1 <= len(paths) <= FILES_MAX and len(message.split()) >= WORDS_MIN:
+            found.append((sha, message, paths))
+    random.Random(1).shuffle(found)
+    cases = []
+    for sha, message, paths in found[:count]:
+        options = ("-U0", "--no-renames", "--no-ext-diff", f"{sha}^", sha, "--", *paths)
+        patch = git(work, "diff", *options)
+        cases.append(Case(git(work, "rev-parse", f"{sha}^").strip(), message, read_changed(patch)))
+    return cases
 
 
-def _issues_of(args: argparse.Namespace) -> Callable[[str, Path], Sequence[Case]]:
-    return lambda name, _: read_issues(args.issues, name, args.limit)
+def read_changed(patch: str) -> dict[str, list[int]]:
+    """Return by file the lines before a patch that it changes; of an insertion the line before."""
+    found: dict[str, list[int]] = {}
+    path, mark = "", ""
+    at = old = new = 0
+    for line in patch.split("\n"):
+        if old <= 0 and new <= 0:
+            hunk = _HUNK.match(line)
+            if line.startswith("--- "):
+                path = line[4:].partition("\t")[0].strip('"').removeprefix("a/")
+                if path != "/dev/null":
+                    found.setdefault(path, [])
+            elif hunk:
+                old, new = (int(n) if n else 1 for n in (hunk[2], hunk[3]))
+                at, mark = int(hunk[1]) + (old == 0), " "
+        elif line.startswith("-"):
+            found[path].append(at)
+            at, old, mark = at + 1, old - 1, "-"
+        elif line.startswith("+"):
+            if mark == " " and path in found:
+                found[path].append(max(at - 1, 1))
+            new, mark = new - 1, "+"
+        elif not line.startswith("\\"):
+            at, old, new, mark = at + 1, old - 1, new - 1, " "
+    return found
 
 
-def _commits_of(args: argparse.Namespace) -> Callable[[str, Path], Sequence[Case]]:
-    return lambda _, work: find_commits(work, args.commits)
+def _order_by_text(store: MapStore, task: str) -> Sequence[str]:
+    found = match_field(store.db, "body", weigh_terms(task))
+    scores = {
+        path: found[row.id] * (ASIDE if is_test(path) or is_prose(path) else 1)
+        for path, row in read_files(store.db).items()
+        if row.id in found
+    }
+    return sorted(scores, key=lambda path: (-scores[path], path))
 
 
-def _measure_all(
-    args: argparse.Namespace,
-    title: str,
-    repositories: Mapping[str, Path],
-    find: Callable[[str, Path], Sequence[Case]],
+class Shares:
+    """What cases came to: by name, shares of what was changed."""
+
+    def __init__(self) -> None:
+        self.by_name: defaultdict[str, list[float]] = defaultdict(list)
+        self.plain: defaultdict[str, list[float]] = defaultdict(list)
+
+    def add(self, work: Path, store: MapStore, case: Case) -> None:
+        """Check a case's commit out, scan it, and look for what was changed."""
+        git(work, "checkout", "-q", "-f", case.base)
+        git(work, "clean", "-q", "-f", "-d", "-x")
+        scan(store, ScanRequest(work, lambda _: False, lambda data: data))
+        changed = {path: at for path, at in case.changed.items() if (work / path).is_file()}
+        if not changed:
+            return
+        ranked = rank_files(store.db, case.task)
+        orders = (
+            (self.by_name, [one.row.path for one in ranked]),
+            (self.plain, _order_by_text(store, case.task)),
+        )
+        for shares, order in orders:
+            for at in AT:
+                found = sum(path in order[:at] for path in changed) / len(changed)
+                shares[f"files among the first {at}"].append(found)
+        for budget in BUDGETS:
+            share = _share_of_lines(store, work, case.task, changed, ranked, budget)
+            self.by_name[f"lines within {budget:,} tokens"].append(share)
+
+    def report(self, bench: Bench, title: str) -> None:
+        """Add a row for each name, in per cent."""
+        for name, shares in self.by_name.items():
+            plain = 100 * statistics.mean(self.plain[name]) if self.plain.get(name) else None
+            ours = 100 * statistics.mean(shares)
+            beside = "BM25 of the text" if plain is not None else ""
+            bench.rows.append(Row(f"{title}: {name}", ours, "%", None, beside, plain))
+        count = max(map(len, self.by_name.values()), default=0)
+        bench.notes.append(f"{title}: {count} cases")
+
+
+def _share_of_lines(  # noqa: PLR0913, PLR0917 - what a pack is made of
+    store: MapStore,
+    work: Path,
+    task: str,
+    changed: Changed,
+    ranked: Sequence[Ranked],
+    budget: int,
+) -> float:
+    asked = PackRequest(task, estimate_tokens, lambda text: Redaction(text, ()), budget)
+    pack = fit(store.db, work, asked, ranked, file_bytes=FILE_BYTES)
+    lines = {item.path: item.lines for item in pack.items if item.kind in ("full", "parts")}
+    wanted = [(path, at) for path, places in changed.items() for at in places]
+    if not wanted:
+        return float(any(path in lines for path in changed))
+    held = sum(any(a <= at <= b for a, b in lines.get(path, ())) for path, at in wanted)
+    return held / len(wanted)
+
+
+def _measure_cases(
+    bench: Bench, repository: Path, find: Callable[[Path], Sequence[Case]], shares: Shares
 ) -> None:
-    """Print the figures of each repository, and of all together."""
-    together = Figures()
-    asked = Asked(with_packs=args.packs, with_each=args.each)
-    for name, repository in repositories.items():
-        with tempfile.TemporaryDirectory() as folder:
-            work = Path(folder, "work")
-            clone(repository, work)
-            store = MapStore(Path(folder, "map.sqlite3"))
-            figures = measure(work, store, find(name, work), asked)
-            store.close()
-            if figures.is_empty():
-                print(f"{name}: no cases")
-                continue
-            figures.show(f"{name} at {git(work, 'rev-parse', 'origin/HEAD')[:12]}")
-            together.take(figures)
-    if len(repositories) > 1:
-        together.show(f"{title}, {len(repositories)} repositories together")
+    number = len(list(bench.folder.iterdir()))
+    work = bench.folder / f"work-{number}"
+    source = str(repository.resolve())
+    git(bench.folder, "clone", "-q", "-s", "--no-checkout", source, str(work))
+    store = MapStore(bench.folder / f"map-{number}.sqlite3")
+    # The newest first: what the map knows is then no ancestor, and each history is read whole.
+    cases = find(work)
+    dates = {case.base: int(git(work, "log", "-1", "--format=%ct", case.base)) for case in cases}
+    for case in sorted(cases, key=lambda one: (dates[one.base], one.task), reverse=True):
+        shares.add(work, store, case)
+    store.close()
 
 
-if __name__ == "__main__":
-    main()
+def _repositories(bench: Bench) -> list[Path]:
+    folder = ROOT if bench.options["repos"] == "." else bench.path("repos")
+    found = [path for path in find_repositories(folder) if bench.wants(str(path))]
+    if not found:
+        raise NotMeasuredError(f"no repository in {folder}")
+    return found
+
+
+def _name(repository: Path) -> str:
+    return "this project" if repository == ROOT else repository.name
+
+
+def commits(bench: Bench) -> None:
+    """Measure commits of every repository, as many of each as there are rounds."""
+    for repository in _repositories(bench):
+        shares = Shares()
+        _measure_cases(bench, repository, partial(find_commits, count=bench.rounds), shares)
+        shares.report(bench, f"commits of {_name(repository)}")
+
+
+def issues(bench: Bench) -> None:
+    """Measure issues of SWE-bench Lite (a JSON list): a tuned group, and all that is held out."""
+    rows = json.loads(bench.path("issues").read_text())
+    folder, groups = bench.path("repos"), {True: Shares(), False: Shares()}
+    for name in sorted({row["repo"] for row in rows}):
+        found = [path for path in find_repositories(folder) if is_named(path, folder, name)]
+        cases = [
+            Case(row["base_commit"], row["problem_statement"], read_changed(row["patch"]))
+            for row in sorted(rows, key=lambda one: str(one["instance_id"]))
+            if row["repo"] == name
+        ]
+        random.Random(1).shuffle(cases)
+        if found and bench.wants(name):
+            chosen = cases[: bench.rounds]
+            _measure_cases(bench, found[0], lambda _, some=chosen: some, groups[name in TUNED])  # type: ignore[misc]
+    groups[True].report(bench, "issues on which weights were chosen")
+    groups[False].report(bench, "issues held out")
+
+
+async def speed(bench: Bench) -> None:
+    """Measure scans of a repository's newest commit, and packs of it, secrets hidden."""
+    for repository in _repositories(bench):
+        work = bench.folder / f"speed-{repository.name}"
+        git(bench.folder, "clone", "-q", "-s", str(repository.resolve()), str(work))
+        store = MapStore(bench.folder / f"{repository.name}.sqlite3")
+        side = partial(scan, store, ScanRequest(work, secrets.is_secret_path, hide_secrets))
+        workers.restart()
+        began = read_processors_s(workers.processes())
+        side()
+        first_s = read_processors_s(workers.processes()) - began
+        time.sleep(2.1)  # so that no file counts as changed just now
+        (unchanged,) = await bench.turns(side)
+        rows = read_files(store.db).values()
+        size = sum(row.size for row in rows)
+        said = git(work, "log", "--no-merges", f"-n{bench.rounds}", "--format=%B%x00").split("\0")
+        tasks = iter([text for text in said if text.strip()])
+        (packs,) = await bench.turns(
+            lambda tasks=tasks, store=store, work=work: _pack(store, work, next(tasks)),  # type: ignore[misc]
+            rounds=len(said) - 2,
+        )
+        store.close()
+        title = _name(repository)
+        bench.notes.append(f"{title}: {len(rows):,} files, {size / 1e6:.1f} MB")
+        bar_s = BAR_SCAN_S * max(1.0, size / BAR_BYTES, len(rows) / BAR_FILES)
+        bench.value(f"{title}: a first scan, of processors", first_s, "s", at_most(round(bar_s, 1)))
+        bench.times(f"{title}: a scan of nothing new", unchanged, bar=at_most(500))
+        bench.times(f"{title}: a pack", packs, bar=at_most(500))
+
+
+def _pack(store: MapStore, work: Path, task: str) -> None:
+    asked = PackRequest(task, lambda text: estimate(text, DEAREST), redact)
+    fit(store.db, work, asked, rank_files(store.db, task), file_bytes=FILE_BYTES)
+
+
+MEASURES = (
+    Measure("repomap.commits", "files that a commit changed, found by its message, beside BM25",
+            commits, rounds=60, is_long=True, options={"repos": "."}),
+    Measure("repomap.issues", "files that the fix of an issue changed, beside BM25", issues,
+            rounds=1000, is_long=True, options={"repos": "", "issues": ""}),
+    Measure("repomap.speed", "scans and packs of repositories", speed, rounds=5,
+            options={"repos": "."}),
+)  # fmt: skip

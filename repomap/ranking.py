@@ -27,7 +27,7 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
     }
 )
 """Chosen on issues of SWE-bench Lite (pytest, sphinx, requests, flask, pylint, seaborn, xarray) and
-on commits of gin and express; `python -m benchmarks.repomap` measures them on others, too."""
+on commits of gin and express; `python -m benchmarks repomap.commits` measures others, too."""
 
 ASIDE = 0.5
 """What tests, and prose or data, are multiplied by unless the task speaks of them."""

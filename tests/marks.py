@@ -50,6 +50,7 @@ base/test_bounded_run.py base/test_locks.py base/test_queues.py memory/facts/tes
 memory/facts/test_killed_import.py fleet/test_killed_journal.py
 memory/facts/test_killed_restore.py
 memory/facts/test_many_processes.py memory/pages/test_exporting.py
+memory/sessions/test_many_processes.py kb/test_many_processes.py
 memory/pages/test_disks.py
 memory/pages/test_many_writers.py memory/pages/test_pulling.py memory/pages/test_repository.py
 memory/pages/test_merging.py memory/pages/test_evolution.py memory/pages/test_forgetting.py

@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from benchmarks.insight_data import Amounts, fill, make_place
 from ctxmode.insight.pages import PAGES
 from ctxmode.operations.facts import open_memory
 from memory.facts.model import Author, Draft
+from tests.ctxmode.insight.made_project import Amounts, fill, make_place
 from tests.needs import need
 
 COMMAND = (sys.executable, "-m", "ctxmode", "insight")

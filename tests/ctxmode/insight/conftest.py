@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from benchmarks.insight_data import Amounts, fill_counts, make_place
 from ctxmode.config.locations import prepare_storage
+from tests.ctxmode.insight.made_project import Amounts, fill_counts, make_place
 from tests.ctxmode.insight.visitors import Browser
 
 
