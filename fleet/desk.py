@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,15 +23,13 @@ from fleet.errors import BlobError
 from fleet.figures import Figures, Stage
 from fleet.forms import FormError
 from fleet.journal import Accepted, JournalError, QueueFullError, Received
-from fleet.model import Cause, Delivery, Lost, Open
+from fleet.model import PROTOCOL, Cause, Delivery, Lost, Order
 from fleet.packing import (
-    Packed,
     check_travels,
     find_reason_to_stay,
     make_order,
-    open_blobs,
-    pack,
 )
+from fleet.seal import seal_order
 from fleet.sending import Parts, Sending
 from fleet.sent_run import SentRun
 from fleet.snapshot import ChangedError, SharedLooks, Snapshot, take
@@ -63,7 +60,7 @@ class Desk:
         self._parts = parts
         self._local = parts.local
         self._journal = parts.journal
-        self._sending = Sending(parts, self.figures, self._receive, self._reopen)
+        self._sending = Sending(parts, self.figures, self._receive, self._find_snapshot)
         self._looks = SharedLooks(self._look)
         self._snapshots: OrderedDict[Digest, Snapshot] = OrderedDict()
         self._confirmed: dict[Digest, float] = {}
@@ -105,12 +102,15 @@ class Desk:
             raise
 
     async def _accept(self, judged: JudgedRequest, run_id: str, record: Record | None) -> SentRun:
-        packed = await self._pack(judged, run_id)
-        await self._upload(packed)
-        order, quota = packed.order, self.line.turns.quota(packed.order.owner)
+        with self.figures.measure(Stage.SNAPSHOT):
+            snapshot = await self._looks.look()
+            order, sealed = await trio.to_thread.run_sync(self._seal, judged, run_id, snapshot)
+        await self._upload(snapshot)
+        self.figures.bytes_sent += len(sealed)
+        quota = self.line.turns.quota(order.owner)
         try:
             await self._journal.accept(
-                Accepted(order.run_id, order.owner, packed.sealed, order.not_after), quota.queued
+                Accepted(order.run_id, order.owner, sealed, order.not_after), quota.queued
             )
         except QueueFullError as error:
             raise RequestError(str(error), "raise cluster.owners' queued, or send less") from error
@@ -120,21 +120,16 @@ class Desk:
                 await self._journal.finish(run_id, forms.encode(lost))
             raise
         label = f"{order.request.language}: {judged.checked.script or order.request.code or ''}"
-        return SentRun(order, packed.sealed, first_line(label), record, packed.unseen)
+        return SentRun(order, sealed, first_line(label), record, snapshot.unseen)
 
-    async def _pack(self, judged: JudgedRequest, run_id: str) -> Packed:
-        with self.figures.measure(Stage.SNAPSHOT):
-            snapshot = await self._looks.look()
-            return await trio.to_thread.run_sync(self._seal, judged, run_id, snapshot)
-
-    def _seal(self, judged: JudgedRequest, run_id: str, snapshot: Snapshot) -> Packed:
+    def _seal(self, judged: JudgedRequest, run_id: str, snapshot: Snapshot) -> tuple[Order, bytes]:
         """Make the sealed order of a run, in a thread: it takes as long as its values are."""
         settings, project = self.settings, self._local.project
         if reason := find_reason_to_stay(judged, settings):
             raise StaysHereError(reason)
         check_travels(judged, snapshot)
         order = make_order(judged, snapshot.tree.root, project, run_id, settings.wait_s)
-        return pack(order, self._parts.key, snapshot)
+        return order, seal_order(order.encode(), self._parts.key, PROTOCOL)
 
     async def _look(self) -> Snapshot:
         """Take a snapshot of the project; one that is as before is the one before."""
@@ -148,17 +143,15 @@ class Desk:
             self._confirmed.pop(evicted, None)
         return snapshot
 
-    async def _upload(self, packed: Packed) -> None:
+    async def _upload(self, snapshot: Snapshot) -> None:
         """Have the engine keep an order's project."""
-        root = packed.order.root
+        root = snapshot.tree.root
         with self.figures.measure(Stage.UPLOAD):
             engine = await self._parts.connection.engine()
-            self.figures.bytes_sent += len(packed.sealed)
             if self._confirmed.get(root, 0.0) > trio.current_time() - CONFIRMED_S:
                 return
-            wanted = await engine.blobs.missing(packed.blobs)
-            if wanted:
-                await engine.blobs.put({one: packed.blobs[one] for one in wanted})
+            wanted = await engine.blobs.missing(snapshot.digests)
+            await engine.blobs.put(snapshot.open_blobs(wanted))
             self._confirmed[root] = trio.current_time()
             self.figures.bytes_sent += sum(one.size_bytes for one in wanted)
 
@@ -203,16 +196,14 @@ class Desk:
         self._landings.add(folder)
         return folder
 
-    async def _reopen(self, run: SentRun) -> Mapping[Digest, Open]:
-        """The blobs of a run's input; none where the project is another one by now."""
+    async def _find_snapshot(self, run: SentRun) -> Snapshot | None:
+        """Find the snapshot of a run's project; None if the project is another one by now."""
         snapshot = self._snapshots.get(run.order.root)
         if snapshot is None:
             with suppress(StaysHereError, RequestError, OSError):
                 snapshot = await self._looks.look()
         self._confirmed.pop(run.order.root, None)
-        if snapshot is None or snapshot.tree.root != run.order.root:
-            return {}
-        return open_blobs(snapshot)
+        return snapshot if snapshot and snapshot.tree.root == run.order.root else None
 
     async def close(self, run: SentRun, completed: Completed | None, lost: Lost) -> None:
         """Note a run's end, whatever ends it, and give its place to the next."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
-
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from executor.model import Request
 from executor.run.job import grant_environment
 from executor.terms import JudgedRequest
-from fleet.model import GRACE_S, OWNER_CHARACTERS_MAX, PROTOCOL, Open, Order, why_here
-from fleet.seal import seal_order
+from fleet.model import GRACE_S, OWNER_CHARACTERS_MAX, Order, why_here
 from fleet.settings import ClusterSettings
 from fleet.snapshot import Snapshot
 from fleet.travel import StaysHereError
@@ -28,17 +24,6 @@ from policy.secrets.telling_names import kind_of
 SHELL_NAMES: Final = frozenset({"PWD", "OLDPWD"})
 """Variables that look like passwords and say where a shell is."""
 NAME_CHARACTERS_SHOWN = 80
-
-
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """An order as it is sent. `blobs` opens all that its project consists of, by digest; `unseen`
-    are paths of the project that do not travel."""
-
-    order: Order
-    sealed: bytes
-    blobs: Mapping[Digest, Open]
-    unseen: frozenset[str]
 
 
 def find_reason_to_stay(judged: JudgedRequest, settings: ClusterSettings) -> str:
@@ -106,22 +91,6 @@ def name_owner(judged: JudgedRequest, project: Path) -> str:
     name = judged.caller.holder or project.name or "project"
     printable = "".join(one if one.isprintable() else "?" for one in name)
     return printable[:OWNER_CHARACTERS_MAX]
-
-
-def pack(order: Order, key: Ed25519PrivateKey, snapshot: Snapshot) -> Packed:
-    """Seal an order and put its input together.
-
-    Raises:
-        FormError, SealError: it is too large to be sent.
-    """
-    sealed = seal_order(order.encode(), key, PROTOCOL)
-    unseen = frozenset(left.path for left in snapshot.left_out)
-    return Packed(order, sealed, open_blobs(snapshot), unseen)
-
-
-def open_blobs(snapshot: Snapshot) -> Mapping[Digest, Open]:
-    """What opens each blob of a snapshot."""
-    return {one: functools.partial(snapshot.read, one) for one in snapshot.digests}
 
 
 def _with_environment(judged: JudgedRequest) -> Request:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,10 +23,10 @@ from fleet.figures import Figures, Stage
 from fleet.forms import FormError
 from fleet.journal import Journal
 from fleet.known_digests import KnownDigests
-from fleet.model import Cause, Delivery, Lost, Open
+from fleet.model import Cause, Delivery, Lost
 from fleet.sent_run import Line, SentRun
 from fleet.settings import ClusterSettings, Fallback
-from fleet.tree import Digest
+from fleet.snapshot import ChangedError, Snapshot
 
 if TYPE_CHECKING:
     from fleet.dask.client import DaskRuns
@@ -49,8 +49,8 @@ KeepAdopted = Callable[[Request, Completed], Awaitable[object]]
 """Takes the outcome of a run that a dead front left: nobody waits for it."""
 Receive = Callable[[SentRun, "DaskRuns", Delivery], Awaitable[Completed]]
 """Makes a result of what a worker handed back."""
-Reopen = Callable[[SentRun], Awaitable[Mapping[Digest, Open]]]
-"""Finds the blobs of a run's input again; none where they are not what they were."""
+FindSnapshot = Callable[[SentRun], Awaitable[Snapshot | None]]
+"""Finds the snapshot of a run's project again; None if the project is another one by now."""
 
 
 class GiveUpError(Exception):
@@ -75,7 +75,9 @@ class Parts:
 class Sending:
     """Sends runs in their turns through one engine."""
 
-    def __init__(self, parts: Parts, figures: Figures, receive: Receive, reopen: Reopen) -> None:
+    def __init__(
+        self, parts: Parts, figures: Figures, receive: Receive, find_snapshot: FindSnapshot
+    ) -> None:
         self._settings = parts.settings
         self._connection = parts.connection
         self._journal = parts.journal
@@ -83,7 +85,7 @@ class Sending:
         self._figures = figures
         self._told_at = -math.inf
         self._receive = receive
-        self._reopen = reopen
+        self._find_snapshot = find_snapshot
 
     async def bring_to_end(self, run: SentRun) -> Completed:
         """Wait for a run's turn, have it done, and take what came back.
@@ -221,14 +223,14 @@ class Sending:
 
     async def _upload_again(self, run: SentRun) -> str:
         """Give the engine what it lost of a run's input; why that can't be, or nothing."""
-        blobs = await self._reopen(run)
-        if not blobs:
+        snapshot = await self._find_snapshot(run)
+        if snapshot is None:
             return "the engine lost files of it, and the project is another one by now"
         try:
             engine = await self._connection.engine()
-            gone = await engine.blobs.missing(blobs)
-            await engine.blobs.put({one: blobs[one] for one in gone})
-        except (BlobError, OSError) as error:
+            gone = await engine.blobs.missing(snapshot.digests)
+            await engine.blobs.put(snapshot.open_blobs(gone))
+        except (BlobError, ChangedError, OSError) as error:
             return f"the engine lost files of it, which are others here by now: {error}"
         except UnreachableError:
             return ""  # the next try asks for them again

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar, cast
 
 import trio
@@ -17,6 +18,7 @@ from executor.project.view.tree import Tree as OpenTree
 from executor.project.view.walking import FOLDER_FLAGS
 from fleet.file_reading import SEARCHED_BYTES_MAX, FileReading, read_up_to
 from fleet.known_digests import KnownDigests
+from fleet.model import Open
 from fleet.travel import Guard, LeftOut, StaysHereError, Terms, look_at
 from fleet.tree import Digest, Tree, TreeError, build
 
@@ -45,6 +47,15 @@ class Snapshot:
     def digests(self) -> tuple[Digest, ...]:
         """All blobs of it: its list, then files."""
         return (self.tree.root, *self.files)
+
+    @property
+    def unseen(self) -> frozenset[str]:
+        """Paths of the project that do not travel."""
+        return frozenset(left.path for left in self.left_out)
+
+    def open_blobs(self, digests: Iterable[Digest]) -> Mapping[Digest, Open]:
+        """Return what reads each of some blobs."""
+        return {one: partial(self.read, one) for one in digests}
 
     def read(self, digest: Digest) -> Iterator[bytes]:
         """The content of a blob in pieces.
