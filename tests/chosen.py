@@ -46,9 +46,9 @@ class Chosen:
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
         """Leave out what is neither quick nor changed."""
-        kept = [item for item in items if is_chosen(item.nodeid, self.changed)]
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
-        items[:] = kept
+        left_out = [item for item in items if not is_chosen(item.nodeid, self.changed)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if is_chosen(item.nodeid, self.changed)]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:

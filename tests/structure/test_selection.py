@@ -77,6 +77,17 @@ def test_the_nearest_run_first_until_the_budget_is_used(imports):
     assert sum(chosen.run.values()) <= 6
 
 
+def test_among_the_near_those_of_the_same_words_run_first(imports):
+    chosen = choose(imports, ["kb/search.py"], {}, 60)
+    assert [*chosen.run] == [
+        "tests/kb/test_search.py",
+        "tests/ctxmode/test_program.py",
+        "tests/kb/test_chunkers.py",
+        "tests/kb/test_other.py",
+        "tests/kb/test_store.py",
+    ]
+
+
 def test_a_slow_file_runs_only_when_it_changed_itself(imports):
     slow = "tests/executor/test_identities.py"
     assert slow not in choose(imports, ["kb/store.py"], {}, 60).run
