@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -148,6 +149,7 @@ def measure_apart(
             done = subprocess.run(
                 [*command, *names, "--json", "--only", args.only, *options],
                 cwd=root,
+                env={**os.environ, "PYTHONPATH": str(root)},
                 stdout=subprocess.PIPE,
                 timeout=ROOM_S_MAX,
                 check=True,

@@ -7,26 +7,20 @@ import os
 import random
 import time
 from functools import partial
-from pathlib import Path
 
 from benchmarks.harness import Bench, Measure, at_most
-from ctxmode.config.locations import Config, prepare_storage
+from ctxmode.config.locations import Config
 from ctxmode.operations.facts import open_memory
 from ctxmode.operations.library import open_store
 from ctxmode.operations.mirroring import catch_up
-from ctxmode.operations.pages import begin, open_pages
-from ctxmode.operations.session_store import open_session_store
 from memory.facts.ledger import Entry, add_fact, append
 from memory.facts.model import MAIN, Author, Draft
 from memory.facts.recalling import RecallRequest, recall
 from memory.facts.store import FactStore
 from memory.facts.writing import remember
-from memory.pages.answers import PushRequest, WriteRequest
-from memory.sessions.records import MessageRecord, SessionRecord
+from tests.ctxmode.insight.made_project import Amounts, fill, make_place
 
-PAGES = 20
 _FACT = "Retry {} of the upload waits {} seconds, since the gateway drops what comes sooner."
-_PAGE = "## Decision\n\nRetries of page {} back off.\n\n" + "## Why\n\nNothing is lost.\n\n" * 10
 
 
 def make_words(chance: random.Random, count: int) -> list[str]:
@@ -72,7 +66,9 @@ async def calls(bench: Bench) -> None:
 async def mirrors(bench: Bench) -> None:
     """Measure what a search pays to bring facts, pages and sessions into its index."""
     facts = int(bench.options["facts"])
-    config = _make_project(bench.folder, facts)
+    config = make_place(bench.folder)
+    fill(config, Amounts(days=1, sessions=4, runs=1, sources=1), now=time.time())
+    _write_facts(config, 0, facts)
     first = iter(range(facts, 1 << 30, 100))
     took = partial(_catch_up, config)
     (filled,) = await bench.turns(took, rounds=1, warm_up=0)
@@ -81,26 +77,9 @@ async def mirrors(bench: Bench) -> None:
             lambda: catch_up(config, store) and None, rounds=200, clock=time.process_time
         )
     (waiting,) = await bench.turns(took, before=lambda: _write_facts(config, next(first), 100))
-    bench.times(f"{facts} facts and {PAGES} pages into a new index, of the processor", filled)
+    bench.times(f"{facts} facts, pages and sessions into a new index, of the processor", filled)
     bench.times("nothing is new, of the processor", idle, bar=at_most(3))
     bench.times("100 facts wait, of the processor", waiting)
-
-
-def _make_project(folder: Path, facts: int) -> Config:
-    project = folder / "project"
-    project.mkdir()
-    config = Config(project, folder, folder / "data", config_home=folder / "config")
-    prepare_storage(config)
-    _write_facts(config, 0, facts)
-    with open_pages(config, author="Ada <ada@example.org>") as pages:
-        begin(config, pages)
-        for page in range(PAGES):
-            pages.write(WriteRequest(f"page-{page}", _PAGE.format(page), "concept"))
-        pages.push(PushRequest(no_distill=True))
-    with open_session_store(config.sessions_file, str(project), str(config.home)) as store:
-        asked = MessageRecord("1", "1", "user", "Why does it retry?", 1.0, is_prompt=True)
-        store.record("chatgpt", [SessionRecord("one", title="Retries"), asked], is_imported=True)
-    return config
 
 
 def _write_facts(config: Config, first: int, count: int) -> None:

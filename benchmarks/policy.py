@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import random
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +14,6 @@ from benchmarks.corpus import HOME, RULE_SETS, corpus, parse_rules
 from benchmarks.harness import Bench, Measure, at_most
 from policy import Subject, evaluate
 from policy.deadline import SECONDS
-from runtimes import LANGUAGES
 
 LINES = (
     "git status --short",
@@ -43,9 +40,6 @@ STEPS = {
     "a line with a grammar": "policy.evaluate(policy.Subject('shell', 'if ls; then id; fi'), "
     "rules)",
 }
-FOLDERS = ("/usr/lib", "/usr/share", "/usr/include", "/usr/local", "/usr/src")
-FILES_MAX = 150  # of a language
-PIECE_CHARACTERS = (400, 1_500, 4_000)  # of a file, beginning at some line
 
 
 async def verdict(bench: Bench) -> None:
@@ -94,8 +88,10 @@ async def cold_start(bench: Bench) -> None:
 def mutations(bench: Bench) -> None:
     """Measure checks of programs that were changed at random; each failure is kept in a folder."""
     from tests.policy.mutation_checks import (  # noqa: PLC0415 - the tests' own programs
+        join_seeds,
         keep,
         prepare,
+        real_seeds,
         run_checks,
         table_seeds,
     )
@@ -116,42 +112,6 @@ def mutations(bench: Bench) -> None:
     place = Path(bench.options["keep"]).expanduser()
     if failed := keep(checks, seed, seeds, place):
         bench.notes.append(f"{failed:,} programs failed; examples are in {place}")
-
-
-def real_seeds(folders: Sequence[str] = FOLDERS, seed: int = 0) -> dict[str, list[str]]:
-    """Return pieces of real programs of this machine, by language."""
-    by_ending = {ending: row.name for row in LANGUAGES for ending in row.extensions}
-    paths: dict[str, list[Path]] = {}
-    for folder in folders:
-        for place, below, names in os.walk(folder):
-            below.sort()
-            for name in sorted(names):
-                if known := by_ending.get(os.path.splitext(name)[1]):
-                    paths.setdefault(known, []).append(Path(place, name))
-    chance = random.Random(seed)
-    return {
-        name: [_piece(path, chance) for path in chance.sample(some, min(FILES_MAX, len(some)))]
-        for name, some in sorted(paths.items())
-    }
-
-
-def _piece(path: Path, chance: random.Random) -> str:
-    try:
-        code = path.read_text("utf-8", "surrogateescape")
-    except OSError:
-        return ""
-    length = chance.choice(PIECE_CHARACTERS)
-    start = code.rfind("\n", 0, chance.randint(0, max(0, len(code) - length))) + 1
-    return code[start : start + length]
-
-
-def join_seeds(tables: dict[str, list[str]], real: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Return both kinds, about as many of each, so that neither is lost among the other."""
-    both = {}
-    for name, codes in tables.items():
-        pieces = [code for code in real.get(name, ()) if code]
-        both[name] = codes + pieces * (max(1, len(codes) // len(pieces)) if pieces else 0)
-    return both
 
 
 MEASURES = (

@@ -10,6 +10,7 @@ import faulthandler
 import functools
 import json
 import os
+import random
 import resource
 import signal
 import subprocess
@@ -48,6 +49,9 @@ _ENDED = "ended by "
 LATE_S = SECONDS * 1.05  # a timer of the kernel's is not exact, and to end a process takes a while
 KEPT_MAX = 10  # programs of one kind of failure
 CASES = Path(__file__).with_name("cases")
+FOLDERS = ("/usr/lib", "/usr/share", "/usr/include", "/usr/local", "/usr/src")
+FILES_MAX = 150  # of a language
+PIECE_CHARACTERS = (400, 1_500, 4_000)  # of a file, beginning at some line
 TEXT_LINES = 12  # of an ordinary text, as one program
 
 
@@ -102,6 +106,42 @@ def table_seeds() -> dict[str, list[str]]:
         starts = range(0, len(lines), TEXT_LINES)
         found["shell"] += ["\n".join(lines[start : start + TEXT_LINES]) for start in starts]
     return found
+
+
+def real_seeds(folders: Sequence[str] = FOLDERS, seed: int = 0) -> dict[str, list[str]]:
+    """Return pieces of real programs of this machine, by language."""
+    by_ending = {ending: row.name for row in runtimes.LANGUAGES for ending in row.extensions}
+    paths: dict[str, list[Path]] = {}
+    for folder in folders:
+        for place, below, names in os.walk(folder):
+            below.sort()
+            for name in sorted(names):
+                if known := by_ending.get(os.path.splitext(name)[1]):
+                    paths.setdefault(known, []).append(Path(place, name))
+    chance = random.Random(seed)
+    return {
+        name: [_piece(path, chance) for path in chance.sample(some, min(FILES_MAX, len(some)))]
+        for name, some in sorted(paths.items())
+    }
+
+
+def _piece(path: Path, chance: random.Random) -> str:
+    try:
+        code = path.read_text("utf-8", "surrogateescape")
+    except OSError:
+        return ""
+    length = chance.choice(PIECE_CHARACTERS)
+    start = code.rfind("\n", 0, chance.randint(0, max(0, len(code) - length))) + 1
+    return code[start : start + length]
+
+
+def join_seeds(tables: dict[str, list[str]], real: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return both kinds, about as many of each, so that neither is lost among the other."""
+    both = {}
+    for name, codes in tables.items():
+        pieces = [code for code in real.get(name, ()) if code]
+        both[name] = codes + pieces * (max(1, len(codes) // len(pieces)) if pieces else 0)
+    return both
 
 
 def keep(checks: Iterable[Check], seed: int, seeds: Seeds, folder: Path) -> int:
