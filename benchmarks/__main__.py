@@ -36,7 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\n".join(_describe(one) for one in measures))
         return 0
     if args.json:
-        print(json.dumps(measure_here(measures, args), indent=2))
+        with open(os.dup(1), "w") as answer:
+            os.dup2(2, 1)  # what programs print meanwhile is no part of the answer
+            json.dump(measure_here(measures, args), answer, indent=2)
         return 0
     if args.compare:
         with checkout(args.compare) as there:

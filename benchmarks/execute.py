@@ -218,7 +218,7 @@ def _count_sleeping(mark: str) -> int:
 
 MEASURES = (
     Measure("execute.languages", "hello programs, cold and warm, beside the same by itself",
-            languages, rounds=6),
+            languages, rounds=5),
     Measure("execute.compiled", "second runs of compiled programs, beside them by themselves",
             compiled, rounds=10),
     Measure("execute.isolation", "a shell that says one word, beside bubblewrap", isolation,

@@ -197,7 +197,7 @@ MEASURES = (
     Measure("kb.folder", "context-mode index of a folder", folder, rounds=1,
             options={"folder": "."}),
     Measure("kb.quality", "whether search finds what queries ask for, beside plain BM25 and grep",
-            quality, rounds=100, options={"sets": "pycode", **CORPORA}),
+            quality, rounds=80, options={"sets": "pycode", **CORPORA}),
     Measure("kb.large", "a log and JSON on one line that are larger than memory should bear", large,
             rounds=1, is_long=True, options={"log": "2000", "json": "500"}),
 )  # fmt: skip

@@ -209,7 +209,8 @@ def quality(bench: Bench) -> None:
             bench.rows.append(Row(f"{title}: answered", found, "", None, "grep", grep))
             bench.rows.append(Row(f"{title}: the same", found, "", None, "head and tail", ends))
             bench.value(f"{title}: mean reciprocal rank", rank, "")
-    bench.notes += [f"not all found: {', '.join(n for n, share in each.items() if share < 1)}"]
+    if short := [name for name, share in each.items() if share < 1]:
+        bench.notes.append(f"not all found: {', '.join(short)}")
     bench.notes += [f"not made here: {', '.join(missing)}"] if missing else []
 
 
