@@ -24,7 +24,7 @@ import pyte
 
 DEADLINE_S = 90.0
 WRITE_S = 8.0
-LINES = 24
+LINES = 32
 CONTROL = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 # What differs from run to run and machine to machine, and what stands for it.
@@ -39,6 +39,8 @@ VARIABLE = {
     r"\b[\d.]+ [kKMG]?B / ": "SIZE / ",
     r" {2,}": "  ",
 }
+# A traceback of Python 3.13 has the line itself, also where no file has it.
+SOURCE = re.compile(r'(", line \d+, in <module>\n)  \S.*\n(?:  [~^]+\n)?')
 
 
 class Terminal:
@@ -96,7 +98,8 @@ class Terminal:
         lines = [line.rstrip() for line in self._screen.display]
         for pattern, replacement in variable.items():
             lines = [re.sub(pattern, replacement, line) for line in lines]
-        return "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
+        picture = "\n".join(line.rstrip() for line in lines).rstrip("\n") + "\n"
+        return SOURCE.sub(r"\1", picture)
 
     def _read(self, patience_s: float = 1.0) -> bool:
         """Take in what is shown next; whether anything was."""

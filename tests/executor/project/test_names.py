@@ -154,10 +154,11 @@ def test_files_of_real_projects_pass():
     library = Path(subprocess.__file__).parent
     names = [str(path.relative_to(library)) for path in library.rglob("*.py")]
     assert len(names) > 200
-    # To a file system that ignores case the page is instructions; what commits reach, tools obey.
-    obeyed = {"docs/agents.md", ".github/workflows/ci.yml", ".pre-commit-config.yaml"}
+    # Tools obey the first two, and each start of Python what Debian adds to the
+    # library. To a file system that ignores case the page is instructions.
+    obeyed = {".github/workflows/ci.yml", ".pre-commit-config.yaml", "sitecustomize.py"}
     stopped = {name for name in (*here, *names) if NAMES.judge(name)}
-    assert stopped <= obeyed
+    assert stopped <= {*obeyed, "docs/agents.md"}
 
 
 def test_every_row_holds_its_own_name_and_all_below():
