@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.document import checkout, differences, document, sections
-from benchmarks.harness import ROOT, Measure, find_reason, take
+from benchmarks.harness import MEASURES, ROOT, Measure, find_reason, take
 
 ROOMS = (
     *("execute", "processes", "mcp", "containers", "projects", "packages", "context"),
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.compare:
         with checkout(args.compare) as there:
             for name, before in measure_apart(measures, args, there):
-                after = dict(measure_apart([one for one in measures if _room(one) == name], args))
+                after = dict(measure_apart([one for one in measures if one.room == name], args))
                 print(
                     "\n".join(
                         (f"\n{name}: {args.compare} → here", *differences(before, after[name]))
@@ -87,14 +87,10 @@ def _option(text: str) -> tuple[str, str]:
     return name, value
 
 
-def find_measures(room: str) -> tuple[Measure, ...]:
+def find_measures(room: str) -> list[Measure]:
     """Return the measures of a room."""
-    found: tuple[Measure, ...] = import_module(f"benchmarks.{room}").MEASURES
-    return found
-
-
-def _room(measure: Measure) -> str:
-    return measure.name.partition(".")[0]
+    import_module(f"benchmarks.{room}")
+    return [one for one in MEASURES if one.room == room]
 
 
 def _choose(names: Sequence[str]) -> list[Measure]:
@@ -111,7 +107,7 @@ def _choose(names: Sequence[str]) -> list[Measure]:
             f"no such measure: {', '.join(sorted(missing))}\n"
             f"Choose from: {', '.join(one.name for one in every)}."
         )
-    return [one for one in every if one.name in names or (_room(one) in names and not one.is_long)]
+    return [one for one in every if one.name in names or (one.room in names and not one.is_long)]
 
 
 def _describe(measure: Measure) -> str:
@@ -144,8 +140,8 @@ def measure_apart(
     command = (sys.executable, "-m", "benchmarks")
     options = [word for name, value in args.given for word in ("--with", f"{name}={value}")]
     options += ["--rounds", str(args.rounds)] if args.rounds else []
-    for room in dict.fromkeys(map(_room, measures)):
-        names = [one.name for one in measures if _room(one) == room]
+    for room in dict.fromkeys(one.room for one in measures):
+        names = [one.name for one in measures if one.room == room]
         sys.stderr.write(f"{room} …\n")
         try:
             done = subprocess.run(

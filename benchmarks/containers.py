@@ -12,7 +12,7 @@ import trio
 
 import images
 from benchmarks.engine import opened, run
-from benchmarks.harness import Bench, Measure, NotMeasuredError, at_most, ratio_at_most
+from benchmarks.harness import Bench, NotMeasuredError, measure, read_output, time_side
 from ctxmode.doctor.container_engine import examine
 from executor import Limits, LocalEngine, Request, Settings
 from executor.containers import leftovers
@@ -24,6 +24,7 @@ REQUEST = Request("shell", CODE)
 WARM_S_MAX = 30.0
 
 
+@measure(5, needs=("docker",), at_once="8", runs="20")
 async def runs(bench: Bench) -> None:
     """Measure cold and warm runs, then runs side by side, after which nothing may be left."""
     reference = await _find_image()
@@ -39,22 +40,20 @@ async def runs(bench: Bench) -> None:
                     engine, Request("shell", CODE, limits=Limits(scratch_inodes=next(odd)))
                 ),
                 partial(_run_warm, engine),
-                partial(_docker, "run", *base, *COMMAND[1:]),
-                partial(_docker, "exec", standing, *COMMAND),
+                partial(read_output, "docker", "run", *base, *COMMAND[1:]),
+                partial(read_output, "docker", "exec", standing, *COMMAND),
             )
             at_once = int(bench.options["at_once"])
-            (side_by_side,) = await bench.turns(
-                partial(_run_together, engine, at_once), rounds=1, warm_up=0
-            )
+            side_by_side = await time_side(partial(_run_together, engine, at_once))
             for _ in range(0, int(bench.options["runs"]), 4):
                 await _run_together(engine, 4)
     finally:
         _docker("rm", "-f", standing)
     bench.times("cold", cold, "docker run", by_run)
-    bench.times("warm", warm, "docker exec", by_exec, ratio_at_most(1.3))
-    bench.times(f"{at_once} runs at once", side_by_side)
+    bench.times("warm", warm, "docker exec", by_exec, "ratio ≤ 1.3")
+    bench.times(f"{at_once} runs at once", [side_by_side])
     left = _find_left(bench.folder / "state", bench.folder / "project")
-    bench.value("things left after all runs", len(left), "", at_most(0))
+    bench.value("things left after all runs", len(left), bar="≤ 0")
     bench.notes += [f"left: {thing}" for thing in left]
 
 
@@ -106,11 +105,4 @@ def _find_left(state: Path, project: Path) -> list[str]:
 
 
 def _docker(*arguments: str) -> str:
-    done = subprocess.run(("docker", *arguments), capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-MEASURES = (
-    Measure("containers.runs", "a run in a container, beside docker run and docker exec", runs,
-            rounds=5, needs=("docker",), options={"at_once": "8", "runs": "20"}),
-)  # fmt: skip
+    return read_output("docker", *arguments).strip()

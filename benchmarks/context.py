@@ -15,7 +15,7 @@ from pathlib import Path
 
 import trio
 
-from benchmarks.harness import DATA, ROOT, Bench, Measure, Row
+from benchmarks.harness import DATA, ROOT, Bench, measure
 from ctxmode.app import App, open_app
 from ctxmode.config.locations import Config
 from ctxmode.render import results
@@ -25,6 +25,7 @@ TRUTH_S_MAX = 60
 Question = Mapping[str, str]
 
 
+@measure(1)
 async def saved(bench: Bench) -> None:
     """Measure the bytes of all answers in per cent of the bytes that commands print."""
     project = bench.folder / "project"
@@ -43,9 +44,9 @@ async def saved(bench: Bench) -> None:
             raws, returned = raws + raw, returned + len(text.encode())
             missed += [] if expected in text else [name]
             size = len(text.encode())
-            bench.rows.append(Row(name, size, "bytes", beside="printed", other=raw))
+            bench.value(name, size, "bytes", beside="printed", other=raw)
     asked = len(bench.rows)
-    bench.rows.append(Row("all questions", returned, "bytes", beside="printed", other=raws))
+    bench.value("all questions", returned, "bytes", beside="printed", other=raws)
     bench.value("answers with the truth in them", 100 * (asked - len(missed)) / max(asked, 1), "%")
     bench.notes += [f"without the truth: {', '.join(missed)}"] if missed else []
     bench.notes += [f"their commands fail here: {', '.join(left_out)}"] if left_out else []
@@ -94,9 +95,3 @@ def _find_truth(command: str, folder: Path) -> str:
         cwd=folder, capture_output=True, text=True, timeout=TRUTH_S_MAX, check=False,
     )  # fmt: skip
     return done.stdout.strip()
-
-
-MEASURES = (
-    Measure("context.saved", "bytes that commands print, and bytes that answers have", saved,
-            rounds=1),
-)  # fmt: skip

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import policy
-from benchmarks.commands import Found, collect_commands, read_commands
-from benchmarks.harness import DATA, ROOT, Bench
+from benchmarks.commands import Found
+from benchmarks.harness import DATA
 from policy.claude import Anchors, parse_rule
 from policy.model import Decision, RuleSource
 from policy.rules import DEFAULT_RULES
@@ -93,23 +93,3 @@ def judge_all(commands: Sequence[Found], folder: Path) -> dict[str, list[Ruling]
         name: judge(commands, parse_rules(lists, project), project)
         for name, lists in RULE_SETS.items()
     }
-
-
-def corpus(bench: Bench) -> None:
-    """Measure how many real commands are refused, plainly or as suspects, and the time of each."""
-    if bench.options["commands"] != "-":
-        commands = read_commands(bench.path("commands"))
-    else:
-        named = bench.options["projects"].split(",")
-        projects = [ROOT if one == "." else Path(one) for one in named]
-        commands = collect_commands(projects, int(bench.options["max"]))
-    for name, rulings in judge_all(commands, bench.make_folder("project")).items():
-        suspects = [one for one in rulings if one.is_suspect]
-        refused = sum(not one.verdict.allowed for one in rulings)
-        bench.times(f"a check, {name}", [one.seconds for one in rulings])
-        share = 100 / len(rulings)
-        bench.value(f"refused plainly, {name}", share * (refused - len(suspects)), "%")
-        bench.value(f"refused otherwise, {name}", share * len(suspects), "%")
-        if bench.options["suspects"] == "yes":
-            bench.notes += [f"{name}, {one.describe()}" for one in suspects]
-    bench.notes.append(f"{len(commands):,} commands, warm, of the processor")

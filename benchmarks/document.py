@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import ROOT, Row, to_row
+from benchmarks.harness import ROOT, Row, read_output
 
 NOISE = 0.1
 """A smaller share by which a figure differs is not shown."""
@@ -52,7 +52,7 @@ def sections(results: Mapping[str, Any]) -> list[str]:
     lines = []
     for room, result in results.items():
         lines += ["", f"## {room}", ""]
-        rows = [_line(to_row(row)) for row in result["rows"]]
+        rows = [_line(Row(**row)) for row in result["rows"]]
         if rows:
             lines += ["| measure | ours | p95 | beside | ratio | bar |"]
             lines += ["| --- | ---: | ---: | --- | ---: | --- |", *rows]
@@ -65,8 +65,7 @@ def _line(row: Row) -> str:
     p95 = _show(row.p95) if row.p95 is not None else ""
     beside = f"{_show(row.other)}, {row.beside}" if row.other is not None else ""
     ratio = f"{row.ratio:.2f}" if row.ratio is not None else ""
-    bar = row.bar.describe(row.unit) if row.bar else ""
-    bar = bar if row.is_within else f"**{bar}**"
+    bar = row.bar if row.is_within else f"**{row.bar}**"
     return f"| {row.name} | {_show(row.ours)} {row.unit} | {p95} | {beside} | {ratio} | {bar} |"
 
 
@@ -83,15 +82,14 @@ def read_revision(text: str) -> str:
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return a line for each figure that changed by more than noise, the largest change first."""
-    old = {row.name: row for row in map(to_row, before["rows"])}
+    old = {row["name"]: row["ours"] for row in before["rows"]}
     changed = []
-    for row in map(to_row, after["rows"]):
-        was = old[row.name].ours if row.name in old else 0.0
-        if was and abs(row.ours / was - 1) >= NOISE:
-            line = (
-                f"{row.name:<50} {was:>10.4g} → {row.ours:>10.4g} {row.unit}  {row.ours / was:.2f}"
-            )
-            changed.append((abs(row.ours / was - 1), line))
+    for row in (Row(**row) for row in after["rows"]):
+        was = old.get(row.name)
+        ratio = row.ours / was if was else 1.0
+        if abs(ratio - 1) >= NOISE:
+            line = f"{row.name:<50} {was:>10.4g} → {row.ours:>10.4g} {row.unit}  {ratio:.2f}"
+            changed.append((abs(ratio - 1), line))
     told = [line for _, line in sorted(changed, reverse=True)]
     return [*before["notes"], *after["notes"], *(told or ["nothing differs by 10 % or more"])]
 
@@ -113,12 +111,9 @@ def checkout(revision: str) -> Iterator[Path]:
 def run_git(*arguments: str) -> str:
     """Return what git prints about this checkout; empty if it fails or is missing."""
     try:
-        done = subprocess.run(
-            ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True
-        )
+        return read_output("git", *arguments, cwd=ROOT).strip()
     except (OSError, subprocess.CalledProcessError):
         return ""
-    return done.stdout.strip()
 
 
 def _name_processor() -> str:

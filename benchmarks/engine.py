@@ -28,13 +28,13 @@ _TICK_S, _TICKS_MAX = 0.02, 250
 
 @asynccontextmanager
 async def opened(
-    bench: Bench, *, has_rules: bool = False, settings: Settings | None = None
+    bench: Bench, name: str = "", *, has_rules: bool = False, settings: Settings | None = None
 ) -> AsyncIterator[LocalEngine]:
-    """Open an engine for the project of a measure, by default with no rules."""
-    project = bench.make_folder("project")
+    """Open an engine for a project of a measure, by default with no rules."""
+    project = bench.make_folder(f"{name}/project")
     async with open_engine(
         project=project,
-        state_dir=bench.folder / "state",
+        state_dir=bench.folder / name / "state",
         rules=partial(load, project, Path.home()) if has_rules else None,
         home=Path.home(),
         settings=settings or Settings(),
@@ -59,12 +59,13 @@ async def run(engine: LocalEngine, request: Request, printed: str | None = None)
     return took
 
 
-async def something_waits(engine: LocalEngine) -> None:
-    """Wait until what a run like the last one needs has been prepared, if anything is."""
+async def run_prepared(engine: LocalEngine, request: Request, printed: str | None = None) -> float:
+    """Run when what a run like the last one needs has been prepared, if anything is."""
     for _ in range(_TICKS_MAX):
         await trio.sleep(_TICK_S)
         if engine.pools and engine.pools[0].idle:
-            return
+            break
+    return await run(engine, request, printed)
 
 
 def by_hand(argv: Sequence[str], printed: bytes | None = None) -> float:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
@@ -19,16 +18,15 @@ import trio
 import runtimes
 from benchmarks.engine import (
     NO_BUBBLEWRAP,
-    Prepared,
     bubblewrap,
     by_hand,
     chosen,
     opened,
     prepared,
     run,
-    something_waits,
+    run_prepared,
 )
-from benchmarks.harness import Bench, Measure, Side, adds_at_most, ratio_at_most
+from benchmarks.harness import Bench, Side, measure
 from executor import LocalEngine, Request, Settings
 
 WORD = ("/bin/bash", "-c", "echo word")
@@ -41,6 +39,7 @@ RESISTS = (
 )
 
 
+@measure(5)
 async def languages(bench: Bench) -> None:
     """Measure each language's hello program: by itself, cold and warm."""
     async with opened(bench, settings=Settings(prewarm=False)) as cold, opened(bench) as warm:
@@ -49,22 +48,24 @@ async def languages(bench: Bench) -> None:
                 continue
             candidate = chosen(report, Path(cold.project))
             hello, printed = candidate.language.hello, candidate.language.hello_output
-            bare: list[float] = []
-            by_cold: list[float] = []
-            by_warm: list[float] = []
-            waited = True
-            for number in range(WARM_UP + bench.rounds):
-                bare.append(_run_bare(candidate))
-                by_cold.append(await run(cold, Request(name, hello), printed))
-                await something_waits(warm)
-                hits = sum(pool.hits for pool in warm.pools)
-                by_warm.append(await run(warm, Request(name, hello), printed))
-                was_hit = sum(pool.hits for pool in warm.pools) > hits
-                waited = waited and (was_hit or number < WARM_UP)
-            others = bare[WARM_UP:]
-            bench.times(f"{name}, cold", by_cold[WARM_UP:], "by itself", others)
-            bench.times(f"{name}, warm", by_warm[WARM_UP:], "by itself", others)
-            if not waited:
+            request, hits = Request(name, hello), [0]
+
+            async def run_warm(
+                request: Request = request, printed: str = printed, hits: list[int] = hits
+            ) -> float:
+                took = await run_prepared(warm, request, printed)
+                hits.append(sum(pool.hits for pool in warm.pools))
+                return took
+
+            bare, by_cold, by_warm = await bench.turns(
+                partial(_run_bare, candidate),
+                partial(run, cold, request, printed),
+                run_warm,
+                warm_up=WARM_UP,
+            )
+            bench.times(f"{name}, cold", by_cold, "by itself", bare)
+            bench.times(f"{name}, warm", by_warm, "by itself", bare)
+            if hits[-1] - hits[WARM_UP] < bench.rounds:
                 bench.notes.append(f"{name}: not every warm run found something prepared")
 
 
@@ -78,6 +79,7 @@ def _run_bare(candidate: runtimes.Candidate) -> float:
     return took
 
 
+@measure(10)
 async def compiled(bench: Bench) -> None:
     """Measure the second run of compiled programs, whose compiled form is kept."""
     async with opened(bench) as engine:
@@ -92,14 +94,11 @@ async def compiled(bench: Bench) -> None:
                     ready.start(command)
                 ours = partial(run, engine, Request(name, row.hello), row.hello_output)
                 await ours()
-                took, bare = await bench.turns(ours, partial(_start, ready, running), pause_s=0.05)
-            bench.times(name, took, "compiled, by itself", bare, adds_at_most(10))
+                bare, beside = partial(ready.start, running), "compiled, by itself"
+                await bench.time_sides(name, ours, beside, bare, "≤ 10 ms more", pause_s=0.05)
 
 
-def _start(ready: Prepared, command: Sequence[str]) -> None:
-    ready.start(command)
-
-
+@measure(40)
 async def isolation(bench: Bench) -> None:
     """Measure a shell that says one word: by itself, in bubblewrap, cold and warm."""
     async with opened(bench, settings=Settings(prewarm=False)) as cold, opened(bench) as warm:
@@ -108,31 +107,28 @@ async def isolation(bench: Bench) -> None:
             partial(by_hand, WORD, b"word\n"),
             *([partial(by_hand, boxed, b"word\n")] if boxed else []),
             partial(run, cold, REQUEST, "word\n"),
-            partial(_run_warm, warm),
+            partial(run_prepared, warm, REQUEST, "word\n"),
         ]
         bare, *boxes, by_cold, by_warm = await bench.turns(*sides, warm_up=WARM_UP)
     others = boxes[0] if boxes else ()
     bench.times("bash by itself", bare)
-    bench.times("cold", by_cold, "bubblewrap", others, ratio_at_most(1.6))
+    bench.times("cold", by_cold, "bubblewrap", others, "ratio ≤ 1.6")
     bench.times("warm", by_warm, "bubblewrap", others)
     bench.notes += [] if boxed else [NO_BUBBLEWRAP]
 
 
-async def _run_warm(engine: LocalEngine) -> float:
-    await something_waits(engine)
-    return await run(engine, REQUEST, "word\n")
-
-
+@measure(3)
 async def throughput(bench: Bench) -> None:
     """Measure runs of eight clients at once, and those of one session."""
     ours: list[float] = []
     boxed: list[float] = []
     async with opened(bench) as engine:
         argv = bubblewrap(Path(engine.project), WORD)
+        in_box = partial(trio.to_thread.run_sync, by_hand, argv)
         await run(engine, REQUEST)
         for _ in range(bench.rounds):
             ours += await _sustain(partial(run, engine, REQUEST, "word\n"), CLIENTS)
-            boxed += await trio.to_thread.run_sync(_sustain_boxed, argv) if argv else []
+            boxed += await _sustain(in_box, CLIENTS) if argv else []
         in_session = Request("shell", "echo word", session="throughput")
         await run(engine, in_session)
         session = await _sustain(partial(run, engine, in_session, "word\n"), 1)
@@ -159,17 +155,7 @@ async def _sustain(side: Callable[[], Awaitable[float]], clients: int) -> list[f
     return took
 
 
-def _sustain_boxed(argv: Sequence[str]) -> list[float]:
-    until = time.perf_counter() + SLICE_S
-
-    def client(_: int) -> Iterator[float]:
-        while time.perf_counter() < until:
-            yield by_hand(argv)
-
-    with ThreadPoolExecutor(CLIENTS) as pool:
-        return [one for some in pool.map(lambda n: list(client(n)), range(CLIENTS)) for one in some]
-
-
+@measure(20)
 async def limits(bench: Bench) -> None:
     """Measure how late a timeout acts, and how long cancelled programs live that resist."""
     async with opened(bench) as engine:
@@ -214,16 +200,3 @@ def _count_sleeping(mark: str) -> int:
         with contextlib.suppress(OSError):
             found += path.read_bytes() == f"sleep\0{mark}\0".encode()
     return found
-
-
-MEASURES = (
-    Measure("execute.languages", "hello programs, cold and warm, beside the same by itself",
-            languages, rounds=5),
-    Measure("execute.compiled", "second runs of compiled programs, beside them by themselves",
-            compiled, rounds=10),
-    Measure("execute.isolation", "a shell that says one word, beside bubblewrap", isolation,
-            rounds=40),
-    Measure("execute.throughput", "eight clients at once, and one session, beside bubblewrap",
-            throughput, rounds=3),
-    Measure("execute.limits", "how late timeouts and cancelling take effect", limits),
-)  # fmt: skip

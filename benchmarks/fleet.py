@@ -19,7 +19,7 @@ import trio
 import trio.testing
 
 from benchmarks.engine import opened, run
-from benchmarks.harness import Bench, Measure, adds_at_most, at_least, at_most
+from benchmarks.harness import Bench, measure
 from executor import Request
 from fleet.front import Fleet
 from fleet.journal import Accepted, Journal
@@ -33,6 +33,7 @@ FILES, FILE_BYTES = 10, 500_000
 CODE_BYTES, ORDER_BYTES, AT_ONCE = 2_000, 6_000, 64
 
 
+@measure(1, is_long=True, workers="1,2,4,8")
 async def linearity(bench: Bench) -> None:
     """Measure runs of a second, that sleep, by growing numbers of workers."""
     from tests.fleet.real_parts import dask, fronting, working  # noqa: PLC0415 - needs dask
@@ -51,7 +52,7 @@ async def linearity(bench: Bench) -> None:
             alone = alone or a_second / number
             bench.value(f"{number} workers: runs a second", a_second, "/s")
             share = 100 * a_second / (alone * number)
-            bench.value(f"{number} workers: of linear", share, "%", at_least(80))
+            bench.value(f"{number} workers: of linear", share, "%", bar="≥ 80 %")
 
 
 async def _run_all(fleet: Fleet, runs: int) -> None:
@@ -65,6 +66,7 @@ async def _run_all(fleet: Fleet, runs: int) -> None:
             nursery.start_soon(one)
 
 
+@measure(40, is_long=True)
 async def latency(bench: Bench) -> None:
     """Measure what a fleet adds to an idle run, then 5 MB of new files there and 1 MB back."""
     from tests.fleet.real_parts import dask, fronting, working  # noqa: PLC0415 - needs dask
@@ -92,17 +94,18 @@ async def latency(bench: Bench) -> None:
             (moved,) = await bench.turns(
                 functools.partial(front.fleet.run, MOVES), before=write, rounds=5, warm_up=0
             )
-    bench.times("echo", there, "here", here, adds_at_most(20))
-    bench.times("5 MB there, 1 MB back", moved, bar=at_most(1000))
+    bench.times("echo", there, "here", here, "≤ 20 ms more")
+    bench.times("5 MB there, 1 MB back", moved, bar="≤ 1000 ms")
 
 
+@measure(1, runs="10000")
 def queue(bench: Bench) -> None:
     """Measure the memory that waiting runs add to a process which does nothing else."""
     waiting = int(bench.options["runs"])
     with multiprocessing.get_context("spawn").Pool(1) as alone:
         queued, called = alone.apply(measure_queue, (bench.folder, waiting))
     bench.value(f"{waiting:,} waiting: in journal and turns", queued, "MB")
-    bench.value(f"{waiting:,} waiting: with a caller each", called, "MB", at_most(100))
+    bench.value(f"{waiting:,} waiting: with a caller each", called, "MB", bar="≤ 100 MB")
 
 
 def measure_queue(folder: Path, waiting: int) -> tuple[float, float]:
@@ -149,13 +152,3 @@ def _resident_mb() -> float:
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
-MEASURES = (
-    Measure("fleet.linearity", "runs a second by 1, 2, 4 and 8 workers, beside one worker's",
-            linearity, rounds=1, is_long=True, options={"workers": "1,2,4,8"}),
-    Measure("fleet.latency", "an idle run through a cluster, beside one here", latency, rounds=40,
-            is_long=True),
-    Measure("fleet.queue", "the memory of 10,000 runs that wait", queue, rounds=1,
-            options={"runs": "10000"}),
-)  # fmt: skip

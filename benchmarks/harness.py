@@ -5,14 +5,16 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import re
 import shutil
 import statistics
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 import trio
 
@@ -22,38 +24,7 @@ DATA = Path(__file__).with_name("data")
 Side = Callable[[], object]
 """One of the things compared. A side that returns a float has timed itself, in seconds."""
 
-
-class Bar(NamedTuple):
-    """A limit that a row is held to: of its value, its ratio, or what it adds to the other side."""
-
-    limit: float
-    of: str = "value"
-    is_least: bool = False
-
-    def describe(self, unit: str) -> str:
-        """Write the limit as BENCHMARKS.md shows it."""
-        sign = "≥" if self.is_least else "≤"
-        return {
-            "value": f"{sign} {self.limit:g} {unit}",
-            "ratio": f"ratio {sign} {self.limit:g}",
-            "added": f"{sign} {self.limit:g} {unit} more",
-        }[self.of]
-
-
-def at_most(limit: float) -> Bar:
-    return Bar(limit)
-
-
-def at_least(limit: float) -> Bar:
-    return Bar(limit, is_least=True)
-
-
-def ratio_at_most(limit: float) -> Bar:
-    return Bar(limit, "ratio")
-
-
-def adds_at_most(limit: float) -> Bar:
-    return Bar(limit, "added")
+Run = TypeVar("Run", bound=Callable[..., object])
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +38,7 @@ class Row:
         p95: the sample that 95 of 100 do not exceed.
         beside: what it is compared with, in turn within the same run.
         other: the median of that.
-        bar: the limit that the row is held to.
+        bar: the limit that it is held to: `≥ 8 MB`, `ratio ≤ 1.6`, or `≤ 1 ms more` than `other`.
     """
 
     name: str
@@ -76,7 +47,7 @@ class Row:
     p95: float | None = None
     beside: str = ""
     other: float | None = None
-    bar: Bar | None = None
+    bar: str = ""
 
     @property
     def ratio(self) -> float | None:
@@ -85,42 +56,22 @@ class Row:
     @property
     def is_within(self) -> bool:
         """Tell whether the row keeps to its bar; one without a bar does."""
-        if self.bar is None:
+        found = re.search(r"([≤≥]) ([\d.]+)", self.bar)
+        value: float | None = self.ours
+        if self.bar.startswith("ratio"):
+            value = self.ratio
+        elif self.bar.endswith("more"):
+            value = self.ours - self.other if self.other is not None else None
+        if found is None or value is None:
             return True
-        added = self.ours - self.other if self.other is not None else None
-        value = {"value": self.ours, "ratio": self.ratio, "added": added}[self.bar.of]
-        if value is None:
-            return True
-        return value >= self.bar.limit if self.bar.is_least else value <= self.bar.limit
+        limit = float(found[2])
+        return value >= limit if found[1] == "≥" else value <= limit
 
 
 def median_and_p95(samples: Sequence[float]) -> tuple[float, float]:
     """Return the median, and the 95th percentile by nearest rank."""
     ordered = sorted(samples)
     return statistics.median(ordered), ordered[math.ceil(0.95 * len(ordered)) - 1]
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """One benchmark.
-
-    Attributes:
-        name: the room and the measure, as `execute.languages`.
-        about: what it compares.
-        run: the function that adds rows to a `Bench`; it may be asynchronous.
-        rounds: how often each side is timed, unless `--rounds` says otherwise.
-        is_long: whether it runs only when it is named.
-        needs: programs without which it is not measured.
-        options: what `--with NAME=VALUE` sets, with defaults; an empty one has to be given.
-    """
-
-    name: str
-    about: str
-    run: Callable[[Bench], object]
-    rounds: int = 20
-    is_long: bool = False
-    needs: tuple[str, ...] = ()
-    options: Mapping[str, str] = field(default_factory=dict)
 
 
 class NotMeasuredError(Exception):
@@ -161,9 +112,18 @@ class Bench:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def value(self, name: str, value: float, unit: str, bar: Bar | None = None) -> None:
+    def value(  # noqa: PLR0913 - a row's columns
+        self,
+        name: str,
+        value: float,
+        unit: str = "",
+        *,
+        beside: str = "",
+        other: float | None = None,
+        bar: str = "",
+    ) -> None:
         """Add a row of one value."""
-        self.rows.append(Row(name, value, unit, bar=bar))
+        self.rows.append(Row(name, value, unit, None, beside, other, bar))
 
     def times(
         self,
@@ -171,12 +131,27 @@ class Bench:
         samples_s: Sequence[float],
         beside: str = "",
         others_s: Sequence[float] = (),
-        bar: Bar | None = None,
+        bar: str = "",
     ) -> None:
         """Add a row of times, given in seconds, with those of the other side."""
         ours, p95 = median_and_p95(samples_s)
         other = statistics.median(others_s) * 1000 if others_s else None
         self.rows.append(Row(name, ours * 1000, "ms", p95 * 1000, beside, other, bar))
+
+    async def time_sides(
+        self,
+        name: str,
+        ours: Side,
+        beside: str = "",
+        other: Side | None = None,
+        bar: str = "",
+        **turns: Any,  # noqa: ANN401 - as of `turns`
+    ) -> None:
+        """Time a side, in turn with the other; add the row if it is wanted."""
+        if self.wants(name):
+            sides = (ours,) if other is None else (ours, other)
+            took, *others = await self.turns(*sides, **turns)
+            self.times(name, took, beside, others[0] if others else (), bar)
 
     async def turns(
         self,
@@ -201,6 +176,61 @@ class Bench:
                     took.append(seconds)
             await trio.sleep(pause_s)
         return samples
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One benchmark.
+
+    Attributes:
+        run: the function that adds rows to a `Bench`; it may be asynchronous.
+        rounds: how often each side is timed, unless `--rounds` says otherwise.
+        is_long: whether it runs only when it is named.
+        needs: programs without which it is not measured.
+        options: what `--with NAME=VALUE` sets, with defaults; an empty one has to be given.
+    """
+
+    run: Callable[[Bench], object]
+    rounds: int
+    is_long: bool
+    needs: Sequence[str]
+    options: Mapping[str, str]
+
+    @property
+    def room(self) -> str:
+        """The file that it is in, without what follows a `_`."""
+        return self.run.__module__.rpartition(".")[2].partition("_")[0]
+
+    @property
+    def name(self) -> str:
+        return f"{self.room}.{self.run.__name__}"
+
+    @property
+    def about(self) -> str:
+        """What it compares, as its function says."""
+        return (
+            (inspect.getdoc(self.run) or "").partition("\n")[0].removeprefix("Measure ").rstrip(".")
+        )
+
+
+MEASURES: list[Measure] = []
+"""All that are in the files that were imported."""
+
+
+def measure(
+    rounds: int,
+    *,
+    is_long: bool = False,
+    needs: Sequence[str] = (),
+    **options: str,
+) -> Callable[[Run], Run]:
+    """Add a function to the measures, with the attributes of `Measure`."""
+
+    def add(run: Run) -> Run:
+        MEASURES.append(Measure(run, rounds, is_long, needs, options))
+        return run
+
+    return add
 
 
 async def time_side(side: Side, clock: Callable[[], float] = time.perf_counter) -> float:
@@ -252,7 +282,7 @@ def find_reason(error: BaseException) -> NotMeasuredError | None:
     return error if isinstance(error, NotMeasuredError) else None
 
 
-def to_row(data: Mapping[str, Any]) -> Row:
-    """Return the row that was written as JSON."""
-    bar = Bar(*data["bar"]) if data["bar"] else None
-    return Row(**{**data, "bar": bar})
+def read_output(*command: str | Path, cwd: Path | None = None) -> str:
+    """Return what a command prints, which has to succeed."""
+    done = subprocess.run(command, cwd=cwd, capture_output=True, check=True)
+    return done.stdout.decode("utf-8", "replace")

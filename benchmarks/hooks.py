@@ -15,7 +15,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.harness import DATA, Bench, Measure, adds_at_most
+from benchmarks.harness import DATA, Bench, measure
 from benchmarks.processes import start
 from benchmarks.transcripts import write_transcript
 from ctxmode.config.file_names import name_capture_mark
@@ -97,8 +97,9 @@ class Place:
                 path.unlink()
 
 
+@measure(8)
 def events(bench: Bench) -> None:
-    """Measure the hook of each event."""
+    """Measure CPU time of hooks that record sessions, beside a bare interpreter."""
     cases = tomllib.loads((DATA / "hooks.toml").read_text())
     for number, (name, case) in enumerate(cases.items()):
         if not bench.wants(name):
@@ -122,13 +123,6 @@ def events(bench: Bench) -> None:
             others.append(start(NOTHING, place.environment).cpu_s)
             mine.append(place.start(*words, stdin=json.dumps(told).encode()))
             stored += place.has_snapshot()
-        bar = adds_at_most(case["bar"]) if "bar" in case else None
-        bench.times(name, mine[1:], "python -I -S -c pass", others[1:], bar)
+        bench.times(name, mine[1:], "python -I -S -c pass", others[1:], case.get("bar", ""))
         if case.get("before") == "fall behind":
             bench.value(f"{name}: snapshots made in time", 100 * stored / len(mine), "%")
-
-
-MEASURES = (
-    Measure("hooks.events", "CPU time of hooks that record sessions, beside a bare interpreter",
-            events, rounds=8),
-)  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from functools import partial
 
-from benchmarks.harness import Bench, Measure, at_most
+from benchmarks.harness import Bench, measure
 from ctxmode.insight.model import Asked
 from ctxmode.insight.reading import Reader
 from ctxmode.insight.site import BY_PATH, build_page
@@ -14,6 +14,7 @@ from memory.sessions.reading import count_sessions
 from tests.ctxmode.insight.made_project import Amounts, fill, make_place, multiply_sessions
 
 
+@measure(7, is_long=True, rows="1000000", sources="2000")
 async def pages(bench: Bench) -> None:
     """Measure each page: the first of each list, and one deep in it."""
     config = make_place(bench.folder)
@@ -34,14 +35,6 @@ async def pages(bench: Bench) -> None:
         "runs, the last": ("/runs", {"at": "9950"}),
     }
     for name, (path, values) in asked.items():
-        if bench.wants(name):
-            side = partial(build_page, config, BY_PATH[path], Asked(values))
-            (took,) = await bench.turns(side, warm_up=0)
-            bench.times(name, took, bar=at_most(300))
+        side = partial(build_page, config, BY_PATH[path], Asked(values))
+        await bench.time_sides(name, side, bar="≤ 300 ms", warm_up=0)
     bench.notes.append(f"{rows:,} rows of sessions")
-
-
-MEASURES = (
-    Measure("insight.pages", "each page, with a million rows of sessions", pages, rounds=7,
-            is_long=True, options={"rows": "1000000", "sources": "2000"}),
-)  # fmt: skip

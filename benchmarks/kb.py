@@ -11,19 +11,19 @@ from itertools import count, islice
 from pathlib import Path
 
 import kb
-from benchmarks.harness import ROOT, Bench, Measure, NotMeasuredError
-from benchmarks.kb_quality import our_searcher, plain_searcher, quality
-from benchmarks.kb_sets import Document, make_set, mixed_documents
+from benchmarks.harness import ROOT, Bench, NotMeasuredError, measure
+from benchmarks.kb_quality import our_searcher, plain_searcher
+from benchmarks.kb_sets import CORPORA, Document, make_set, mixed_documents
 from benchmarks.processes import PROGRAM, make_environment, read_processors_s, start
 from kb import Store
 from kb.model import SourceSpec
 from kb.workers import pool
 
-CORPORA = {"corpora": "/tmp/corpora"}
 FILES = 5_000
 _BATCH = 5000
 
 
+@measure(300, chunks="1000,10000", corpora=CORPORA)
 async def growth(bench: Bench) -> None:
     """Measure rates, searches and sizes of a store that grows, beside plain BM25."""
     corpora = bench.path("corpora")
@@ -42,13 +42,12 @@ async def growth(bench: Bench) -> None:
                 continue
             step = steps.pop(0)
             searches = [our_searcher(store), plain_searcher(store.path)]
-            sides = [partial(_search_next, iter(queries * 2), search) for search in searches]
-            rounds, warm_up = len(queries), min(20, len(queries))
-            ours, plain = await bench.turns(
-                *sides, rounds=rounds, warm_up=warm_up, clock=time.process_time
-            )
+            ours, plain = (partial(_search_next, iter(queries * 2), one) for one in searches)
+            await bench.time_sides(
+                f"a search of {step:,} chunks, of the processor", ours, "plain BM25", plain,
+                rounds=len(queries), warm_up=min(20, len(queries)), clock=time.process_time,
+            )  # fmt: skip
             store.checkpoint()
-            bench.times(f"a search of {step:,} chunks, of the processor", ours, "plain BM25", plain)
             rate = (size - since) / spent_s / 1e6
             bench.value(f"indexed a second of the processor, to {step:,} chunks", rate, "MB")
             share = 100 * store.stats().file_bytes / text
@@ -70,6 +69,7 @@ def _repeat(documents: Sequence[Document]) -> Iterator[Document]:
             yield Document(f"{one.label} copy {copy}", one.data)
 
 
+@measure(3)
 async def reindex(bench: Bench) -> None:
     """Measure indexing a folder again when nothing, or one file, has changed."""
     root = bench.make_folder("files")
@@ -84,20 +84,19 @@ async def reindex(bench: Bench) -> None:
 
     with Store.open(bench.folder / "kb.db") as store:
         again = partial(kb.index_paths, store, root)
-        (first,) = await bench.turns(again, rounds=1, warm_up=0, clock=time.process_time)
-        (unchanged,) = await bench.turns(again, warm_up=0, clock=time.process_time)
-        (changed,) = await bench.turns(again, before=change, clock=time.process_time)
-        (alone,) = await bench.turns(
-            partial(kb.index_file, store, root / "1/1.md", root),
-            before=change,
-            clock=time.process_time,
-        )
-    bench.times(f"{FILES:,} new files, of the processor", first)
-    bench.times("the same unchanged, of the processor", unchanged)
-    bench.times("the same with one changed, of the processor", changed)
-    bench.times("one changed file by itself, of the processor", alone)
+        alone = partial(kb.index_file, store, root / "1/1.md", root)
+        for name, side, how in (
+            (f"{FILES:,} new files", again, {"rounds": 1, "warm_up": 0}),
+            ("the same unchanged", again, {"warm_up": 0}),
+            ("the same with one changed", again, {"before": change}),
+            ("one changed file by itself", alone, {"before": change}),
+        ):
+            await bench.time_sides(
+                f"{name}, of the processor", side, clock=time.process_time, **how
+            )
 
 
+@measure(1, folder=".")
 def folder(bench: Bench) -> None:
     """Measure `context-mode index` of a folder, with its workers, in a process of its own."""
     place = ROOT if bench.options["folder"] == "." else bench.path("folder").resolve()
@@ -119,6 +118,7 @@ def folder(bench: Bench) -> None:
     bench.value("the file in per cent of the text", 100 * stats.file_bytes / text, "%")
 
 
+@measure(1, is_long=True, log="2000", json="500")
 def large(bench: Bench) -> None:
     """Measure memory and rates of indexing what is larger than memory should bear."""
     for kind in filter(bench.wants, _PARTS):
@@ -188,16 +188,3 @@ def _write(path: Path, kind: str, size: int) -> None:
         while stream.tell() < size:
             stream.write("".join(between + next(parts) for _ in range(_BATCH)))
         stream.write(after)
-
-
-MEASURES = (
-    Measure("kb.growth", "indexing and searching a store that grows, beside plain BM25", growth,
-            rounds=300, options={"chunks": "1000,10000", **CORPORA}),
-    Measure("kb.reindex", "a folder of 5,000 files again", reindex, rounds=3),
-    Measure("kb.folder", "context-mode index of a folder", folder, rounds=1,
-            options={"folder": "."}),
-    Measure("kb.quality", "whether search finds what queries ask for, beside plain BM25 and grep",
-            quality, rounds=80, options={"sets": "pycode", **CORPORA}),
-    Measure("kb.large", "a log and JSON on one line that are larger than memory should bear", large,
-            rounds=1, is_long=True, options={"log": "2000", "json": "500"}),
-)  # fmt: skip

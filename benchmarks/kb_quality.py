@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.harness import Bench, Row
-from benchmarks.kb_sets import SETS, QuerySet, Target, make_set
+from benchmarks.harness import Bench, measure
+from benchmarks.kb_sets import CORPORA, SETS, QuerySet, Target, make_set
 from kb import Store, compression
 from kb.model import SourceSpec
 
@@ -160,8 +160,9 @@ def _is_evident(returned: Sequence[Found], target: Target) -> bool:
     return False
 
 
+@measure(80, sets="pycode", corpora=CORPORA)
 def quality(bench: Bench) -> None:
-    """Measure each set that is named, by as many of its queries as there are rounds."""
+    """Measure whether search finds what queries ask for, beside plain BM25 and grep."""
     wanted = bench.options["sets"]
     for name in SETS if wanted == "all" else wanted.split(","):
         queries = make_set(name, bench.path("corpora"))
@@ -176,11 +177,11 @@ def quality(bench: Bench) -> None:
             figures, seconds = evaluate(targets, Way(ours, evidence, answer))
             others, plain_seconds = evaluate(targets, Way(plain, plain, _first(plain)))
         for what, share in figures.items():
-            bench.rows.append(Row(f"{name}: {what}", share, "", None, "plain BM25", others[what]))
+            bench.value(f"{name}: {what}", share, beside="plain BM25", other=others[what])
         for what, ends in (("grep", False), ("heads and tails", True)):
             grep = grep_searcher(queries, ends=ends)
             shares, _ = evaluate(targets, Way(grep, grep, grep))
-            bench.value(f"{name}: in the answer, by {what}", shares["in the answer"], "")
+            bench.value(f"{name}: in the answer, by {what}", shares["in the answer"])
         bench.times(f"{name}: a search, of the processor", seconds, "plain BM25", plain_seconds)
         bench.notes.append(
             f"{name}: {len(targets)} queries of {len(queries.documents):,} documents"

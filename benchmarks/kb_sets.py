@@ -27,6 +27,7 @@ PER_SET = 600
 WHOLE = 1 << 40
 """Beyond the end of any document: the whole page is asked for."""
 
+CORPORA = "/tmp/corpora"
 STDLIB = Path(sysconfig.get_path("stdlib"))
 SETS: Mapping[str, Mapping[str, Any]] = tomllib.loads((DATA / "query_sets.toml").read_text())
 _SENTENCE = re.compile(r"(?<=[.!?])\s|\n\n")

@@ -13,7 +13,7 @@ from pathlib import Path
 import trio
 
 from benchmarks.engine import opened, run
-from benchmarks.harness import Bench, Measure, adds_at_most
+from benchmarks.harness import Bench, measure
 from benchmarks.processes import PROGRAM, Client, connect, make_environment, start
 from executor import Request
 
@@ -53,15 +53,12 @@ def serve(bench: Bench, name: str, *words: str) -> Iterator[Client]:
     """Start a server in a project of its own, ready for calls."""
     project = bench.make_folder(f"project-{name}")
     environment = make_environment(bench.folder / f"data-{name}")
-    client = connect(words, {**environment, "CONTEXT_MODE_PROJECT_DIR": str(project)}, project)
-    client.data = bench.folder / f"data-{name}"
-    try:
-        client.initialize()
+    environment["CONTEXT_MODE_PROJECT_DIR"] = str(project)
+    with connect(words, environment, project) as client:
         yield client
-    finally:
-        client.close()
 
 
+@measure(50)
 async def call(bench: Bench) -> None:
     """Measure calls in turn with the same run through an engine, and with an empty call."""
     with (
@@ -78,11 +75,12 @@ async def call(bench: Bench) -> None:
             )
         await trio.sleep(IDLE_S)
         resident = client.resident_mib()
-    bench.times("ctx_execute", ours, "the run alone", direct, adds_at_most(1))
+    bench.times("ctx_execute", ours, "the run alone", direct, "≤ 1 ms more")
     bench.times("a tool that does nothing, by the protocol's library", nothing)
     bench.value("resident memory of the idle server", resident, "MiB")
 
 
+@measure(1, is_long=True, mib="60")
 async def large_output(bench: Bench) -> None:
     """Measure calls whose programs print much, beside the run alone, which stores nothing."""
     size = int(bench.options["mib"]) << 20
@@ -96,12 +94,12 @@ async def large_output(bench: Bench) -> None:
                 call(code="print(1)")
                 calls = {"ctx_execute": call(code=code)}
                 calls["while one is queued"] = call(code=_write_program(shape, size, "two"))
-                behind_s = _wait_for_queue(client.data)
+                behind_s = _wait_for_queue(bench.folder / f"data-{shape}")
                 calls["the same again"] = call(code=code)
             calls["context-mode run"] = _run_once(bench, shape, code)
             for name, took in calls.items():
                 title = f"{size >> 20} MiB of {shape}: {name}"
-                bench.times(title, [took], "the run alone", bare, adds_at_most(2000))
+                bench.times(title, [took], "the run alone", bare, "≤ 2000 ms more")
             bench.value(f"{shape}: indexing behind the answers", behind_s, "s")
             bench.value(f"{shape}: the server's peak memory", peak[0], "MiB")
 
@@ -148,11 +146,3 @@ def _run_once(bench: Bench, shape: str, code: str) -> float:
         start((*PROGRAM, "run", "python", "-c", text), environment, project) for text in ("1", code)
     ]
     return spent[-1].wall_s
-
-
-MEASURES = (
-    Measure("mcp.call", "a warm ctx_execute over stdio, beside the same run through an engine",
-            call, rounds=50),
-    Measure("mcp.large_output", "calls that print much, beside the run alone", large_output,
-            rounds=1, is_long=True, options={"mib": "60"}),
-)  # fmt: skip

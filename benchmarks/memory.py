@@ -6,9 +6,10 @@ import itertools
 import os
 import random
 import time
+from collections.abc import Iterator
 from functools import partial
 
-from benchmarks.harness import Bench, Measure, at_most
+from benchmarks.harness import Bench, measure
 from ctxmode.config.locations import Config
 from ctxmode.operations.facts import open_memory
 from ctxmode.operations.library import open_store
@@ -29,6 +30,7 @@ def make_words(chance: random.Random, count: int) -> list[str]:
     return ["".join(chance.choices(letters, k=chance.randrange(4, 9))) for _ in range(count)]
 
 
+@measure(200, facts="10000")
 async def calls(bench: Bench) -> None:
     """Measure `remember`, on the disk when it returns, and `recall`, at so many facts.
 
@@ -54,37 +56,36 @@ async def calls(bench: Bench) -> None:
             author = Author("bench", f"s{number // 20}")
             remember(store, Draft(say(8, 40), key=f"k{number}"), author)
 
+        def read() -> None:
+            recall([store], RecallRequest(say(2, 7)))
+
         for clock, what in ((time.perf_counter, ""), (time.process_time, ", of the processor")):
-            (took,) = await bench.turns(write, clock=clock)
-            bench.times(f"remember at {facts:,} facts{what}", took)
-            (took,) = await bench.turns(
-                lambda: recall([store], RecallRequest(say(2, 7))) and None, clock=clock
-            )
-            bench.times(f"recall at {facts:,} facts{what}", took)
+            await bench.time_sides(f"remember at {facts:,} facts{what}", write, clock=clock)
+            await bench.time_sides(f"recall at {facts:,} facts{what}", read, clock=clock)
 
 
+@measure(3, facts="1000")
 async def mirrors(bench: Bench) -> None:
     """Measure what a search pays to bring facts, pages and sessions into its index."""
     facts = int(bench.options["facts"])
     config = make_place(bench.folder)
     fill(config, Amounts(days=1, sessions=4, runs=1, sources=1), now=time.time())
-    _write_facts(config, 0, facts)
-    first = iter(range(facts, 1 << 30, 100))
+    numbers = itertools.count()
+    _write_facts(config, numbers, facts)
     took = partial(_catch_up, config)
-    (filled,) = await bench.turns(took, rounds=1, warm_up=0)
+    title = f"{facts} facts, pages and sessions into a new index, of the processor"
+    await bench.time_sides(title, took, rounds=1, warm_up=0)
     with open_store(config) as store:
-        (idle,) = await bench.turns(
-            lambda: catch_up(config, store) and None, rounds=200, clock=time.process_time
-        )
-    (waiting,) = await bench.turns(took, before=lambda: _write_facts(config, next(first), 100))
-    bench.times(f"{facts} facts, pages and sessions into a new index, of the processor", filled)
-    bench.times("nothing is new, of the processor", idle, bar=at_most(3))
-    bench.times("100 facts wait, of the processor", waiting)
+        side, clock = partial(catch_up, config, store), time.process_time
+        title = "nothing is new, of the processor"
+        await bench.time_sides(title, side, bar="≤ 3 ms", rounds=200, clock=clock)
+    write = partial(_write_facts, config, numbers)
+    await bench.time_sides("100 facts wait, of the processor", took, before=write)
 
 
-def _write_facts(config: Config, first: int, count: int) -> None:
+def _write_facts(config: Config, numbers: Iterator[int], count: int = 100) -> None:
     with open_memory(config, to_write="project") as memory:
-        for at in range(first, first + count):
+        for at in itertools.islice(numbers, count):
             memory.remember(Draft(_FACT.format(at, at % 97)))
 
 
@@ -95,10 +96,3 @@ def _catch_up(config: Config) -> float:
         while catch_up(config, store, seconds=600.0):
             pass
         return sum(os.times()[:4]) - began
-
-
-MEASURES = (
-    Measure("memory.calls", "remember and recall", calls, rounds=200, options={"facts": "10000"}),
-    Measure("memory.mirrors", "facts, pages and sessions into the index of a search", mirrors,
-            rounds=3, options={"facts": "1000"}),
-)  # fmt: skip

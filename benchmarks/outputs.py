@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import DATA, Bench, Measure, Row
+from benchmarks.harness import DATA, Bench, measure
 from kb import SourceSpec, Store
 
 EVIDENCE_BYTES = 4000
@@ -170,8 +170,9 @@ def _grep_shows(data: bytes, query: str, targets: Sequence[Span]) -> bool:
     return False
 
 
+@measure(1, outputs="-", npm="no")
 def quality(bench: Bench) -> None:
-    """Store and ask the output of each recipe; outputs in the folder that is named are reused."""
+    """Measure what is asked of outputs of tools, beside grep, and head and tail."""
     named = bench.options["outputs"]
     folder = bench.make_folder("outputs") if named == "-" else Path(named)
     folder.mkdir(parents=True, exist_ok=True)
@@ -206,9 +207,9 @@ def quality(bench: Bench) -> None:
                 for name in ("search", "grep", "ends", "rank")
             )
             title = f"{len(some)} queries {kind}"
-            bench.rows.append(Row(f"{title}: answered", found, "", None, "grep", grep))
-            bench.rows.append(Row(f"{title}: the same", found, "", None, "head and tail", ends))
-            bench.value(f"{title}: mean reciprocal rank", rank, "")
+            bench.value(f"{title}: answered", found, beside="grep", other=grep)
+            bench.value(f"{title}: the same", found, beside="head and tail", other=ends)
+            bench.value(f"{title}: mean reciprocal rank", rank)
     if short := [name for name, share in each.items() if share < 1]:
         bench.notes.append(f"not all found: {', '.join(short)}")
     bench.notes += [f"not made here: {', '.join(missing)}"] if missing else []
@@ -223,9 +224,3 @@ def _read_output(recipe: Recipe, folder: Path) -> bytes | None:
             return None
         kept.write_bytes(data)
     return kept.read_bytes()
-
-
-MEASURES = (
-    Measure("outputs.quality", "what is asked of outputs of tools, beside grep and head and tail",
-            quality, rounds=1, options={"outputs": "-", "npm": "no"}),
-)  # fmt: skip

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from benchmarks.engine import opened, run, something_waits
-from benchmarks.harness import ROOT, Bench, Measure, NotMeasuredError
+from benchmarks.engine import opened, run, run_prepared
+from benchmarks.harness import ROOT, Bench, NotMeasuredError, Side, measure, time_side
 from benchmarks.processes import PROGRAM, make_environment, start
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import load_config
-from executor import LocalEngine, PackagesError, Request, Settings
+from executor import PackagesError, Request, Settings
 from runtimes.packages.registry import BY_NAME
 from runtimes.packages.tools import find_tool
 
 CODE = "print(1)"
 
 
+@measure(10, is_long=True, package="pandas")
 async def uses(bench: Bench) -> None:
     """Measure a package of the configured registry, in a new store."""
     package = bench.options["package"]
@@ -35,25 +35,21 @@ async def uses(bench: Bench) -> None:
             first = await run(cold, layered, "1\n")
         except PackagesError as error:
             raise NotMeasuredError(f"{error}; {error.hint}") from None
-        waiting = [partial(_run_warm, warm, request) for request in (layered, plain)]
+        waiting = [partial(run_prepared, warm, request, "1\n") for request in (layered, plain)]
         by_warm = await bench.turns(*waiting, warm_up=3)
         colds = [partial(run, cold, request, "1\n") for request in (layered, plain)]
         by_cold = await bench.turns(*colds)
-    (by_uv,) = await bench.turns(_install(bench, package, settings), rounds=1, warm_up=0)
-    bench.times(f"{package}, first use", [first], "uv pip install", by_uv)
+    by_uv = await time_side(_install(bench, package, settings))
+    bench.times(f"{package}, first use", [first], "uv pip install", [by_uv])
     bench.times("second use, warm", by_warm[0], "without packages", by_warm[1])
     bench.times("second use, cold", by_cold[0], "without packages", by_cold[1])
     commands = [_command(bench, "--packages", package), _command(bench)]
-    took, without = await bench.turns(*commands)
-    bench.times("second use, context-mode run", took, "without packages", without)
+    await bench.time_sides(
+        "second use, context-mode run", commands[0], "without packages", commands[1]
+    )
 
 
-async def _run_warm(engine: LocalEngine, request: Request) -> float:
-    await something_waits(engine)
-    return await run(engine, request, "1\n")
-
-
-def _install(bench: Bench, package: str, settings: Settings) -> Callable[[], None]:
+def _install(bench: Bench, package: str, settings: Settings) -> Side:
     """Return what installs by uv into a folder, with an empty cache, and compiles."""
     tool = find_tool(BY_NAME["python"].tools[0])
     assert tool is not None  # else the first use had failed
@@ -63,19 +59,10 @@ def _install(bench: Bench, package: str, settings: Settings) -> Callable[[], Non
     target = ("--target", str(bench.folder / "to"), "--only-binary", ":all:", "-q")
     command = [tool[0], "pip", "install", "--default-index", index, "--compile-bytecode", *target]
 
-    def install() -> None:
-        subprocess.run([*command, package], env=environment, check=True)
-
-    return install
+    return partial(subprocess.run, [*command, package], env=environment, check=True)
 
 
-def _command(bench: Bench, *options: str) -> Callable[[], float]:
+def _command(bench: Bench, *options: str) -> Side:
     environment = {**make_environment(bench.folder), "PYTHONPATH": str(ROOT)}
     words = (*PROGRAM, "run", *options, "python", "-c", CODE)
     return lambda: start(words, environment, Path(bench.folder, "project")).wall_s
-
-
-MEASURES = (
-    Measure("packages.uses", "a package's first and second use, beside uv and beside none", uses,
-            rounds=10, is_long=True, options={"package": "pandas"}),
-)  # fmt: skip

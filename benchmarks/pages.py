@@ -8,7 +8,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from benchmarks.harness import Bench, Measure, at_most
+from benchmarks.harness import Bench, measure
 from benchmarks.memory import make_words
 from memory.pages.answers import PushRequest, WriteRequest
 from memory.pages.repository import Repository
@@ -29,6 +29,7 @@ def open_pages(folder: Path, project: str) -> Pages:
     return opened
 
 
+@measure(15)
 async def pushes(bench: Bench) -> None:
     """Measure pushes of ten edited drafts, each one commit with the index pages."""
     opened, numbers = open_pages(bench.folder, "project"), count()
@@ -39,10 +40,11 @@ async def pushes(bench: Bench) -> None:
             text = _TEXT.format(number)
             opened.write(WriteRequest(f"page-{page}", text, "concept", {"tags": ["x"]}))
 
-    (took,) = await bench.turns(lambda: opened.push(PushRequest()) and None, before=edit)
-    bench.times(f"push of {PAGES} pages", took, bar=at_most(60))
+    push = partial(opened.push, PushRequest())
+    await bench.time_sides(f"push of {PAGES} pages", push, bar="≤ 60 ms", before=edit)
 
 
+@measure(3)
 async def diffs(bench: Bench) -> None:
     """Measure the comparison of a page of 1 MiB with itself, and with edited ones."""
     chance = random.Random(7)
@@ -71,11 +73,5 @@ async def diffs(bench: Bench) -> None:
         "all lines rewritten": plain.translate({ord("b"): "c", ord("d"): "f"}),
     }.items():
         side = partial(compare_texts, "page", plain, text)
-        (took,) = await bench.turns(side, clock=time.process_time)
-        bench.times(f"compare 1 MiB: {name}, of the processor", took, bar=at_most(300))
-
-
-MEASURES = (
-    Measure("pages.pushes", "pushes of ten edited pages", pushes, rounds=15),
-    Measure("pages.diffs", "the comparison of large pages", diffs, rounds=3),
-)  # fmt: skip
+        title = f"compare 1 MiB: {name}, of the processor"
+        await bench.time_sides(title, side, bar="≤ 300 ms", clock=time.process_time)

@@ -6,12 +6,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from benchmarks.corpus import HOME, RULE_SETS, corpus, parse_rules
-from benchmarks.harness import Bench, Measure, at_most
+from benchmarks.commands import collect_commands, read_commands
+from benchmarks.corpus import HOME, RULE_SETS, judge_all, parse_rules
+from benchmarks.harness import ROOT, Bench, measure
 from policy import Subject, evaluate
 from policy.deadline import SECONDS
 
@@ -42,6 +43,7 @@ STEPS = {
 }
 
 
+@measure(200)
 async def verdict(bench: Bench) -> None:
     """Measure warm verdicts on texts not seen before, so that no parse is served from a cache."""
     rules = parse_rules(RULE_SETS["everyday"], "/w")
@@ -55,23 +57,18 @@ async def verdict(bench: Bench) -> None:
         number = next(numbers)
         return "".join(TEN_LINES.format(n=f"{number}_{index}") for index in range(10))
 
-    def judge(text: str) -> None:
-        subject = Subject("shell", text, cwd="/w", home=HOME, surface="agent_shell")
+    def judge(texts: Iterator[str]) -> None:
+        subject = Subject("shell", next(texts), cwd="/w", home=HOME, surface="agent_shell")
         evaluate(subject, rules)
 
-    for name, write, bar in (("one line", line, 1), ("100 lines", hundred_lines, 5)):
+    for name, write, bar in (("one line", line, "≤ 1 ms"), ("100 lines", hundred_lines, "≤ 5 ms")):
         texts = [write() for _ in range(2 * bench.rounds + 20)]
-        side = partial(_judge_next, iter(texts), judge)
-        (wall,) = await bench.turns(side)
-        (processor,) = await bench.turns(side, clock=time.process_time)
-        bench.times(name, wall, bar=at_most(bar))
-        bench.times(f"{name}, of the processor", processor)
+        side = partial(judge, iter(texts))
+        await bench.time_sides(name, side, bar=bar)
+        await bench.time_sides(f"{name}, of the processor", side, clock=time.process_time)
 
 
-def _judge_next(texts: Iterator[str], judge: Callable[[str], None]) -> None:
-    judge(next(texts))
-
-
+@measure(9)
 async def cold_start(bench: Bench) -> None:
     """Measure a process that judges, as a hook's does, after each of its steps."""
     code = f"import sys; sys.path[:] = {sys.path!r}\n"
@@ -81,10 +78,36 @@ async def cold_start(bench: Bench) -> None:
 
     for name, step in STEPS.items():
         code += f"{step}\n"
-        took, bare = await bench.turns(partial(start, code), partial(start, "pass"))
-        bench.times(f"a process up to {name}", took, "python -I -S -c pass", bare)
+        sides = partial(start, code), partial(start, "pass")
+        await bench.time_sides(
+            f"a process up to {name}", sides[0], "python -I -S -c pass", sides[1]
+        )
 
 
+@measure(1, projects=".", commands="-", max="3500", suspects="no")
+def corpus(bench: Bench) -> None:
+    """Measure how many real commands are refused, plainly or as suspects, and the time of each."""
+    if bench.options["commands"] != "-":
+        commands = read_commands(bench.path("commands"))
+    else:
+        named = bench.options["projects"].split(",")
+        projects = [ROOT if one == "." else Path(one) for one in named]
+        commands = collect_commands(projects, int(bench.options["max"]))
+    for name, rulings in judge_all(commands, bench.make_folder("project")).items():
+        suspects = [one for one in rulings if one.is_suspect]
+        refused = sum(not one.verdict.allowed for one in rulings)
+        bench.times(f"a check, {name}", [one.seconds for one in rulings])
+        share = 100 / len(rulings)
+        bench.value(f"refused plainly, {name}", share * (refused - len(suspects)), "%")
+        bench.value(f"refused otherwise, {name}", share * len(suspects), "%")
+        if bench.options["suspects"] == "yes":
+            bench.notes += [f"{name}, {one.describe()}" for one in suspects]
+    bench.notes.append(f"{len(commands):,} commands, warm, of the processor")
+
+
+@measure(
+    1, is_long=True, count="100000", seed="1", jobs="2", keep="~/.local/share/ctxmode/mutations"
+)
 def mutations(bench: Bench) -> None:
     """Measure checks of programs that were changed at random; each failure is kept in a folder."""
     from tests.policy.mutation_checks import (  # noqa: PLC0415 - the tests' own programs
@@ -105,22 +128,9 @@ def mutations(bench: Bench) -> None:
     took = [one.seconds for one in checks]
     bench.times("a check of a mutated program, of the processor", took)
     bench.value("longest beyond the deadline", max(0.0, max(took) - SECONDS) * 1000, "ms")
-    bench.value(
-        "exceptions, crashes and hangs", sum(bool(c.failure) for c in checks), "", at_most(0)
-    )
+    failures = sum(bool(one.failure) for one in checks)
+    bench.value("exceptions, crashes and hangs", failures, bar="≤ 0")
     bench.notes += [f"{kind}: {n:,}" for kind, n in Counter(c.kind for c in checks).items() if kind]
     place = Path(bench.options["keep"]).expanduser()
     if failed := keep(checks, seed, seeds, place):
         bench.notes.append(f"{failed:,} programs failed; examples are in {place}")
-
-
-MEASURES = (
-    Measure("policy.verdict", "warm verdicts on one line and on a hundred", verdict, rounds=200),
-    Measure("policy.cold_start", "a process that judges, beside one that does nothing", cold_start,
-            rounds=9),
-    Measure("policy.corpus", "real commands under three sets of rules: refusals and time", corpus,
-            rounds=1, options={"projects": ".", "commands": "-", "max": "3500", "suspects": "no"}),
-    Measure("policy.mutations", "mutated programs in all languages: failures and time", mutations,
-            rounds=1, is_long=True, options={"count": "100000", "seed": "1", "jobs": "2",
-                                             "keep": "~/.local/share/ctxmode/mutations"}),
-)  # fmt: skip

@@ -12,13 +12,14 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from benchmarks.harness import Bench, Measure, NotMeasuredError
+from benchmarks.harness import Bench, NotMeasuredError, measure
 
 PROGRAM = (sys.executable, "-m", "ctxmode")
 NOTHING = (sys.executable, "-c", "pass")
@@ -44,8 +45,7 @@ def make_environment(data: Path) -> dict[str, str]:
     return environment
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(NamedTuple):
     """What a process took: seconds by the clock, and of the processor."""
 
     wall_s: float
@@ -93,7 +93,6 @@ class Client:
     """A client of the protocol, the smallest that works, and its server's process."""
 
     process: subprocess.Popen[bytes]
-    data: Path = Path()
     _last: int = field(default=0)
 
     def ask(self, method: str, params: Any) -> Any:  # noqa: ANN401 - JSON
@@ -113,11 +112,6 @@ class Client:
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
         self.process.stdin.flush()
 
-    def initialize(self) -> None:
-        """Begin the session."""
-        self.ask("initialize", HELLO)
-        self.tell({"jsonrpc": "2.0", "method": "notifications/initialized"})
-
     def call(self, tool: str, **arguments: str) -> float:
         """Return the seconds of one call of a tool, which must succeed."""
         began = time.perf_counter()
@@ -131,15 +125,12 @@ class Client:
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGESIZE") / (1 << 20)
 
-    def close(self) -> None:
-        """End the server."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait(START_S_MAX)
 
-
-def connect(command: Sequence[str], environment: Mapping[str, str], cwd: Path | None) -> Client:
-    """Start a server; the session is not yet begun."""
+@contextmanager
+def connect(
+    command: Sequence[str], environment: Mapping[str, str], cwd: Path | None = None
+) -> Iterator[Client]:
+    """Start a server, begin the session, and end both."""
     process = subprocess.Popen(
         list(command),
         cwd=cwd,
@@ -148,11 +139,18 @@ def connect(command: Sequence[str], environment: Mapping[str, str], cwd: Path | 
         stderr=subprocess.DEVNULL,
         env=dict(environment),
     )
-    return Client(process)
+    client = Client(process)
+    try:
+        client.ask("initialize", HELLO)
+        client.tell({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        yield client
+    finally:
+        process.communicate(timeout=START_S_MAX)
 
 
+@measure(10)
 async def startup(bench: Bench) -> None:
-    """Measure the program's usual uses."""
+    """Measure the program's usual uses, beside an interpreter that does nothing."""
     environment = make_environment(bench.folder)
     hook = (json.dumps(HOOK_EVENT)).encode()
     uses: dict[str, tuple[tuple[str, ...], bytes]] = {
@@ -166,25 +164,21 @@ async def startup(bench: Bench) -> None:
     def seconds(words: Sequence[str], stdin: bytes = b"") -> float:
         return start(words, environment, stdin=stdin).wall_s
 
+    bare = partial(seconds, NOTHING)
     for name, (words, stdin) in uses.items():
-        if bench.wants(name):
-            ours = partial(seconds, (*PROGRAM, *words), stdin)
-            took, bare = await bench.turns(ours, partial(seconds, NOTHING))
-            bench.times(name, took, "python -c pass", bare)
+        ours = partial(seconds, (*PROGRAM, *words), stdin)
+        await bench.time_sides(name, ours, "python -c pass", bare)
     imports = partial(seconds, (sys.executable, "-c", "import mcp.server"))
-    took, bare = await bench.turns(partial(_until_initialized, environment), imports)
-    bench.times("initialize", took, "python -c 'import mcp.server'", bare)
+
+    def initialize() -> float:
+        began = time.perf_counter()
+        with connect((*PROGRAM, "serve"), environment):
+            return time.perf_counter() - began
+
+    await bench.time_sides("initialize", initialize, "python -c 'import mcp.server'", imports)
 
 
-def _until_initialized(environment: Mapping[str, str]) -> float:
-    began = time.perf_counter()
-    client = connect((*PROGRAM, "serve"), environment, None)
-    client.initialize()
-    took = time.perf_counter() - began
-    client.close()
-    return took
-
-
+@measure(20, is_long=True)
 async def beside(bench: Bench) -> None:
     """Measure servers and sandboxes that are named, each in turn with this program."""
     environment = make_environment(bench.folder)
@@ -201,31 +195,18 @@ async def beside(bench: Bench) -> None:
             mine, others = ([side[what] for side in sides] for sides in zip(*pairs, strict=True))
             bench.times(what, mine, f"`{other.strip()}`", others)
     for other in filter(None, programs.split(";")):
-        command = shlex.split(other)
-        took, others = await bench.turns(
-            lambda: start(run, environment).wall_s,
-            lambda command=command: start(command, environment).wall_s,  # type: ignore[misc]
-        )
-        bench.times("a process that says one word", took, f"`{other.strip()}`", others)
+        theirs = partial(start, shlex.split(other), environment)
+        name = "a process that says one word"
+        await bench.time_sides(name, partial(start, run, environment), f"`{other.strip()}`", theirs)
 
 
 def _answers(command: Sequence[str], environment: Mapping[str, str]) -> dict[str, float]:
     """Return the seconds from a server's start to each of its first answers."""
     began = time.perf_counter()
-    client = connect(command, environment, None)
-    client.initialize()
-    times = {"initialize": time.perf_counter() - began}
-    client.ask("tools/list", {})
-    times["tools/list"] = time.perf_counter() - began
-    client.call("ctx_execute", language="shell", code="echo hi")
-    times["a first call"] = time.perf_counter() - began
-    client.close()
-    return times
-
-
-MEASURES = (
-    Measure("processes.startup", "the program's uses, beside an interpreter that does nothing",
-            startup, rounds=10),
-    Measure("processes.beside", "other MCP servers and sandboxes; several with ; between", beside,
-            is_long=True),
-)  # fmt: skip
+    with connect(command, environment) as client:
+        times = {"initialize": time.perf_counter() - began}
+        client.ask("tools/list", {})
+        times["tools/list"] = time.perf_counter() - began
+        client.call("ctx_execute", language="shell", code="echo hi")
+        times["a first call"] = time.perf_counter() - began
+        return times

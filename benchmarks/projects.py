@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from benchmarks.engine import run
-from benchmarks.harness import Bench, Measure
-from executor import LocalEngine, Request, open_engine
+from benchmarks.engine import opened, run
+from benchmarks.harness import Bench, measure
+from executor import Request
 from executor.profile import ANALYZE, BUILD
 from executor.project.commit import commit
 from executor.project.rules.names import NAMES
@@ -45,41 +44,25 @@ def write_packages(folder: Path, count: int) -> None:
     )
 
 
-@asynccontextmanager
-async def _opened(
-    bench: Bench, name: str, plant: Callable[[Path], None]
-) -> AsyncIterator[LocalEngine]:
-    place = bench.make_folder(name)
-    project = bench.make_folder(f"{name}/project")
-    plant(project)
-    async with open_engine(
-        project=project,
-        state_dir=place / "state",
-        rules=None,
-        home=Path.home(),
-        settings=Settings(profiles=PROFILES),
-    ) as engine:
-        yield engine
-    shutil.rmtree(place)
-
-
+@measure(8, files="300,2000")
 async def views(bench: Bench) -> None:
     """Measure a shell that says one word under `build`, in projects of several sizes."""
     for count in map(int, bench.options["files"].split(",")):
-        plant = partial(
-            write_files,
+        write_files(
+            bench.make_folder(f"{count}/project"),
             name=lambda number: f"d{number // 100}/{number}.txt",
             text=lambda number: f"{number}\n",
             n=count,
         )
-        async with _opened(bench, str(count), plant) as engine:
-            took, analyze = await bench.turns(
-                partial(run, engine, Request("shell", "echo word", profile="build")),
-                partial(run, engine, Request("shell", "echo word", profile="analyze")),
+        async with opened(bench, str(count), settings=Settings(profiles=PROFILES)) as engine:
+            build, analyze = (
+                partial(run, engine, Request("shell", "echo word", profile=name))
+                for name in ("build", "analyze")
             )
-        bench.times(f"echo under build, {count:,} files", took, "analyze", analyze)
+            await bench.time_sides(f"echo under build, {count:,} files", build, "analyze", analyze)
 
 
+@measure(2, is_long=True, files="40000", folder="-")
 async def commits(bench: Bench) -> None:
     """Measure a commit of many new files: copied, as a session's, or moved, as a run's."""
     count, place = int(bench.options["files"]), bench.folder
@@ -115,11 +98,3 @@ async def commits(bench: Bench) -> None:
     bench.times(f"{count:,} new files, moved", moved, "cp -a", by_cp)
     for folder in (upper, target):
         shutil.rmtree(folder)
-
-
-MEASURES = (
-    Measure("projects.views", "one word under build, beside analyze", views, rounds=8,
-            options={"files": "300,2000"}),
-    Measure("projects.commits", "a commit of many new files, beside cp -a", commits, rounds=2,
-            is_long=True, options={"files": "40000", "folder": "-"}),
-)  # fmt: skip

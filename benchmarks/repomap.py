@@ -11,7 +11,6 @@ import json
 import random
 import re
 import statistics
-import subprocess
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from benchmarks.harness import ROOT, Bench, Measure, NotMeasuredError, Row, at_most
+from benchmarks.harness import ROOT, Bench, NotMeasuredError, measure, read_output
 from benchmarks.processes import read_processors_s
 from ctxmode.operations.project_maps import hide_secrets, redact
 from kb.tokens import DEAREST, estimate, estimate_tokens
@@ -63,9 +62,7 @@ class Case:
 
 def git(folder: Path, *arguments: str) -> str:
     """Return what git prints."""
-    command = ["git", "-c", "core.quotePath=false", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, check=True)
-    return done.stdout.decode("utf-8", "replace")
+    return read_output("git", "-c", "core.quotePath=false", *arguments, cwd=folder)
 
 
 def find_repositories(folder: Path) -> Iterator[Path]:
@@ -180,7 +177,7 @@ class Shares:
             plain = 100 * statistics.mean(self.plain[name]) if self.plain.get(name) else None
             ours = 100 * statistics.mean(shares)
             beside = "BM25 of the text" if plain is not None else ""
-            bench.rows.append(Row(f"{title}: {name}", ours, "%", None, beside, plain))
+            bench.value(f"{title}: {name}", ours, "%", beside=beside, other=plain)
         count = max(map(len, self.by_name.values()), default=0)
         bench.notes.append(f"{title}: {count} cases")
 
@@ -231,6 +228,7 @@ def _name(repository: Path) -> str:
     return "this project" if repository == ROOT else repository.name
 
 
+@measure(60, is_long=True, repos=".")
 def commits(bench: Bench) -> None:
     """Measure commits of every repository, as many of each as there are rounds."""
     for repository in _repositories(bench):
@@ -239,6 +237,7 @@ def commits(bench: Bench) -> None:
         shares.report(bench, f"commits of {_name(repository)}")
 
 
+@measure(1000, is_long=True, repos="", issues="")
 def issues(bench: Bench) -> None:
     """Measure issues of SWE-bench Lite (a JSON list): a tuned group, and all that is held out."""
     rows = json.loads(bench.path("issues").read_text())
@@ -258,6 +257,7 @@ def issues(bench: Bench) -> None:
     groups[False].report(bench, "issues held out")
 
 
+@measure(5, repos=".")
 async def speed(bench: Bench) -> None:
     """Measure scans of a repository's newest commit, and packs of it, secrets hidden."""
     for repository in _repositories(bench):
@@ -283,21 +283,11 @@ async def speed(bench: Bench) -> None:
         title = _name(repository)
         bench.notes.append(f"{title}: {len(rows):,} files, {size / 1e6:.1f} MB")
         bar_s = BAR_SCAN_S * max(1.0, size / BAR_BYTES, len(rows) / BAR_FILES)
-        bench.value(f"{title}: a first scan, of processors", first_s, "s", at_most(round(bar_s, 1)))
-        bench.times(f"{title}: a scan of nothing new", unchanged, bar=at_most(500))
-        bench.times(f"{title}: a pack", packs, bar=at_most(500))
+        bench.value(f"{title}: a first scan, of processors", first_s, "s", bar=f"≤ {bar_s:.1f} s")
+        bench.times(f"{title}: a scan of nothing new", unchanged, bar="≤ 500 ms")
+        bench.times(f"{title}: a pack", packs, bar="≤ 500 ms")
 
 
 def _pack(store: MapStore, work: Path, task: str) -> None:
     asked = PackRequest(task, lambda text: estimate(text, DEAREST), redact)
     fit(store.db, work, asked, rank_files(store.db, task), file_bytes=FILE_BYTES)
-
-
-MEASURES = (
-    Measure("repomap.commits", "files that a commit changed, found by its message, beside BM25",
-            commits, rounds=60, is_long=True, options={"repos": "."}),
-    Measure("repomap.issues", "files that the fix of an issue changed, beside BM25", issues,
-            rounds=1000, is_long=True, options={"repos": "", "issues": ""}),
-    Measure("repomap.speed", "scans and packs of repositories", speed, rounds=5,
-            options={"repos": "."}),
-)  # fmt: skip

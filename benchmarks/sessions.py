@@ -7,13 +7,14 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from benchmarks.harness import Bench, Measure, at_least
+from benchmarks.harness import Bench, measure
 from benchmarks.transcripts import write_transcript
 from ctxmode.operations.session_store import open_session_store
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Found
 
 
+@measure(2, mib="12", transcripts="-")
 async def imports(bench: Bench) -> None:
     """Measure first imports of transcripts of Claude Code, or of one that is made up."""
     if bench.options["transcripts"] == "-":
@@ -35,11 +36,5 @@ async def imports(bench: Bench) -> None:
         side = partial(read, keep_messages=keep)
         (took,) = await bench.turns(side, warm_up=0, clock=time.process_time)
         rate = megabytes / min(took)
-        bench.value(f"{what}: read a second of the processor", rate, "MB", at_least(8))
+        bench.value(f"{what}: read a second of the processor", rate, "MB", bar="≥ 8 MB")
     bench.notes.append(f"{megabytes:.1f} MB, the best of {bench.rounds} first imports")
-
-
-MEASURES = (
-    Measure("sessions.imports", "first imports of transcripts", imports, rounds=2,
-            options={"mib": "12", "transcripts": "-"}),
-)  # fmt: skip

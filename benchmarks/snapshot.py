@@ -16,7 +16,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from benchmarks.harness import Bench, Measure, at_most
+from benchmarks.harness import Bench, measure
 from benchmarks.shapes import SHAPES, Session, make_session
 from ctxmode.operations.session_store import parse_call
 from memory.gate import Gate
@@ -154,8 +154,9 @@ def _uses(prepared: Iterable[Prepared], folder: str) -> Iterator[tuple[tuple[str
                 yield ("commands", event.text[:COMMAND_CHARS]), event.text
 
 
+@measure(2)
 def given_back(bench: Bench) -> None:
-    """Measure each shape of session, as many of it as there are rounds."""
+    """Measure what a compaction loses that a snapshot gives back, by shape of session."""
     for name in filter(bench.wants, SHAPES):
         scores = Scores({"files": [], "commands": [], "facts": []}, [], [])
         for seed in range(bench.rounds):
@@ -164,11 +165,5 @@ def given_back(bench: Bench) -> None:
             if given:
                 bench.value(f"{name}: {what} in it", 100 * sum(given) / len(given), "%")
         bench.times(f"{name}: building a snapshot", scores.times_s)
-        bench.value(f"{name}: the largest of {len(scores.sizes)}", max(scores.sizes), "bytes",
-                    at_most(2048))  # fmt: skip
-
-
-MEASURES = (
-    Measure("snapshot.given_back", "what a compaction loses that a snapshot gives back", given_back,
-            rounds=2),
-)  # fmt: skip
+        title = f"{name}: the largest of {len(scores.sizes)}"
+        bench.value(title, max(scores.sizes), "bytes", bar="≤ 2048 bytes")
