@@ -23,7 +23,6 @@ import trio
 from base import sqlite_files
 from base.sqlite_files import Step
 from fleet.errors import ClusterError
-from fleet.grouping import GroupedWriter
 from fleet.turns import DAY_S, estimate_retry_s
 
 OUTCOME_BYTES_MAX: Final = 16 << 20
@@ -157,7 +156,7 @@ class Journal:
         # One thread at a time: of two, Python 3.12 or later may give one the row of the other.
         self._one_reads = trio.CapacityLimiter(1)
         self._db = writing
-        self._writer = GroupedWriter(writing)
+        self._one_writes = trio.CapacityLimiter(1)
 
     def close(self) -> None:
         """Close the file; what is left in it stays."""
@@ -298,8 +297,19 @@ class Journal:
         return await self._write(write)
 
     async def _write(self, do: Callable[[sqlite3.Connection], T]) -> T:
-        with _translated(self.path):
-            return await self._writer.write(do)
+        """Do a write in a transaction of its own, and return what it returns once that is on disk.
+
+        A write is not cancelled: its caller is to know what became of it.
+        """
+
+        def commit() -> T:
+            self._db.execute("BEGIN IMMEDIATE")
+            with self._db:  # commits, or undoes all of it
+                return do(self._db)
+
+        with _translated(self.path), trio.CancelScope(shield=True):
+            written = await trio.to_thread.run_sync(commit, limiter=self._one_writes)
+        return written  # noqa: RET504 - a scope may swallow, mypy says
 
     async def _read(self, query: str, *given: str | int) -> list[tuple[object, ...]]:
         with _translated(self.path):

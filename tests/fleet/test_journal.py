@@ -299,3 +299,43 @@ def test_a_file_that_is_no_journal_is_told_and_left(path, content, message):
     if isinstance(content, bytes):
         assert "Move the file away" in caught.value.hint
         assert path.read_bytes() == content
+
+
+async def test_a_cancelled_caller_still_learns_what_became_of_its_write(journal):
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        assert await journal.accept(a_run(), PLENTY)
+    assert await count(journal) == {("alice", State.ACCEPTED): 1}
+
+
+class FullDisk(sqlite3.Connection):
+    def execute(self, sql, *given):
+        if sql.lstrip().startswith("INSERT INTO spent"):
+            raise sqlite3.OperationalError("disk I/O error")
+        return super().execute(sql, *given)
+
+
+async def test_of_a_write_that_fails_halfway_nothing_is_left(journal, path):
+    await journal.accept(a_run(), PLENTY)
+    writing = journal._db
+    journal._db = sqlite3.connect(
+        path, isolation_level=None, check_same_thread=False, factory=FullDisk
+    )
+    with closing(journal._db), pytest.raises(JournalError, match="disk I/O error"):
+        await journal.finish("r1", b"outcome")
+    journal._db = writing
+    assert await count(journal) == {("alice", State.ACCEPTED): 1}
+    assert await journal.finish("r1", b"outcome") is Received.FIRST
+
+
+async def test_writes_that_come_at_once_each_return_their_own(journal):
+    came: dict[int, bool] = {}
+
+    async def accept(number: int) -> None:
+        came[number] = await journal.accept(a_run(f"r{number % 20}"), PLENTY)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(40):
+            nursery.start_soon(accept, number)
+    assert sum(came.values()) == 20
+    assert await count(journal) == {("alice", State.ACCEPTED): 20}
