@@ -19,7 +19,6 @@ from distributed.scheduler import KilledWorker
 from distributed.security import Security
 
 from fleet.cluster import Cluster, Credentials, check_credentials
-from fleet.dask.answers import Answers
 from fleet.dask.blobs import FileBlobs
 from fleet.dask.side_loop import SideLoop, open_side_loop
 from fleet.dask.task import CARRIED_BYTES_MAX, FUNCTION, SentOrder, count_resources
@@ -28,6 +27,9 @@ from fleet.model import Cause, Delivery, Lost
 from fleet.tree import Digest, TreeError, digest_of, is_entry_name
 
 ANSWER_S: Final = 10.0
+CLOSE_S: Final = 5.0
+QUIET_S: Final = 10.0
+"""After so long without an answer it is seen whether the scheduler is there still."""
 _DELAYS: Final = {
     "no-worker": "there is no worker of its kind",
     "queued": "all workers of its kind are busy",
@@ -73,26 +75,26 @@ class DaskRuns:
         self._loop = loop
         self._lock = trio.Lock()
         self._futures: dict[str, Future[Any]] = {}
-        self._answers: Answers | None = None
+        self._client: Any = None  # a `Client`, which is untyped
 
-    async def connect(self) -> Answers:
-        """The scheduler's client with its answers, opened again where it was lost.
+    async def connect(self) -> Any:  # noqa: ANN401
+        """The scheduler's client, opened again where it was lost.
 
         Raises:
             ClusterError: the certificates do not do.
             UnreachableError: the scheduler does not answer.
         """
         async with self._lock:
-            if self._answers is not None and self._answers.client.status == "running":
-                return self._answers
+            if self._client is not None and self._client.status == "running":
+                return self._client
             await self._disconnect()
             await try_out(self._cluster, self._security)
             try:
-                self._answers = await self._loop.run(self._open)
+                self._client = await self._loop.run(self._open)
             except (OSError, TimeoutError) as error:
                 said = f"no scheduler at {self._cluster.target}: {error}"
                 raise UnreachableError(said) from None
-            return self._answers
+            return self._client
 
     async def close(self) -> None:
         """Leave the cluster."""
@@ -110,8 +112,7 @@ class DaskRuns:
             ClusterError: the cluster will not have it, however often it is asked.
             UnreachableError: the cluster does not answer; it may have accepted.
         """
-        answers = await self.connect()
-        client = answers.client
+        client = await self.connect()
         sent: SentOrder = sealed
         if len(sealed) > CARRIED_BYTES_MAX:
             order = digest_of(sealed)
@@ -126,7 +127,6 @@ class DaskRuns:
                 run_id,
                 sent,
                 timeout_s,
-                client.id,
                 key=run_id,
                 resources=count_resources(needs),
                 retries=0,
@@ -135,7 +135,6 @@ class DaskRuns:
             )
             keep: Any = fire_and_forget
             keep(future)  # it goes on without this front, for the next one to join
-            answers.expect(run_id)
             return future
 
         self._futures[run_id] = await self._loop.run(submit)
@@ -170,10 +169,10 @@ class DaskRuns:
         return lost
 
     async def _wait(self, future: Future[Any]) -> Any:  # noqa: ANN401 - checked where it is taken
-        answers = self._answers
-        if answers is None or answers.client is not future.client:
+        client = self._client
+        if client is None or client is not future.client:
             raise UnreachableError("the connection to the scheduler was lost")
-        return await self._loop.run(lambda: answers.wait(future))
+        return await self._loop.run(lambda: _wait_for_answer(client, future))
 
     async def find_delay(self, run_id: str) -> str:
         """Say why no worker has begun an order, by its task's state; empty if one has.
@@ -181,7 +180,7 @@ class DaskRuns:
         Raises:
             UnreachableError: the cluster does not answer.
         """
-        client = (await self.connect()).client
+        client = await self.connect()
         return _DELAYS.get(await self._find_state(client, run_id) or "", "")
 
     async def cancel(self, run_id: str) -> None:
@@ -204,7 +203,7 @@ class DaskRuns:
         Raises:
             UnreachableError: it does not answer.
         """
-        client = (await self.connect()).client
+        client = await self.connect()
         if await self._find_state(client, run_id) in (None, "released", "forgotten"):
             return None
 
@@ -233,9 +232,9 @@ class DaskRuns:
             raise UnreachableError(f"the scheduler does not answer: {error}") from None
         return found.get(run_id)
 
-    async def _open(self) -> Answers:
+    async def _open(self) -> Any:  # noqa: ANN401
         client: Any = Client  # Dask's own are untyped
-        opened: Client = await client(
+        return await client(
             self._cluster.scheduler,
             asynchronous=True,
             set_as_default=False,
@@ -243,13 +242,39 @@ class DaskRuns:
             timeout=ANSWER_S,
             name="context-mode",
         )
-        return Answers(opened)
 
     async def _disconnect(self) -> None:
-        answers, self._answers = self._answers, None
+        client, self._client = self._client, None
         self._futures.clear()
-        if answers is not None:
-            await self._loop.run(answers.close)
+        if client is not None:
+            await self._loop.run(lambda: _close(client))
+
+
+async def _close(client: Any) -> None:  # noqa: ANN401
+    """Leave the scheduler, which may be gone."""
+    with contextlib.suppress(Exception):
+        await asyncio.wait_for(client.close(timeout=CLOSE_S), CLOSE_S)
+
+
+async def _wait_for_answer(client: Any, future: Future[Any]) -> Any:  # noqa: ANN401
+    """Wait for the answer of a run's task. Dask reports some ends of connections to nobody, so that
+    the client's state is seen now and then.
+
+    Raises:
+        UnreachableError: the connection to the scheduler is lost.
+        Exception: how the task failed, as Dask says it.
+    """
+    answer = asyncio.ensure_future(future.result())
+    try:
+        while client.status == "running":
+            await asyncio.wait({answer}, timeout=QUIET_S)
+            if answer.done():
+                return answer.result()
+    finally:
+        answer.cancel()
+    if future.status == "cancelled":
+        return await future
+    raise UnreachableError("the connection to the scheduler is lost")
 
 
 def _delivery(run_id: str, answer: Any) -> Delivery | Lost:  # noqa: ANN401 - a worker's word

@@ -1,8 +1,7 @@
 """What a Dask worker is asked to run: one order. All that comes back is plain data.
 
 A small order goes in the task, a large one lies among the cluster's files. What came of it is the
-task's answer, with small files in it, and goes to the front that asked at once, too: an event of
-the scheduler takes one way where to gather an answer takes two.
+task's answer, with small files in it.
 
 A scheduler that lacks our modules passes it on, for it goes as a name until a worker calls it.
 """
@@ -54,23 +53,22 @@ def leave(name: str) -> None:
         _HERE.pop(name, None)
 
 
-def execute(run_id: str, order: SentOrder, timeout_s: float, topic: str) -> dict[str, Any]:
+def execute(run_id: str, order: SentOrder, timeout_s: float) -> dict[str, Any]:
     """Do an order in a thread of a Dask worker.
 
     The answer has `worker`, and `files` as hash and size by path with the `contents` of small ones;
-    or `cause` and `detail`. `topic` is where its front hears of it.
+    or `cause` and `detail`.
 
     Raises:
         NoWorkerError: this Dask worker is none of ours.
     """
-    worker = get_worker()
-    name = str(worker.name)
+    name = str(get_worker().name)
     here = _HERE.get(name)
     if here is None:
         raise NoWorkerError(
             f"the Dask worker {name} does no orders: start it by context-mode worker --cluster URL"
         )
-    answer = trio.from_thread.run(here.do, run_id, order, timeout_s, trio_token=here.token)
-    if "files" in answer:
-        worker.log_event(topic, {"run": run_id, "answer": answer})
+    answer: dict[str, Any] = trio.from_thread.run(
+        here.do, run_id, order, timeout_s, trio_token=here.token
+    )
     return answer
