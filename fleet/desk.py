@@ -21,6 +21,7 @@ from fleet import forms
 from fleet.bringing_back import Landing, bring_back
 from fleet.errors import BlobError
 from fleet.figures import Figures, Stage
+from fleet.file_reading import KnownFile
 from fleet.forms import FormError
 from fleet.journal import Accepted, JournalError, QueueFullError, Received
 from fleet.model import PROTOCOL, Cause, Delivery, Lost, Order
@@ -33,7 +34,7 @@ from fleet.seal import seal_order
 from fleet.sending import Parts, Sending
 from fleet.sent_run import SentRun
 from fleet.snapshot import ChangedError, SharedLooks, Snapshot, take
-from fleet.travel import StaysHereError
+from fleet.travel import FileState, StaysHereError
 from fleet.tree import Digest
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Desk:
         self._local = parts.local
         self._journal = parts.journal
         self._sending = Sending(parts, self.figures, self._receive, self._find_snapshot)
+        self._known: dict[FileState, KnownFile] = {}
         self._looks = SharedLooks(self._look)
         self._snapshots: OrderedDict[Digest, Snapshot] = OrderedDict()
         self._confirmed: dict[Digest, float] = {}
@@ -134,7 +136,7 @@ class Desk:
     async def _look(self) -> Snapshot:
         """Take a snapshot of the project; one that is as before is the one before."""
         snapshot = await trio.to_thread.run_sync(
-            take, self._local.search, self.settings.terms, self._parts.known
+            take, self._local.search, self.settings.terms, self._known
         )
         snapshot = self._snapshots.setdefault(snapshot.tree.root, snapshot)
         self._snapshots.move_to_end(snapshot.tree.root)

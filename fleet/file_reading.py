@@ -7,14 +7,13 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from executor.errors import RequestError
 from executor.model import MIB
 from executor.project.view.listing import SETTLED_NS
 from executor.project.view.tree import Tree as OpenTree
-from fleet.known_digests import FileState, KnownDigests, KnownFile, state_of
-from fleet.travel import Guard, LeftOut, Reason, SeenFile
+from fleet.travel import FileState, Guard, LeftOut, Reason, SeenFile, state_of
 from fleet.tree import Digest, Entry
 from policy.secrets.blocks import find_private_keys
 from policy.secrets.tokens import find_tokens
@@ -26,16 +25,29 @@ READS_MAX = 3
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EISDIR})
 
 
+class KnownFile(NamedTuple):
+    """What reading a file showed: its sha256, and the kind of a token in it, or nothing."""
+
+    hash: str
+    token: str = ""
+
+
 class FileReading:
     """Reads files that are not known, and searches them for tokens."""
 
-    def __init__(self, project: OpenTree, guard: Guard, known: KnownDigests, began_ns: int) -> None:
-        """Read what lies below `project`; nothing that changed after `began_ns` is kept."""
+    def __init__(
+        self,
+        project: OpenTree,
+        guard: Guard,
+        known: Mapping[FileState, KnownFile],
+        began_ns: int,
+    ) -> None:
+        """Read what lies below `project`; nothing that changed after `began_ns` is known then."""
         self._project = project
         self._guard = guard
         self._known = known
         self._began_ns = began_ns
-        self.met: dict[FileState, KnownFile] = {}
+        self.known: dict[FileState, KnownFile] = {}
         self.left_out: list[LeftOut] = []
 
     def read_all(self, files: Mapping[str, SeenFile]) -> Iterator[Entry]:
@@ -50,7 +62,8 @@ class FileReading:
                 if (found := self._read(path)) is None:
                     continue
                 state, known = found
-            self.met[state] = known
+            if self._began_ns - state.ctime_ns > SETTLED_NS:
+                self.known[state] = known
             if known.token:
                 self.left_out.append(LeftOut(path, Reason.TOKEN, known.token))
             else:
@@ -80,8 +93,6 @@ class FileReading:
                 before = state_of(info)
                 known, size = _examine(descriptor, before.size)
                 if size == before.size and state_of(os.fstat(descriptor)) == before:
-                    if self._began_ns - before.ctime_ns > SETTLED_NS:
-                        self._known.add(before, known)
                     return before, known
         raise RequestError(
             f"{path} changed each of the {READS_MAX} times that it was read",

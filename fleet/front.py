@@ -35,7 +35,6 @@ from fleet.desk import Desk
 from fleet.errors import UnreachableError
 from fleet.journal import Journal, QueueFullError
 from fleet.keys import have_key
-from fleet.known_digests import KnownDigests
 from fleet.model import Cause, Lost
 from fleet.packing import name_owner
 from fleet.sending import GiveUpError, KeepAdopted, Parts
@@ -273,9 +272,8 @@ async def open_fleet(
             line = Line(turns)
             async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
                 connection = Connection(opens, stack)
-                known = KnownDigests(folder / f"{name}.digests.sqlite3")
                 parts = Parts(
-                    *(local, settings, key, journal, line, connection, known),
+                    *(local, settings, key, journal, line, connection),
                     *(folder / "fronts", keep),
                 )
                 desk = Desk(parts)

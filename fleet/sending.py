@@ -22,7 +22,6 @@ from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError
 from fleet.figures import Figures, Stage
 from fleet.forms import FormError
 from fleet.journal import Journal
-from fleet.known_digests import KnownDigests
 from fleet.model import Cause, Delivery, Lost
 from fleet.sent_run import Line, SentRun
 from fleet.settings import ClusterSettings, Fallback
@@ -67,7 +66,6 @@ class Parts:
     journal: Journal
     line: Line
     connection: Connection
-    known: KnownDigests
     fronts: Path
     keep: KeepAdopted
 

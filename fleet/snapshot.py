@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
 import trio
 
@@ -16,10 +16,9 @@ from executor.model import MIB
 from executor.project.view.search import ProjectSearch
 from executor.project.view.tree import Tree as OpenTree
 from executor.project.view.walking import FOLDER_FLAGS
-from fleet.file_reading import SEARCHED_BYTES_MAX, FileReading, read_up_to
-from fleet.known_digests import KnownDigests
+from fleet.file_reading import SEARCHED_BYTES_MAX, FileReading, KnownFile, read_up_to
 from fleet.model import Open
-from fleet.travel import Guard, LeftOut, StaysHereError, Terms, look_at
+from fleet.travel import FileState, Guard, LeftOut, StaysHereError, Terms, look_at
 from fleet.tree import Digest, Tree, TreeError, build
 
 T = TypeVar("T")
@@ -108,8 +107,8 @@ def _proven(file: int, digest: Digest) -> Iterator[bytes]:
             raise ChangedError
 
 
-def take(search: ProjectSearch, terms: Terms, known: KnownDigests) -> Snapshot:
-    """Look at a project and read what is not `known` of it.
+def take(search: ProjectSearch, terms: Terms, known: dict[FileState, KnownFile]) -> Snapshot:
+    """Look at a project and read what is not `known` of it; what is known then stands there.
 
     Raises:
         RequestError: it is over a cap, or a file changes whenever it is read.
@@ -130,7 +129,8 @@ def take(search: ProjectSearch, terms: Terms, known: KnownDigests) -> Snapshot:
         tree = build(entries)
     except TreeError as error:
         raise StaysHereError(str(error)) from error
-    known.save(reading.met)
+    known.clear()  # also of files that are gone
+    known.update(reading.known)
     contents = {e.digest: e.path for e in entries if e.digest is not None}
     left_out = (*look.left_out, *reading.left_out)
     return Snapshot(
@@ -143,13 +143,6 @@ def take(search: ProjectSearch, terms: Terms, known: KnownDigests) -> Snapshot:
     )
 
 
-@dataclass(slots=True)
-class _Asked(Generic[T]):
-    found: T | None = None
-    error: Exception | None = None
-    is_answered: bool = False
-
-
 class SharedLooks(Generic[T]):
     """Looks one after the other, each for all who asked before it began.
 
@@ -159,35 +152,23 @@ class SharedLooks(Generic[T]):
     def __init__(self, look: Callable[[], Awaitable[T]]) -> None:
         self._look = look
         self._turn = trio.Lock()
-        self._waiting: list[_Asked[T]] = []
+        self._asked = 0
+        self._answered = 0  # how many of those who asked
+        self._found: T
 
     async def look(self) -> T:
         """Return what a look finds that begins from now on.
 
         Raises:
-            Exception: what that look raised, for all who waited for it.
+            Exception: what the look raised; the next who waits looks itself.
         """
-        asked: _Asked[T] = _Asked()
-        self._waiting.append(asked)
+        self._asked += 1
+        mine = self._asked
         async with self._turn:
-            if not asked.is_answered:
-                await self._look_for_all()
-        if asked.error is not None:
-            raise asked.error
-        return cast("T", asked.found)
-
-    async def _look_for_all(self) -> None:
-        group, self._waiting = self._waiting, []
-        # Others wait for it: who asked first does not take it along when it goes.
-        with trio.CancelScope(shield=True):
-            try:
-                found = await self._look()
-            except Exception as error:
-                for one in group:
-                    one.error = error
-            else:
-                for one in group:
-                    one.found = found
-            finally:
-                for one in group:
-                    one.is_answered = True
+            if self._answered < mine:
+                asked = self._asked
+                # Others wait for it: who looks does not take it along when it goes.
+                with trio.CancelScope(shield=True):
+                    self._found = await self._look()
+                self._answered = asked
+            return self._found

@@ -101,7 +101,8 @@ async def _move_on(parts: Parts) -> None:
 async def _finish_left(desk: Desk, parts: Parts, left: Left) -> None:
     """Bring a run to its end that a dead front had accepted, and keep what it printed.
 
-    What it changed is kept for a person: whoever wanted it in the project is gone.
+    What it changed is committed where the list of its project's files is still at the engine; else
+    it is kept for a person.
     """
     with _reported(f"run {left.run}"):
         try:

@@ -13,14 +13,13 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from executor.errors import RequestError
 from executor.model import GIB, MIB, readable
 from executor.project.view.search import ProjectSearch
 from executor.project.view.walking import OpenFolder, walk
 from executor.project.view.work_copy import BYTES_MAX, ENTRIES_MAX
-from fleet.known_digests import FileState, state_of
 from fleet.tree import Entry
 from policy.secrets import is_secret_path
 
@@ -72,6 +71,21 @@ class Terms:
         """
         if not 0 < self.bytes_max <= BYTES_MAX_CEILING:
             raise ValueError(f"bytes_max is at most {BYTES_MAX_CEILING // GIB} GiB")
+
+
+class FileState(NamedTuple):
+    """What tells one content of a file from another, without reading it; times in ns."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+
+def state_of(info: os.stat_result) -> FileState:
+    """The state by a file's record in the kernel."""
+    return FileState(info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from executor.profile import ANALYZE
 from executor.project.view.search import ProjectSearch
 from fleet import file_reading, packing
 from fleet.blob_cache import BlobCache
-from fleet.known_digests import KnownDigests
 from fleet.layout import find_missing, lay_out
 from fleet.model import PROTOCOL, Order
 from fleet.seal import Acceptance, ServedKey, open_order, seal_order
@@ -148,7 +147,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("one", PLANTS, ids=lambda one: one.id)
 def test_a_worker_that_dumps_its_tree_has_no_secret(one: Plant, project: Path, tmp_path: Path):
-    snapshot = take(plant(one, project), Terms(), KnownDigests())
+    snapshot = take(plant(one, project), Terms(), {})
     dumped = dump(snapshot, tmp_path / "worker")
     assert b"print(1)" in dumped
     assert not any(secret in dumped for secret in SECRETS)
@@ -160,7 +159,7 @@ def test_without_the_guard_it_has_it(
 ):
     monkeypatch.setattr(Guard, "keeps", lambda *_: False)
     monkeypatch.setattr(file_reading, "_token_in", lambda _: "")
-    snapshot = take(plant(one, project), Terms(leave_out=()), KnownDigests())
+    snapshot = take(plant(one, project), Terms(leave_out=()), {})
     dumped = dump(snapshot, tmp_path / "worker")
     assert any(secret in dumped for secret in SECRETS)
 
@@ -171,13 +170,13 @@ def test_a_link_that_leads_out_brings_nothing(project: Path, tmp_path: Path):
     (outside / "notes").write_bytes(PLAIN)
     (project / "file").symlink_to(outside / "notes")
     (project / "folder").symlink_to(outside)
-    snapshot = take(plant(Plant("", {}), project), Terms(), KnownDigests())
+    snapshot = take(plant(Plant("", {}), project), Terms(), {})
     assert PLAIN not in dump(snapshot, tmp_path / "worker")
 
 
 def test_a_file_that_becomes_a_secret_after_the_look_is_not_sent(project: Path, tmp_path: Path):
     one = Plant("", {"a": b"1" * len(TOKEN), "b": b"2" * len(PLAIN)})
-    snapshot = take(plant(one, project), Terms(), KnownDigests())
+    snapshot = take(plant(one, project), Terms(), {})
     (project / "a").write_bytes(TOKEN)
     (project / ".env").write_bytes(PLAIN)
     (project / "b").unlink()

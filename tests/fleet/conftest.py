@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from executor.project.view.search import ProjectSearch
-from fleet.known_digests import KnownDigests
 from fleet.snapshot import Snapshot, take
 from fleet.travel import Terms
 
@@ -26,7 +25,7 @@ def project(tmp_path: Path) -> Path:
 def snap(project: Path) -> Take:
     """Take a snapshot of the project, knowing nothing unless it is given."""
 
-    def take_one(known: KnownDigests | None = None, **terms: object) -> Snapshot:
-        return take(ProjectSearch(project), Terms(**terms), known or KnownDigests())
+    def take_one(known: dict | None = None, **terms: object) -> Snapshot:
+        return take(ProjectSearch(project), Terms(**terms), {} if known is None else known)
 
     return take_one

@@ -23,7 +23,6 @@ from fleet.blob_cache import BlobCache
 from fleet.bringing_back import Landing, bring_back
 from fleet.errors import BlobError
 from fleet.handing_over import hand_over
-from fleet.known_digests import KnownDigests
 from fleet.layout import lay_out
 from fleet.model import Delivery, Order
 from fleet.snapshot import Snapshot, take
@@ -93,7 +92,7 @@ class Ends:
         """Record the project, take its snapshot, and lay it out at the worker."""
         self.record = await self.commits.record(self.profile)
         search = ProjectSearch(self.project)
-        self.snapshot: Snapshot = take(search, Terms(self.leave_out), KnownDigests())
+        self.snapshot: Snapshot = take(search, Terms(self.leave_out), {})
         self.blobs.add(self.snapshot.tree.encoded)
         cache = BlobCache(self.place / "cache")
         for digest in self.snapshot.digests:

@@ -63,7 +63,7 @@ async def test_who_asks_alone_is_looked_for_each_time(project: Project):
     assert project.looks == 3
 
 
-async def test_an_error_is_told_to_all_who_waited_and_to_nobody_after(project: Project):
+async def test_who_waited_for_a_look_that_failed_looks_itself(project: Project):
     looks = SharedLooks(project.look)
     told: list[str] = []
 
@@ -77,9 +77,10 @@ async def test_an_error_is_told_to_all_who_waited_and_to_nobody_after(project: P
         for _ in range(3):
             nursery.start_soon(fail)
         await wait_all_tasks_blocked()
-        for _ in range(2):
+        for _ in range(3):
             project.may_end.release()
     assert told == ["gone"] * 3
+    assert project.looks == 3
     project.error = None
     project.may_end.release()
     assert await looks.look() == 0

@@ -14,7 +14,6 @@ from executor.project.view.tree import Tree as OpenTree
 from executor.project.view.walking import DEPTH_MAX
 from fleet import file_reading, travel
 from fleet.file_reading import SEARCHED_BYTES_MAX
-from fleet.known_digests import KnownDigests
 from fleet.snapshot import ChangedError, Snapshot, take
 from fleet.travel import BYTES_MAX_CEILING, LeftOut, Reason, StaysHereError, Terms
 from fleet.tree import digest_of, read_tree
@@ -118,7 +117,7 @@ def test_what_rules_deny_to_read_stays(project: Path, denied):
     write(project, {"private/inner/a": b"1", "b": b"2"})
     search = ProjectSearch(project)
     search.deny(denied(project))
-    found = paths(take(search, Terms(), KnownDigests()))
+    found = paths(take(search, Terms(), {}))
     assert "b" in found
     assert digest_of(b"1") not in found.values()
 
@@ -131,9 +130,9 @@ def test_a_file_of_several_names_stays_where_denied_folders_are_too_large_to_tel
     os.link(project / "c", project / "f")
     search = ProjectSearch(project)
     search.deny(HiddenPaths((f"{project}/private",)))
-    assert set(paths(take(search, Terms(), KnownDigests()))) == {"c", "d", "f"}
+    assert set(paths(take(search, Terms(), {}))) == {"c", "d", "f"}
     monkeypatch.setattr(travel, "ENTRIES_MAX", 2)
-    assert set(paths(take(search, Terms(entries_max=9), KnownDigests()))) == {"d"}
+    assert set(paths(take(search, Terms(entries_max=9), {}))) == {"d"}
 
 
 def test_what_settings_leave_out_stays_at_any_depth(project: Path, snap: Take):
@@ -173,23 +172,25 @@ def test_a_file_with_a_token_stays_and_is_named(project: Path, snap: Take, conte
 
 
 def test_a_token_is_known_without_reading_it_again(
-    project: Path, snap: Take, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Path, snap: Take, monkeypatch: pytest.MonkeyPatch
 ):
+    known: dict = {}
     settle(project, monkeypatch)
     write(project, {"a": TOKEN, "b": b"b"})
-    snap(KnownDigests(tmp_path / "cache" / "digests"))
+    snap(known)
     monkeypatch.setattr(file_reading, "_examine", lambda *_: pytest.fail("it was read"))
-    snapshot = snap(KnownDigests(tmp_path / "cache" / "digests"))
+    snapshot = snap(known)
     assert set(paths(snapshot)) == {"b"}
     assert [one.kind for one in snapshot.left_out] == ["github-token"]
 
 
 def test_only_what_changed_is_read_again(
-    project: Path, snap: Take, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Path, snap: Take, monkeypatch: pytest.MonkeyPatch
 ):
+    known: dict = {}
     settle(project, monkeypatch)
     write(project, {"a": b"1", "b": b"2", "c/d": b"3"})
-    first = snap(KnownDigests(tmp_path / "digests"))
+    first = snap(known)
     (project / "b").write_bytes(b"4")
     os.utime(project / "b", ns=(0, 0))
     (project / "a").rename(project / "e")
@@ -198,40 +199,30 @@ def test_only_what_changed_is_read_again(
     monkeypatch.setattr(
         file_reading, "_examine", lambda fd, size: read.append(size) or examine(fd, size)
     )
-    second = snap(KnownDigests(tmp_path / "digests"))
+    second = snap(known)
     # A new name is a change to the kernel, too.
     assert len(read) == 2
     assert set(second.digests) - set(first.digests) == {second.tree.root, digest_of(b"4")}
 
 
 def test_what_changed_just_now_is_read_again(project: Path, snap: Take):
-    known = KnownDigests()
+    known: dict = {}
     write(project, {"a": b"1"})
     snap(known)
-    state = (project / "a").stat()
-    assert known.get(file_reading.state_of(state)) is None
+    assert known == {}
 
 
-@pytest.mark.parametrize("damage", [b"no database", b""])
-def test_a_damaged_cache_costs_time_and_nothing_else(
-    project: Path, snap: Take, tmp_path: Path, damage, monkeypatch: pytest.MonkeyPatch
+def test_files_that_are_gone_are_forgotten(
+    project: Path, snap: Take, monkeypatch: pytest.MonkeyPatch
 ):
-    settle(project, monkeypatch)
-    write(project, {"a": b"1"})
-    (tmp_path / "digests").write_bytes(damage)
-    assert set(paths(snap(KnownDigests(tmp_path / "digests")))) == {"a"}
-
-
-def test_the_cache_forgets_files_that_are_gone(
-    project: Path, snap: Take, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+    known: dict = {}
     settle(project, monkeypatch)
     write(project, {f"{n}": b"%d" % n for n in range(9)})
-    snap(KnownDigests(tmp_path / "digests"))
+    snap(known)
     for n in range(8):
         (project / f"{n}").unlink()
-    snap(KnownDigests(tmp_path / "digests"))
-    assert len(KnownDigests(tmp_path / "digests")._known) == 1
+    snap(known)
+    assert len(known) == 1
 
 
 def test_a_file_that_changes_while_it_is_read_is_read_twice_more(

@@ -16,7 +16,6 @@ from executor.model import Limits, Result
 from executor.profile import PROFILES
 from fleet.bringing_back import Landing, bring_back
 from fleet.keys import write_public
-from fleet.known_digests import KnownDigests
 from fleet.model import PROTOCOL, Delivery, Order
 from fleet.seal import seal_order
 from fleet.snapshot import take
@@ -57,7 +56,7 @@ class Fleet:
         """A request by the worker."""
         profile = PROFILES[request.profile]
         record = await self.local.commits.record(profile)
-        snapshot = take(self.local.search, Terms(), KnownDigests())
+        snapshot = take(self.local.search, Terms(), {})
         order = Order(
             *(RUN_ID, "me", request, snapshot.tree.root, Rules(()), profile),
             *(request.limits or Limits(), str(self.local.project), time.time() + 100),
