@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 RESULT_BYTES_MAX: Final = 4 * MIB
 """Of a result's form, beside its streams: what is told to the caller."""
-DECODED_AT_ONCE: Final = 8 << 10
-"""Bytes of an outcome that are read sooner than a thread has its turn."""
 CONTENTS_FOLDER: Final = "contents"
 
 
@@ -117,8 +115,6 @@ class _Bringing:
         form = bytearray()
         await self.blobs.get(self.files[OUTCOME_FILE], form.extend)
         try:
-            if len(form) <= DECODED_AT_ONCE:
-                return Outcome.decode(bytes(form), self.order.run_id)
             return await trio.to_thread.run_sync(Outcome.decode, bytes(form), self.order.run_id)
         except FormError as error:
             raise OutcomeError(str(error)) from error

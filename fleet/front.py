@@ -38,7 +38,7 @@ from fleet.keys import have_key
 from fleet.model import Cause, Lost
 from fleet.packing import name_owner
 from fleet.sending import GiveUpError, KeepAdopted, Parts
-from fleet.sent_run import Line, end_without_outcome
+from fleet.sent_run import Line, SentRun, end_without_outcome
 from fleet.settings import ClusterSettings, Fallback, Send
 from fleet.tending import join_fronts, tend
 from fleet.travel import StaysHereError
@@ -48,11 +48,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from fleet.dask.client import DaskRuns
-    from fleet.desk import Desk
     from fleet.examining import FleetHealth
     from fleet.figures import Figures
-    from fleet.sending import Parts
-    from fleet.sent_run import SentRun
 
 ASK_AGAIN_S: Final = 1.0
 

@@ -41,9 +41,6 @@ _MOVE_AWAY = "Move the file away: a new one is begun. The runs that it held are 
 T = TypeVar("T")
 
 
-_DROP = """
-    INSERT INTO dropped(owner, outcomes) VALUES(?, 1)
-    ON CONFLICT DO UPDATE SET outcomes = outcomes + 1"""
 _SPEND = """
     INSERT INTO spent(owner, day, cpu_s) VALUES(?, ?, ?)
     ON CONFLICT DO UPDATE SET cpu_s = cpu_s + excluded.cpu_s"""
@@ -102,7 +99,7 @@ class State(StrEnum):
 
 
 class Received(StrEnum):
-    """What became of an outcome: kept as the first, or dropped and counted."""
+    """What became of an outcome: kept as the first, or dropped."""
 
     FIRST = "first"
     SECOND = "second"
@@ -145,22 +142,18 @@ class Journal:
         self._clock = clock
         with _translated(path):
             _make_private(path)
-            writing = sqlite_files.connect(path, wait_s=WAIT_S, settings=_SETTINGS)
+            self._db = sqlite_files.connect(path, wait_s=WAIT_S, settings=_SETTINGS)
             try:
-                sqlite_files.migrate(writing, STEPS)
-                # Another connection, so that nothing is read that is not committed.
-                self._reading = sqlite_files.connect(path, wait_s=WAIT_S, settings=_SETTINGS)
+                sqlite_files.migrate(self._db, STEPS)
             except BaseException:
-                writing.close()
+                self._db.close()
                 raise
-        # One thread at a time: of two, Python 3.12 or later may give one the row of the other.
-        self._one_reads = trio.CapacityLimiter(1)
-        self._db = writing
-        self._one_writes = trio.CapacityLimiter(1)
+        # One thread at a time: of two, Python 3.12 or later may give one the row of the other, and
+        # nothing is to be read that is not committed.
+        self._one = trio.CapacityLimiter(1)
 
     def close(self) -> None:
         """Close the file; what is left in it stays."""
-        self._reading.close()
         self._db.close()
 
     async def accept(self, run: Accepted, queued_max: int) -> bool:
@@ -223,8 +216,8 @@ class Journal:
         return await self._write(write)
 
     async def finish(self, run: str, outcome: bytes, cpu_s: float = 0.0) -> Received:
-        """Keep the first outcome of a run, with the seconds of processor that it took; drop and
-        count any other.
+        """Keep the first outcome of a run, with the seconds of processor that it took; drop
+        any other.
 
         Raises:
             JournalError: the outcome is too large, or nothing can be written.
@@ -235,10 +228,11 @@ class Journal:
 
         def write(db: sqlite3.Connection) -> Received:
             found = db.execute("SELECT owner, state FROM run WHERE id = ?", (run,)).fetchone()
-            owner, state = found or ("", None)
-            if state is None or state == State.DONE:
-                db.execute(_DROP, (owner,))
-                return Received.SECOND if found else Received.UNKNOWN
+            if found is None:
+                return Received.UNKNOWN
+            owner, state = found
+            if state == State.DONE:
+                return Received.SECOND
             db.execute(
                 "UPDATE run SET state = 'done', done_s = ?, outcome = ?, order_bytes = NULL"
                 " WHERE id = ?",
@@ -308,13 +302,13 @@ class Journal:
                 return do(self._db)
 
         with _translated(self.path), trio.CancelScope(shield=True):
-            written = await trio.to_thread.run_sync(commit, limiter=self._one_writes)
+            written = await trio.to_thread.run_sync(commit, limiter=self._one)
         return written  # noqa: RET504 - a scope may swallow, mypy says
 
     async def _read(self, query: str, *given: str | int) -> list[tuple[object, ...]]:
         with _translated(self.path):
             return await trio.to_thread.run_sync(
-                lambda: self._reading.execute(query, given).fetchall(), limiter=self._one_reads
+                lambda: self._db.execute(query, given).fetchall(), limiter=self._one
             )
 
 
@@ -366,4 +360,8 @@ def _drop_tickets(db: sqlite3.Connection) -> None:
     db.execute("ALTER TABLE run DROP COLUMN ticket")
 
 
-STEPS: Final[tuple[Step, ...]] = (_create_tables, _drop_tickets)
+def _drop_dropped(db: sqlite3.Connection) -> None:
+    db.execute("DROP TABLE dropped")
+
+
+STEPS: Final[tuple[Step, ...]] = (_create_tables, _drop_tickets, _drop_dropped)

@@ -194,11 +194,6 @@ class Worker:
 
     async def _hand_over(self, completed: Completed, order: Order, out: Path) -> None:
         """Write what is handed back, and keep nothing of it, whoever still waits."""
-        result = completed.result
-        spools = (completed.stdout_spool, completed.stderr_spool)
-        if not (any(spools) or result.artifacts or result.changes_id):
-            self._write(completed, order, out)  # a small file: a thread would wait for its turn
-            return
         with trio.CancelScope(shield=True):
             await trio.to_thread.run_sync(self._write, completed, order, out)
 

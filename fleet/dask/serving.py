@@ -282,8 +282,6 @@ async def upload_results(out: Path, blobs: FileBlobs) -> Results:
         OSError: one can't be read.
         UnreachableError: the store does not answer.
     """
-    if sum(path.stat().st_size for path in _files(out)) <= SMALL_BYTES:
-        return _look(out)  # sooner than a thread has its turn
     files, contents = await trio.to_thread.run_sync(_look, out)
     openers = {
         digest: functools.partial(_pieces, out / path)

@@ -17,8 +17,3 @@ async def count(journal: Journal) -> Mapping[tuple[str, State], int]:
     """How many runs there are of each owner in each state."""
     rows = await journal._read("SELECT owner, state, count(*) FROM run GROUP BY owner, state")
     return {(owner, State(state)): n for owner, state, n in rows}
-
-
-async def count_dropped(journal: Journal) -> Mapping[str, int]:
-    """How many outcomes were dropped, by owner; "" has those of no run."""
-    return dict(await journal._read("SELECT owner, outcomes FROM dropped"))
