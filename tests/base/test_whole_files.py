@@ -43,10 +43,11 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path):
     assert not (tmp_path / "link").is_symlink()
 
 
-def test_an_object_comes_back_from_a_folder_that_was_missing(tmp_path: Path):
+def test_an_object_comes_back_from_a_folder_that_was_missing_and_is_its_owners(tmp_path: Path):
     path = tmp_path / "folder" / "file.json"
     write_json(path, {"a": [1, "é"]})
     assert read_json(path) == {"a": [1, "é"]}
+    assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{", b"[1]", b"\xff"])
