@@ -44,11 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         with checkout(args.compare) as there:
             for name, before in measure_apart(measures, args, there):
                 after = dict(measure_apart([one for one in measures if one.room == name], args))
-                print(
-                    "\n".join(
-                        (f"\n{name}: {args.compare} → here", *differences(before, after[name]))
-                    )
-                )
+                told = differences(before, after[name])
+                print(f"\n{name}: {args.compare} → here", *told, sep="\n")
         return 0
     output = args.output or (None if args.names else ROOT / "BENCHMARKS.md")
     found: dict[str, Any] = {}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import trio
 
-from benchmarks.harness import DATA, ROOT, Bench, measure
+from benchmarks.harness import DATA, ROOT, Bench, measure, write_files
 from ctxmode.app import App, open_app
 from ctxmode.config.locations import Config
 from ctxmode.render import results
@@ -72,20 +72,17 @@ def _make_project(folder: Path) -> None:
     requests = [f"t{n} /fast/{n % 300} {200 if n % 7 else 404} {n % 90}ms" for n in range(20_000)]
     requests += [f"t{n} /slow/{17 if n % 3 else n % 40} 503 900ms" for n in range(300)]
     app = [f"2026-01-01T00:{n // 60 % 60:02}:{n % 60:02} INFO handled {n}" for n in range(9000)]
-    app[6000:6000] = [
-        "thread 'main' panicked: pool exhausted",
-        "  at pool.rs:88",
-        "  at main.rs:12",
-    ]
+    panic = "thread 'main' panicked: pool exhausted\n  at pool.rs:88\n  at main.rs:12"
+    app.insert(6000, panic)
     sales = [f"{n},{('north', 'south', 'east', 'west')[n % 4]},{n % 200}" for n in range(1000)]
     users = [{"id": n, "mail": f"user{n}@example.org", "active": n % 120 != 7} for n in range(2000)]
-    for name, lines in {
+    made = {
         "access.log": requests,
         "app.log": app,
         "sales.csv": ["id,region,amount", *sales],
         "users.json": [json.dumps(users, indent=1)],
-    }.items():
-        (folder / name).write_text("\n".join(lines) + "\n")
+    }
+    write_files(folder, ((name, "\n".join(lines) + "\n") for name, lines in made.items()))
 
 
 def _find_truth(command: str, folder: Path) -> str:

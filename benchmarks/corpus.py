@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import policy
 from benchmarks.commands import Found
-from benchmarks.harness import DATA
+from benchmarks.harness import DATA, write_files
 from policy.claude import Anchors, parse_rule
 from policy.model import Decision, RuleSource
 from policy.rules import DEFAULT_RULES
@@ -83,10 +83,7 @@ def judge(commands: Iterable[Found], rules: policy.Rules, project: str) -> list[
 
 def judge_all(commands: Sequence[Found], folder: Path) -> dict[str, list[Ruling]]:
     """Judge by each rule set, in a project that has the files that rules name."""
-    for name in _DATA["files"]:
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("x\n")
+    write_files(folder, ((name, "x\n") for name in _DATA["files"]))
     project = str(folder)
     judge(commands[:50], parse_rules({}, project), project)  # what is loaded once
     return {

@@ -19,7 +19,7 @@ import trio
 import trio.testing
 
 from benchmarks.engine import opened, run
-from benchmarks.harness import Bench, measure
+from benchmarks.harness import Bench, measure, write_files
 from executor import Request
 from fleet.front import Fleet
 from fleet.journal import Accepted, Journal
@@ -72,8 +72,7 @@ async def latency(bench: Bench) -> None:
     from tests.fleet.real_parts import dask, fronting, working  # noqa: PLC0415 - needs dask
 
     numbers, project = count(), bench.make_folder("project")
-    for number in range(50):
-        (project / f"{number}.txt").write_text("some text\n" * 100)
+    write_files(project, ((f"{number}.txt", "some text\n" * 100) for number in range(50)))
 
     def write() -> None:
         for part in range(FILES):

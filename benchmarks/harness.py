@@ -286,3 +286,11 @@ def read_output(*command: str | Path, cwd: Path | None = None) -> str:
     """Return what a command prints, which has to succeed."""
     done = subprocess.run(command, cwd=cwd, capture_output=True, check=True)
     return done.stdout.decode("utf-8", "replace")
+
+
+def write_files(folder: Path, files: Iterable[tuple[str, str]]) -> None:
+    """Write texts below a folder, by their names."""
+    for name, text in files:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)

@@ -12,10 +12,9 @@ import sqlite3
 import sys
 import tomllib
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.harness import DATA, Bench, measure
+from benchmarks.harness import DATA, Bench, measure, write_files
 from benchmarks.processes import start
 from benchmarks.transcripts import write_transcript
 from ctxmode.config.file_names import name_capture_mark
@@ -29,34 +28,17 @@ TEXTS = {
 SESSION = "5e1f0000-0000-4000-8000-000000000001"
 
 
-@dataclass(frozen=True, slots=True)
 class Place:
     """A home with a project, and a transcript of a session in it."""
 
-    root: Path
-
-    @property
-    def project(self) -> Path:
-        return self.root / "project"
-
-    @property
-    def data(self) -> Path:
-        return self.root / "data"
-
-    @property
-    def transcript(self) -> Path:
+    def __init__(self, root: Path) -> None:
+        self.project, self.data = root / "project", root / "data"
         folder = re.sub(r"[^A-Za-z0-9]", "-", str(self.project))
-        return self.root / "home" / ".claude" / "projects" / folder / f"{SESSION}.jsonl"
-
-    @property
-    def environment(self) -> dict[str, str]:
+        home = root / "home"
+        self.transcript = home / ".claude" / "projects" / folder / f"{SESSION}.jsonl"
         kept = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "PYTHONPATH")}
-        return {**kept, "HOME": str(self.root / "home"), "CONTEXT_MODE_DIR": str(self.data)}
-
-    def prepare(self) -> None:
-        """Make the project and an empty transcript."""
-        (self.project / ".git").mkdir(parents=True)
-        (self.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+        self.environment = {**kept, "HOME": str(home), "CONTEXT_MODE_DIR": str(self.data)}
+        write_files(self.project, [(".git/HEAD", "ref: refs/heads/main\n")])
         self.transcript.parent.mkdir(parents=True)
         self.transcript.touch()
 
@@ -105,7 +87,6 @@ def events(bench: Bench) -> None:
         if not bench.wants(name):
             continue
         place = Place(bench.folder / str(number))
-        place.prepare()
         if not case.get("is_new"):
             place.grow(READ_BEFORE, 10_000 + number)
             place.start("sessions", "track")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count, islice
-from pathlib import Path
 
 import kb
-from benchmarks.harness import ROOT, Bench, NotMeasuredError, measure
+from benchmarks.harness import ROOT, Bench, NotMeasuredError, measure, write_files
 from benchmarks.kb_quality import our_searcher, plain_searcher
 from benchmarks.kb_sets import CORPORA, Document, make_set, mixed_documents
 from benchmarks.processes import PROGRAM, make_environment, read_processors_s, start
@@ -20,7 +20,6 @@ from kb.model import SourceSpec
 from kb.workers import pool
 
 FILES = 5_000
-_BATCH = 5000
 
 
 @measure(300, chunks="1000,10000", corpora=CORPORA)
@@ -73,10 +72,8 @@ def _repeat(documents: Sequence[Document]) -> Iterator[Document]:
 async def reindex(bench: Bench) -> None:
     """Measure indexing a folder again when nothing, or one file, has changed."""
     root = bench.make_folder("files")
-    for n in range(FILES):
-        path = root / f"{n % 50}" / f"{n}.md"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"# File {n}\n\n" + f"words of file {n}\n" * 20)
+    some = ((f"{n % 50}/{n}.md", f"# File {n}\n\n" + f"words of {n}\n" * 20) for n in range(FILES))
+    write_files(root, some)
     number = count()
 
     def change() -> None:
@@ -121,9 +118,11 @@ def folder(bench: Bench) -> None:
 @measure(1, is_long=True, log="2000", json="500")
 def large(bench: Bench) -> None:
     """Measure memory and rates of indexing what is larger than memory should bear."""
-    for kind in filter(bench.wants, _PARTS):
+    for kind in filter(bench.wants, ("log", "json")):
         spool = bench.folder / kind
-        _write(spool, kind, int(bench.options[kind]) * 1_000_000)
+        code = make_printing(kind, int(bench.options[kind]) * 1_000_000)
+        with spool.open("wb") as stream:
+            subprocess.run((sys.executable, "-c", code), stdout=stream, check=True)
         size = spool.stat().st_size
         words = (sys.executable, "-c", _INDEX, str(spool), kind, str(bench.folder / "told"))
         began = time.perf_counter()
@@ -155,36 +154,35 @@ told.write_text(f"{first} {peak * 1024 / 1e6}")
 """
 
 
-def _log_lines() -> Iterator[str]:
-    for n in count():
-        yield f"2024-05-01 10:{n // 60 % 60:02d}:{n % 60:02d} INFO worker {n % 17} finished job {n}"
-        if n % 997 == 0:
-            yield "Traceback (most recent call last):"
-            yield f'  File "job.py", line {n % 90}, in run'
-            yield f"ValueError: job {n} has no input"
+_PRINT = """
+import sys
+from itertools import count
+
+def log(n):
+    line = f"2024-05-01 10:{n // 60 % 60:02d}:{n % 60:02d} INFO worker {n % 17} finished job {n}\\n"
+    if n % 997:
+        return line
+    place = f'Traceback (most recent call last):\\n  File "job.py", line {n % 90}, in run\\n'
+    return f"{line}{place}ValueError: job {n} has no input\\n"
+
+def json(n):
+    tags = ", ".join(f'"tag{n % k}"' for k in range(2, 9))
+    owner = f'{{"name": "user {n % 1000}", "lines": [{n}, {n + 1}], "city": "city {n % 77}"}}'
+    text = f'{{"id": {n}, "name": "record {n}", "tags": [{tags}], "owner": {owner}}}'
+    return ", " + text if n else '{"records": [' + text
+
+def line(n):
+    return f"word{n * 7919 % 100003} "
+
+kind, size, numbers, written = KIND, SIZE, count(), 0
+while written < size:
+    text = "".join(kind(next(numbers)) for _ in range(5000))
+    written += len(text)
+    sys.stdout.write(text)
+sys.stdout.write("]}" if kind is json else "")
+"""
 
 
-def _json_records() -> Iterator[str]:
-    for n in count():
-        tags = ", ".join(f'"tag{n % k}"' for k in range(2, 9))
-        yield (
-            f'{{"id": {n}, "name": "record {n}", "tags": [{tags}], "owner": {{"name": "user'
-            f' {n % 1000}", "address": {{"city": "city {n % 77}", "lines": [{n}, {n + 1}]}}}}}}'
-        )
-
-
-_PARTS: dict[str, tuple[Callable[[], Iterator[str]], str, str, str]] = {
-    "log": (_log_lines, "", "\n", "\n"),
-    "json": (_json_records, '{"records": [', ", ", "]}"),
-}
-
-
-def _write(path: Path, kind: str, size: int) -> None:
-    """Write `size` bytes or a little more of a kind, on one line if it is JSON."""
-    make, before, between, after = _PARTS[kind]
-    parts = make()
-    with path.open("w") as stream:
-        stream.write(before + next(parts))
-        while stream.tell() < size:
-            stream.write("".join(between + next(parts) for _ in range(_BATCH)))
-        stream.write(after)
+def make_printing(kind: str, size: int) -> str:
+    """Return Python that prints `size` bytes, or a little more, of `log`, `json` or `line`."""
+    return _PRINT.replace("KIND", kind).replace("SIZE", str(size))

@@ -14,6 +14,7 @@ import trio
 
 from benchmarks.engine import opened, run
 from benchmarks.harness import Bench, measure
+from benchmarks.kb import make_printing
 from benchmarks.processes import PROGRAM, Client, connect, make_environment, start
 from executor import Request
 
@@ -38,14 +39,6 @@ async def main():
 
 trio.run(main)
 """
-LINES = {
-    "log": "l = ''.join('2024-05-01 10:%02d:%02d host%d app[%d]: request /api/item%d took %d ms\\n'"
-    " % (i // 60 % 60, i % 60, i % 7, i % 997, i * 7919 % 100003, i % 613) for i in range(16000))",
-    "json": "import json; l = '\\n'.join(json.dumps({'id': i, 'name': 'record %d' % i,"
-    " 'tags': ['a', 'b%d' % (i % 91)]}) + ',' for i in range(16000))",
-    "line": "l = ''.join('word%d ' % (i * 7919 % 100003) for i in range(100000))",
-}
-WRITES = {"log": "{}", "json": "'[' + {} + '0]'", "line": "{}"}
 
 
 @contextmanager
@@ -86,14 +79,14 @@ async def large_output(bench: Bench) -> None:
     size = int(bench.options["mib"]) << 20
     async with opened(bench) as engine:
         await run(engine, Request("python", "1"))
-        for shape in filter(bench.wants, LINES):
-            code = _write_program(shape, size, "one")
+        for shape in filter(bench.wants, ("log", "json", "line")):
+            code = make_printing(shape, size)
             (bare,) = await bench.turns(partial(run, engine, Request("python", code)), rounds=3)
             with serve(bench, shape, *PROGRAM, "serve") as client, _peak_mib(client) as peak:
                 call = partial(client.call, "ctx_execute", language="python")
                 call(code="print(1)")
                 calls = {"ctx_execute": call(code=code)}
-                calls["while one is queued"] = call(code=_write_program(shape, size, "two"))
+                calls["while one is queued"] = call(code=f"# another\n{code}")
                 behind_s = _wait_for_queue(bench.folder / f"data-{shape}")
                 calls["the same again"] = call(code=code)
             calls["context-mode run"] = _run_once(bench, shape, code)
@@ -102,12 +95,6 @@ async def large_output(bench: Bench) -> None:
                 bench.times(title, [took], "the run alone", bare, "≤ 2000 ms more")
             bench.value(f"{shape}: indexing behind the answers", behind_s, "s")
             bench.value(f"{shape}: the server's peak memory", peak[0], "MiB")
-
-
-def _write_program(shape: str, size: int, mark: str) -> str:
-    """Return Python that prints about `size` bytes; `mark` tells one program from another."""
-    whole = f"(l * ({size} // len(l) + 1))[:{size}]"
-    return f"# {mark}\nimport sys\n{LINES[shape]}\nsys.stdout.write({WRITES[shape].format(whole)})"
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import DATA, Bench, measure
+from benchmarks.harness import DATA, Bench, measure, write_files
 from kb import SourceSpec, Store
 
 EVIDENCE_BYTES = 4000
@@ -36,17 +36,6 @@ _LETTERS = re.compile(rb"[A-Za-z][a-z]{2,}|[A-Z]{3,}")
 _STOP = frozenset({"the", "in", "of", "did", "how", "many", "what", "which", "why", "were", "is"})
 _DATA: Mapping[str, Any] = tomllib.loads((DATA / "outputs.toml").read_text())
 _PATH = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-_COMMIT = """
-git init -q . && git config user.name Ada && git config user.email ada@example.org
-i=0
-for word in WORDS; do
-  i=$((i + 1))
-  echo "$word" > "$word.txt"
-  git add . && GIT_AUTHOR_DATE="2026-01-01T00:00:00Z" GIT_COMMITTER_DATE="2026-01-01T00:00:00Z" \
-    git commit -q -m "Bound the $word by its size" -m "Before, number $i grew without end."
-done
-git --no-pager LOG
-"""
 Recipe = Mapping[str, Any]
 Span = tuple[int, int]
 
@@ -83,16 +72,18 @@ def make_output(recipe: Recipe, folder: Path) -> bytes | None:
     if any(shutil.which(program, path=_PATH) is None for program in recipe.get("needs", ())):
         return None
     if "template" in recipe:
-        for name, text in make_files(_DATA["template"][recipe["template"]]).items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text)
+        write_files(folder, make_files(_DATA["template"][recipe["template"]]).items())
     if "npm" in recipe:
         install = ["npm", "install", "--no-audit", "--no-fund", "--silent", *recipe["npm"]]
         if subprocess.run(install, cwd=folder, timeout=WAIT_S, check=False).returncode:
             return None
     command = recipe.get("command", "").replace("@python@", sys.executable)
     if "log" in recipe:
-        command = _COMMIT.replace("WORDS", " ".join(_DATA["words"])).replace("LOG", recipe["log"])
+        command = (
+            _DATA["commits"]
+            .replace("WORDS", " ".join(_DATA["words"]))
+            .replace("LOG", recipe["log"])
+        )
     done = subprocess.run(
         ["sh", "-c", command],
         cwd=folder,

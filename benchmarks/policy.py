@@ -5,57 +5,34 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 
 from benchmarks.commands import collect_commands, read_commands
 from benchmarks.corpus import HOME, RULE_SETS, judge_all, parse_rules
-from benchmarks.harness import ROOT, Bench, measure
+from benchmarks.harness import DATA, ROOT, Bench, measure
 from policy import Subject, evaluate
 from policy.deadline import SECONDS
 
-LINES = (
-    "git status --short",
-    "ls -la src/ | head -{n}",
-    "pytest -q tests/test_{n}.py -k 'a or b' 2>&1 | tail -30",
-    'cd "$HOME/p{n}" && git diff --stat HEAD~{n} | sort -k2',
-    'for f in *.c; do gcc -c "$f" -o "${{f%.c}}-{n}.o"; done',
-    "grep -rn 'TODO({n})' --include='*.py' . | wc -l",
-    'docker run --rm -v "$PWD:/w" -w /w img:{n} make test',
-    "python3 manage.py migrate --database=db{n} && curl -sSf localhost:{n}/health -o /dev/null",
-)
-TEN_LINES = (
-    "log() {{ printf '%s\\n' \"$*\" >&2; }}\n"
-    'build_{n}() {{\n  local dir=$1 out=${{2:-dist}}\n  mkdir -p "$out"\n'
-    '  if [ -f "$dir/Makefile" ]; then\n    make -C "$dir" -j"$(nproc)"\n'
-    '  else\n    log "nothing to do in $dir"\n  fi\n}}\nbuild_{n} src/{n} || exit 1\n'
-)
-# What a hook's process does, each step with all before it.
-STEPS = {
-    "an import of policy": "import policy, pathlib",
-    "loading rules": "here = pathlib.Path('.').resolve(); home = pathlib.Path.home(); "
-    "rules = policy.load_rules(here, home=home)",
-    "a plain line": "policy.evaluate(policy.Subject('shell', 'git status && ls -la'), rules)",
-    "a line with a grammar": "policy.evaluate(policy.Subject('shell', 'if ls; then id; fi'), "
-    "rules)",
-}
+_DATA = tomllib.loads((DATA / "verdicts.toml").read_text())
 
 
 @measure(200)
 async def verdict(bench: Bench) -> None:
     """Measure warm verdicts on texts not seen before, so that no parse is served from a cache."""
     rules = parse_rules(RULE_SETS["everyday"], "/w")
-    numbers = iter(range(1 << 30))
+    numbers, lines = iter(range(1 << 30)), cycle(_DATA["lines"])
 
     def line() -> str:
-        number = next(numbers)
-        return LINES[number % len(LINES)].format(n=number)
+        return str(next(lines)).format(n=next(numbers))
 
     def hundred_lines() -> str:
         number = next(numbers)
-        return "".join(TEN_LINES.format(n=f"{number}_{index}") for index in range(10))
+        return "".join(_DATA["ten_lines"].format(n=f"{number}_{index}") for index in range(10))
 
     def judge(texts: Iterator[str]) -> None:
         subject = Subject("shell", next(texts), cwd="/w", home=HOME, surface="agent_shell")
@@ -76,7 +53,7 @@ async def cold_start(bench: Bench) -> None:
     def start(code: str) -> None:
         subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True)
 
-    for name, step in STEPS.items():
+    for name, step in _DATA["steps"].items():
         code += f"{step}\n"
         sides = partial(start, code), partial(start, "pass")
         await bench.time_sides(

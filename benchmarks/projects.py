@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from benchmarks.engine import opened, run
-from benchmarks.harness import Bench, measure
+from benchmarks.harness import Bench, measure, write_files
 from executor import Request
 from executor.profile import ANALYZE, BUILD
 from executor.project.commit import commit
@@ -24,36 +22,12 @@ from executor.settings import Settings
 PROFILES = {profile.name: profile for profile in (ANALYZE, BUILD)}
 
 
-def write_files(
-    folder: Path, name: Callable[[int], str], text: Callable[[int], str], n: int
-) -> None:
-    """Write `n` files of a project, by their numbers."""
-    for number in range(n):
-        path = folder / name(number)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text(number))
-
-
-def write_packages(folder: Path, count: int) -> None:
-    """Write files of 0.5 to 2.5 KiB, twenty to a package."""
-    write_files(
-        folder,
-        lambda number: f"package{number // 20}/lib/file{number % 20}.js",
-        lambda number: "x" * (500 + number % 20 * 100),
-        count,
-    )
-
-
 @measure(8, files="300,2000")
 async def views(bench: Bench) -> None:
     """Measure a shell that says one word under `build`, in projects of several sizes."""
     for count in map(int, bench.options["files"].split(",")):
-        write_files(
-            bench.make_folder(f"{count}/project"),
-            name=lambda number: f"d{number // 100}/{number}.txt",
-            text=lambda number: f"{number}\n",
-            n=count,
-        )
+        files = ((f"d{n // 100}/{n}.txt", f"{n}\n") for n in range(count))
+        write_files(bench.make_folder(f"{count}/project"), files)
         async with opened(bench, str(count), settings=Settings(profiles=PROFILES)) as engine:
             build, analyze = (
                 partial(run, engine, Request("shell", "echo word", profile=name))
@@ -88,7 +62,11 @@ async def commits(bench: Bench) -> None:
         for folder in (upper, target):
             shutil.rmtree(folder, ignore_errors=True)
         target.mkdir()
-        write_packages(upper / "node_modules", count)
+        files = (  # of 0.5 to 2.5 KiB, twenty to a package
+            (f"package{n // 20}/lib/file{n % 20}.js", "x" * (500 + n % 20 * 100))
+            for n in range(count)
+        )
+        write_files(upper / "node_modules", files)
         subprocess.run(["sync", "-f", target], check=True)
 
     copied, moved, by_cp = await bench.turns(

@@ -27,8 +27,8 @@ from repomap import workers
 from repomap.evidence import match_field
 from repomap.fitting import fit
 from repomap.kinds import is_prose, is_test
-from repomap.pack_model import PackRequest, Redaction
-from repomap.ranking import ASIDE, Ranked, rank_files
+from repomap.pack_model import Pack, PackRequest, Redaction
+from repomap.ranking import ASIDE, rank_files
 from repomap.scanning import ScanRequest, scan
 from repomap.store import MapStore, read_files
 from repomap.words import weigh_terms
@@ -168,7 +168,9 @@ class Shares:
                 found = sum(path in order[:at] for path in changed) / len(changed)
                 shares[f"files among the first {at}"].append(found)
         for budget in BUDGETS:
-            share = _share_of_lines(store, work, case.task, changed, ranked, budget)
+            asked = PackRequest(case.task, estimate_tokens, _redact_nothing, budget)
+            pack = fit(store.db, work, asked, ranked, file_bytes=FILE_BYTES)
+            share = _share_of_lines(pack, changed)
             self.by_name[f"lines within {budget:,} tokens"].append(share)
 
     def report(self, bench: Bench, title: str) -> None:
@@ -182,16 +184,11 @@ class Shares:
         bench.notes.append(f"{title}: {count} cases")
 
 
-def _share_of_lines(  # noqa: PLR0913, PLR0917 - what a pack is made of
-    store: MapStore,
-    work: Path,
-    task: str,
-    changed: Changed,
-    ranked: Sequence[Ranked],
-    budget: int,
-) -> float:
-    asked = PackRequest(task, estimate_tokens, lambda text: Redaction(text, ()), budget)
-    pack = fit(store.db, work, asked, ranked, file_bytes=FILE_BYTES)
+def _redact_nothing(text: str) -> Redaction:
+    return Redaction(text, ())
+
+
+def _share_of_lines(pack: Pack, changed: Changed) -> float:
     lines = {item.path: item.lines for item in pack.items if item.kind in ("full", "parts")}
     wanted = [(path, at) for path, places in changed.items() for at in places]
     if not wanted:
@@ -264,21 +261,19 @@ async def speed(bench: Bench) -> None:
         work = bench.folder / f"speed-{repository.name}"
         git(bench.folder, "clone", "-q", "-s", str(repository.resolve()), str(work))
         store = MapStore(bench.folder / f"{repository.name}.sqlite3")
-        side = partial(scan, store, ScanRequest(work, secrets.is_secret_path, hide_secrets))
+        again = partial(scan, store, ScanRequest(work, secrets.is_secret_path, hide_secrets))
         workers.restart()
         began = read_processors_s(workers.processes())
-        side()
+        again()
         first_s = read_processors_s(workers.processes()) - began
         time.sleep(2.1)  # so that no file counts as changed just now
-        (unchanged,) = await bench.turns(side)
+        (unchanged,) = await bench.turns(again)
         rows = read_files(store.db).values()
         size = sum(row.size for row in rows)
-        said = git(work, "log", "--no-merges", f"-n{bench.rounds}", "--format=%B%x00").split("\0")
-        tasks = iter([text for text in said if text.strip()])
-        (packs,) = await bench.turns(
-            lambda tasks=tasks, store=store, work=work: _pack(store, work, next(tasks)),  # type: ignore[misc]
-            rounds=len(said) - 2,
-        )
+        said = git(work, "log", "--no-merges", f"-n{bench.rounds + 1}", "--format=%B%x00")
+        tasks = [text for text in said.split("\0") if text.strip()]
+        side = partial(_pack, store, work, iter(tasks))
+        (packs,) = await bench.turns(side, rounds=len(tasks) - 1)
         store.close()
         title = _name(repository)
         bench.notes.append(f"{title}: {len(rows):,} files, {size / 1e6:.1f} MB")
@@ -288,6 +283,7 @@ async def speed(bench: Bench) -> None:
         bench.times(f"{title}: a pack", packs, bar="≤ 500 ms")
 
 
-def _pack(store: MapStore, work: Path, task: str) -> None:
+def _pack(store: MapStore, work: Path, tasks: Iterator[str]) -> None:
+    task = next(tasks)
     asked = PackRequest(task, lambda text: estimate(text, DEAREST), redact)
     fit(store.db, work, asked, rank_files(store.db, task), file_bytes=FILE_BYTES)

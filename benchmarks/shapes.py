@@ -127,16 +127,7 @@ def _tell_records(steps: Sequence[Step], session: str, branch: str) -> Iterator[
             params = {"command": what} if is_command else {"file_path": _full(what)}
             code = 2 if kind == "failing" else None
             said = "error: no" if code else "ok"
-            yield MessageRecord(
-                key, key, "tool_call", at=1.0, tool=tool, params=params, call_id=key
-            )
-            yield MessageRecord(
-                f"{key}r",
-                f"{key}r",
-                "tool_result",
-                said,
-                1.0,
-                call_id=key,
-                failed=bool(code),
-                exit_code=code,
-            )
+            call = MessageRecord(key, key, "tool_call", at=1.0, tool=tool, params=params)
+            yield call._replace(call_id=key)
+            answer = MessageRecord(f"{key}r", f"{key}r", "tool_result", said, 1.0, call_id=key)
+            yield answer._replace(failed=bool(code), exit_code=code)

@@ -70,21 +70,23 @@ def read_paths(line: str) -> Iterator[str]:
 
 
 def has_command(command: str, given: Given) -> bool:
-    """Whether a command can be read that begins alike. Where one is told up to a text that it is
-    given, which goes to a file that is named, that is enough; and one that shows a file is told by
-    the file's path."""
+    """Tell whether a command can be read that begins alike.
+
+    It is enough that one is told up to a text that goes to a file which is named. A command that
+    shows a file is told by the file's path.
+    """
     wanted = _without_tail(command)
     words = wanted.split()
     is_plain = not any(mark in wanted for mark in "|;&<>$`")
-    if is_plain and words[:1] in (["cat"], ["sed"], ["nl"], ["head"], ["tail"]):  # noqa: SIM102
-        if words[-1] in given.files:
-            return True
+    shows_file = is_plain and words[:1] in (["cat"], ["sed"], ["nl"], ["head"], ["tail"])
+    if shows_file and words[-1] in given.files:
+        return True
     for shown in given.commands:
         head = shown.removesuffix(" …")
         is_told_by_file = head != shown and ">" in head and "<<" in head.rpartition(" ")[2]
-        if shown.startswith(command[:COMMAND_CHARS]):
-            return True
-        if is_told_by_file and command.startswith(head):
+        if shown.startswith(command[:COMMAND_CHARS]) or (
+            is_told_by_file and command.startswith(head)
+        ):
             return True
     return False
 

@@ -80,22 +80,11 @@ def _call(chance: random.Random, record: Any, cwd: str) -> Iterator[dict[str, An
         given = {"file_path": path}
         extra = {"type": "text", "file": {"filePath": path, "content": result}}
     thinking = {"type": "thinking", "thinking": _text(chance, 900), "signature": "x" * 900}
-    usage = {
-        "input_tokens": 3,
-        "output_tokens": chance.randrange(900),
-        "cache_read_input_tokens": 90_000,
-    }
-    for block in (
-        thinking,
-        {"type": "text", "text": _text(chance, 300)},
-        {"type": "tool_use", "id": key, "name": tool, "input": given},
-    ):
-        message = {
-            "id": f"msg_{key}",
-            "role": "assistant",
-            "model": "claude-x",
-            "usage": usage,
-        }
+    usage = {"input_tokens": 3, "output_tokens": chance.randrange(900)}
+    usage["cache_read_input_tokens"] = 90_000
+    message = {"id": f"msg_{key}", "role": "assistant", "model": "claude-x", "usage": usage}
+    said = {"type": "text", "text": _text(chance, 300)}
+    for block in (thinking, said, {"type": "tool_use", "id": key, "name": tool, "input": given}):
         yield record("assistant", requestId=f"req_{key}", message={**message, "content": [block]})
     yield record("progress", data={"type": "hook_progress", "hookName": _text(chance, 900)})
     failed = {"is_error": True} if chance.random() < 0.06 else {}
