@@ -54,30 +54,18 @@ def find_missing(root: Digest, cache: BlobCache, caps: Caps | None = None) -> fr
     return frozenset(one for one in files if not cache.has(one))
 
 
-def lay_out(root: Digest, cache: BlobCache, folder: Path, caps: Caps | None = None) -> None:
-    """Make `folder`, which must not be there, the folder of a tree. At an error nothing is left.
-
-    Files have mode 0644, or 0755 if they are executable, and all the same time.
-
-    Raises:
-        MissingError: a blob is not in the cache.
-        TreeError, TooLargeError: it can't be laid out.
-        FileExistsError, OSError: the folder is there, or can't be written.
-    """
-    entries = _read(root, cache, caps)
-    folder.mkdir()
-    _write(folder, {}, entries, cache)
-
-
 def renew(
     folder: Path, old: Digest, new: Digest, cache: BlobCache, caps: Caps | None = None
 ) -> None:
     """Make the laid-out folder of one tree that of another, writing only what differs.
 
-    Nothing may have written to it since it was laid out. At an error nothing is left of it.
+    Nothing may have written to it since it was laid out. At an error nothing is left of it. Files
+    have mode 0644, or 0755 if they are executable, and all the same time.
 
     Raises:
-        MissingError, TreeError, TooLargeError, OSError: see `lay_out`.
+        MissingError: a blob is not in the cache.
+        TreeError, TooLargeError: it can't be laid out.
+        OSError: the folder can't be written.
     """
     try:
         before, after = _read(old, cache, caps), _read(new, cache, caps)

@@ -58,7 +58,7 @@ class Slot:
         """Make the project's folder that of another tree. A slot where that fails is broken.
 
         Raises:
-            MissingError, TreeError, TooLargeError, OSError: see `layout.lay_out`.
+            MissingError, TreeError, TooLargeError, OSError: see `layout.renew`.
         """
         if root == self.root:
             return

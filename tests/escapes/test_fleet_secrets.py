@@ -19,7 +19,7 @@ from executor.profile import ANALYZE
 from executor.project.view.search import ProjectSearch
 from fleet import file_reading, packing
 from fleet.blob_cache import BlobCache
-from fleet.layout import find_missing, lay_out
+from fleet.layout import find_missing
 from fleet.model import PROTOCOL, Order
 from fleet.seal import Acceptance, ServedKey, open_order, seal_order
 from fleet.snapshot import ChangedError, Snapshot, take
@@ -28,6 +28,7 @@ from fleet.tree import digest_of
 from policy import HiddenPaths
 from policy.hiding import HiddenPattern
 from policy.rules import Rules
+from tests.fleet.laying_out import lay_out
 
 # Put together here, so that this file holds none. Both are searched for in all that travels.
 PLAIN = b"correct-horse-" + b"battery-staple"  # no token: secret by where it is

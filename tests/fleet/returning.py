@@ -23,13 +23,13 @@ from fleet.blob_cache import BlobCache
 from fleet.bringing_back import Landing, bring_back
 from fleet.errors import BlobError
 from fleet.handing_over import hand_over
-from fleet.layout import lay_out
 from fleet.model import Delivery, Order
 from fleet.snapshot import Snapshot, take
 from fleet.travel import Terms
 from fleet.tree import Digest, digest_of
 from policy.rules import Rules
 from tests.executor.project.viewing import View
+from tests.fleet.laying_out import lay_out
 
 RUN_ID = "run-00000001"
 PIECE_BYTES = 1 << 20

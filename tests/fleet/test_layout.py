@@ -9,10 +9,11 @@ import pytest
 
 from executor.project.view.walking import DEPTH_MAX
 from fleet.blob_cache import BlobCache, BlobError, MissingError
-from fleet.layout import LAID_OUT_NS, Caps, TooLargeError, find_missing, lay_out, renew
+from fleet.layout import LAID_OUT_NS, Caps, TooLargeError, find_missing, renew
 from fleet.snapshot import Snapshot
 from fleet.tree import Digest, Entry, TreeError, build, digest_of
 from tests.fleet.conftest import Take
+from tests.fleet.laying_out import lay_out
 
 
 @pytest.fixture
