@@ -16,7 +16,7 @@ from kb.query import Pair, near
 from kb.selection import Selection, match
 
 WEIGHTS = "3.0, 2.0, 1.0, 0.5, 2.0"
-"""Of leaf title, enclosing titles, text, parts of names, and label. On `benchmarks.kb_quality` 1
+"""Of leaf title, enclosing titles, text, parts of names, and label. On `benchmarks kb.quality` 1
 for the parts gains code 0.002 of mean reciprocal rank and costs documents up to 0.005; 0.3 gains
 documents up to 0.003 and costs code up to 0.005."""
 

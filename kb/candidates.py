@@ -16,7 +16,7 @@ from kb.selection import Chunks
 CANDIDATES = 800
 CANDIDATES_SHARE = 25
 """How many matches the choosing words may have together: so many, or one in so many chunks where
-that is more. On `benchmarks.kb_quality` half of it
+that is more. On `benchmarks kb.quality` half of it
 costs 0.01 of mean reciprocal rank, more of it gains nothing."""
 
 ENOUGH = 20

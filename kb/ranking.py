@@ -4,7 +4,7 @@ the source fits as well.
 The full-text index gives a pool of chunks by the words of the query. Each chunk's score gains a
 share of its score for words near each other, and of the best scores of its source. So a good chunk
 in a fitting document goes before one in a stray one. The shares were chosen on the query sets of
-`benchmarks.kb_quality`, where a range around them does as well. Adding scores does better there
+`benchmarks kb.quality`, where a range around them does as well. Adding scores does better there
 than adding reciprocal ranks.
 """
 

@@ -29,7 +29,7 @@ MOST_COPIES = 20
 
 WEAK = 0.5
 """A hit with less of the query's words, by `Ranked.fit`, is weak. On the sets of
-`benchmarks.kb_quality` that holds of at most 1 in 100 right hits among the first three, but of 1 in
+`benchmarks kb.quality` that holds of at most 1 in 100 right hits among the first three, but of 1 in
 60 and 1 in 20 where they are of Python code. Of the best hits for queries of another set, to which
 nothing fits, it holds of 1 in 12 to 1 in 3."""
 
