@@ -24,7 +24,7 @@ from executor.model import Result, Status
 from executor.profile import ProjectAccess
 from executor.project.store.store import ChangeStore, UnknownChangesError
 from executor.settings import Settings
-from fleet.blob_cache import BYTES_MAX, BlobCache, MissingError
+from fleet.blob_cache import BlobCache, MissingError
 from fleet.errors import BlobError
 from fleet.handing_over import hand_over
 from fleet.joint_rules import consent_by, join, load_operator_rules, relocate
@@ -39,8 +39,6 @@ from policy.rules import Rules
 Fetch = Callable[[frozenset[Digest], BlobCache], Awaitable[None]]
 """Brings blobs of a project into a worker's cache. It raises `BlobError` where one is absent, and
 `UnreachableError`."""
-TRIES_MAX = 3
-"""How often a project is fetched where parts of it go from the cache meanwhile."""
 TRIMMED_EVERY_BYTES = 1 << 28
 
 
@@ -50,7 +48,7 @@ class WorkerTerms:
 
     `folder` is the worker's own; programs have to be able to enter it. `keys` lists the fronts that
     are served, `rules` is the operator's file; both are read anew for each order. `warm` are
-    languages that are made ready ahead. `cache_bytes_max` is what blobs take on disk.
+    languages that are made ready ahead.
     """
 
     folder: Path
@@ -61,7 +59,6 @@ class WorkerTerms:
     home: Path = field(default_factory=Path.home)
     settings: Settings = field(default_factory=Settings)
     warm: tuple[str, ...] = ()
-    cache_bytes_max: int = BYTES_MAX
 
 
 def read_order(sealed: bytes, keys: Path) -> Order:
@@ -139,34 +136,29 @@ class Worker:
             self.under_way -= 1
 
     async def _do(self, order: Order, fetch: Fetch, out: Path) -> None:
-        for left in reversed(range(TRIES_MAX)):
-            lies_here = any(slot.root == order.root for slot in self._idle)
-            try:
-                if not lies_here or left < TRIES_MAX - 1:
+        try:
+            async with self._lease(order.root) as slot:
+                if slot.root != order.root:
                     await self._fetch(order.root, fetch)
-                async with self._lease(order.root) as slot:
-                    operator = await trio.to_thread.run_sync(self._prepare, order, slot)
-                    with slot.mended_after_failure():
-                        completed = await self._run(order, slot, operator)
-                    slot.is_broken |= completed.result.status is Status.SANDBOX_ERROR
-                    await self._hand_over(completed, order, out)
-            except MissingError as error:  # the cache was trimmed meanwhile
-                if not left:
-                    raise BlobError(f"the worker's cache is too small: {error}") from error
-            except (TreeError, TooLargeError) as error:
-                await self._hand_over(_refused(order, f"its project: {error}"), order, out)
-                return
-            else:
-                return
+                operator = await trio.to_thread.run_sync(self._prepare, order, slot)
+                with slot.mended_after_failure():
+                    completed = await self._run(order, slot, operator)
+                slot.is_broken |= completed.result.status is Status.SANDBOX_ERROR
+                await self._hand_over(completed, order, out)
+        except MissingError as error:  # the cache was trimmed meanwhile: the front sends it again
+            raise BlobError(f"the worker's cache is too small: {error}") from error
+        except (TreeError, TooLargeError) as error:
+            await self._hand_over(_refused(order, f"its project: {error}"), order, out)
 
     async def _fetch(self, root: Digest, fetch: Fetch) -> None:
-        """Have all blobs of a tree in the cache: its list, then the files."""
+        """Have all blobs of a tree in the cache: its list, then the files. Keep it to its size."""
         for _ in range(2):
             missing = await trio.to_thread.run_sync(find_missing, root, self._cache)
-            if not missing:
-                return
             await fetch(missing, self._cache)
             self._added_bytes += sum(one.size_bytes for one in missing)
+        if self._added_bytes >= TRIMMED_EVERY_BYTES:
+            self._added_bytes = 0
+            await trio.to_thread.run_sync(self._cache.trim)
 
     def _prepare(self, order: Order, slot: Slot) -> Rules:
         """Have an order's project in a slot; the operator's rules as they are now."""
@@ -249,14 +241,6 @@ class Worker:
                 task_status = trio.TASK_STATUS_IGNORED
                 await slot.is_done.wait()
 
-    async def _trim(self) -> None:
-        """Keep the cache to its size."""
-        while True:
-            if self._added_bytes >= TRIMMED_EVERY_BYTES:
-                self._added_bytes = 0
-                await trio.to_thread.run_sync(self._cache.trim, self._terms.cache_bytes_max)
-            await trio.sleep(1.0)
-
     async def keep_slots(
         self, places: Sequence[Path], task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
@@ -265,7 +249,6 @@ class Worker:
             await nursery.start(self._keep_slot, places[0])
             for place in places[1:]:
                 nursery.start_soon(self._keep_slot, place)
-            nursery.start_soon(self._trim)
             task_status.started()
 
 
