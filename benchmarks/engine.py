@@ -31,7 +31,7 @@ async def opened(
     bench: Bench, name: str = "", *, has_rules: bool = False, settings: Settings | None = None
 ) -> AsyncIterator[LocalEngine]:
     """Open an engine for a project of a measure, by default with no rules."""
-    project = bench.make_folder(f"{name}/project")
+    project = bench.make_folder(str(Path(name, "project")))
     async with open_engine(
         project=project,
         state_dir=bench.folder / name / "state",
