@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if args.json:
         with open(os.dup(1), "w") as answer:
-            os.dup2(2, 1)  # what programs print meanwhile is no part of the answer
+            os.dup2(2, 1)  # the answer holds nothing that programs print meanwhile
             json.dump(measure_here(measures, args), answer, indent=2)
         return 0
     if args.compare:

@@ -80,7 +80,7 @@ class NotMeasuredError(Exception):
 
 @dataclass(slots=True)
 class Bench:
-    """What a measure works with.
+    """The means of a measure, and its results so far.
 
     Attributes:
         rounds: how often each side is timed.
@@ -207,7 +207,7 @@ class Measure:
 
     @property
     def about(self) -> str:
-        """What it compares, as its function says."""
+        """The first line of its function's docstring, without `Measure`."""
         return (
             (inspect.getdoc(self.run) or "").partition("\n")[0].removeprefix("Measure ").rstrip(".")
         )

@@ -44,7 +44,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a query asks for: a document, and the bytes of the section in it."""
+    """The target of a query: a document, and the bytes of the section in it."""
 
     query: str
     label: str

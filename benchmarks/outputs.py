@@ -100,7 +100,7 @@ def make_output(recipe: Recipe, folder: Path) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """How one query did: its reciprocal rank, and in whose bytes its target was."""
+    """The outcome of one query: its reciprocal rank, and in whose bytes its target was."""
 
     rank: float
     search: bool

@@ -46,7 +46,7 @@ def make_environment(data: Path) -> dict[str, str]:
 
 
 class Spent(NamedTuple):
-    """What a process took: seconds by the clock, and of the processor."""
+    """The time of a process: seconds by the clock, and of the processor."""
 
     wall_s: float
     cpu_s: float

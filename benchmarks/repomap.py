@@ -85,7 +85,7 @@ def is_named(path: Path, folder: Path, name: str) -> bool:
 def find_commits(work: Path, count: int) -> list[Case]:
     """Choose commits of one to six files in the main language, the same each time.
 
-    They are no merges, of the last 1,500, with a message of four words or more.
+    They are not merges, are of the last 1,500, with a message of four words or more.
     """
     said = git(work, "log", "--no-merges", f"-n{LOOKED_AT}", "--format=%x01%H%x00%B%x00",
                "--name-only", "HEAD")  # fmt: skip
@@ -144,7 +144,7 @@ def _order_by_text(store: MapStore, task: str) -> Sequence[str]:
 
 
 class Shares:
-    """What cases came to: by name, shares of what was changed."""
+    """The results of cases: by name, shares of what was changed."""
 
     def __init__(self) -> None:
         self.by_name: defaultdict[str, list[float]] = defaultdict(list)

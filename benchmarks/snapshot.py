@@ -99,7 +99,7 @@ def _without_tail(command: str) -> str:
 
 
 class Scores(NamedTuple):
-    """What snapshots gave back of each kind of thing, their bytes, and the time of building."""
+    """Things that snapshots gave back, by kind, with their bytes and the time of building."""
 
     given: dict[str, list[bool]]
     sizes: list[int]

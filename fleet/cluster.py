@@ -162,7 +162,7 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a cluster, whether or not it answers now."""
+        """True once a cluster was opened, even if it does not answer now."""
         return self._engine is not None
 
     async def engine(self) -> DaskRuns:

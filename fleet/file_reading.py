@@ -26,7 +26,7 @@ _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.
 
 
 class KnownFile(NamedTuple):
-    """What reading a file showed: its sha256, and the kind of a token in it, or nothing."""
+    """The findings of reading a file: its sha256, and the kind of a token in it, or nothing."""
 
     hash: str
     token: str = ""

@@ -1,4 +1,4 @@
-"""What a worker may hand back for an order, and its streams as those of a local run."""
+"""Files that a worker may hand back for an order, and its streams as those of a local run."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _check_size(what: str, size: int, most: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StreamTerms:
-    """How a stream is captured: how much of it a result holds, and whether more was discarded."""
+    """Bounds of a captured stream: how much a result holds, and whether more was discarded."""
 
     inline_bytes: int
     may_be_cut: bool
@@ -112,7 +112,7 @@ def check_streams(result: Result, limits: Limits) -> None:
         if not all(0 <= count <= COUNTED_MAX for count in (*counts, stream.lines_omitted)):
             raise OutcomeError("its output is counted wrongly")
         shown += len(_bytes(stream.head)) + len(_bytes(stream.tail))
-    # A byte that is no text takes three in its place.
+    # A byte that is not text takes three in its place.
     if shown > 3 * output_bytes_max(limits):
         raise OutcomeError(f"its output shows {shown:,} bytes")
 
@@ -142,14 +142,14 @@ async def capture(
     if terms.may_be_cut and told.truncated and told.bytes_total > taken.bytes_total:
         stream = _with_discarded(stream, told, terms.inline_bytes)
     elif whole is None and told.binary and not stream.truncated:
-        # What was no text was replaced at the worker, and counted as it was.
+        # What is not text was replaced at the worker, and counted as it was.
         total = min(told.bytes_total, taken.bytes_total)
         stream = replace(stream, bytes_total=total, binary=True)
     return stream, taken.spool
 
 
 def may_be_cut(result: Result, *, drains: bool) -> bool:
-    """Whether a stream may have been longer than what came of it."""
+    """Tell whether a stream may have been longer than what came of it."""
     return drains or result.status is Status.OUTPUT_LIMIT
 
 

@@ -1,4 +1,4 @@
-"""What a worker hands back of a run: files in a folder, see `fleet.handed_files`."""
+"""Files in a folder that a worker hands back of a run; see `fleet.handed_files`."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def _relocate(rule: Rule, project: str, here: str) -> Iterator[Rule]:
 
 
 def _inside(rule: Rule, folder: str) -> Iterator[str]:
-    """What a rule, seen from none or from above a folder, says of what is in it."""
+    """Return a rule, seen from none or from above a folder, as it applies to what is in it."""
     anchor = (rule.anchor or "/").rstrip("/")
     if not lies_in(folder, anchor or "/"):
         return
@@ -140,7 +140,7 @@ def _inside(rule: Rule, folder: str) -> Iterator[str]:
 
 
 def _rest(names: Sequence[str], way: Sequence[str], *, only_below: bool) -> Iterator[str]:
-    """What is left of a pattern once it has led all the way, in each way in which it can."""
+    """Return the rests of a pattern that has led all the way, one for each way to do so."""
     met = {0}
     for name in way:
         met = _with_skipped(names, met)
@@ -167,5 +167,5 @@ def _with_skipped(names: Sequence[str], met: set[int]) -> set[int]:
 
 
 def _is_anchored(spec: str) -> bool:
-    """Whether a pattern says where it begins; else it is a name, at any depth."""
+    """Tell whether a pattern says where it begins; else it is a name, at any depth."""
     return "/" in spec.rstrip("/")

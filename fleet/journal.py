@@ -99,7 +99,7 @@ class State(StrEnum):
 
 
 class Received(StrEnum):
-    """What became of an outcome: kept as the first, or dropped."""
+    """The fate of an outcome: kept as the first, or dropped."""
 
     FIRST = "first"
     SECOND = "second"

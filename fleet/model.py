@@ -32,7 +32,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 PROTOCOL: Final = 2
 """Raised whenever an order or outcome of the release before would be misread."""
 GRACE_S: Final = 30.0
-"""What a worker may take beyond a run's wall time: laying out, packing, handing back."""
+"""Seconds of a worker beyond a run's wall time: laying out, packing, handing back."""
 Open = Callable[[], Iterable[bytes]]
 """Reads a blob's content in pieces. It is called in a thread, perhaps more than once."""
 OWNER_CHARACTERS_MAX = 200
@@ -85,7 +85,7 @@ class Changed:
 
     @property
     def has_content(self) -> bool:
-        """Whether its content comes with the outcome."""
+        """True if its content comes with the outcome."""
         return self.kind == "file" and self.change != "deleted"
 
 
@@ -114,7 +114,7 @@ def check_changes(changes: Iterable[Changed]) -> None:
 
 
 def is_plain(path: str) -> bool:
-    """Whether a path is relative, says where it is by names alone, and is none too long."""
+    """Tell whether a path is relative, consists of names alone, and is not too long."""
     parts = path.split("/")
     if "\0" in path or not {"", ".", ".."}.isdisjoint(parts) or len(parts) > DEPTH_MAX + 2:
         return False
@@ -123,7 +123,7 @@ def is_plain(path: str) -> bool:
 
 
 def is_sha256(text: str) -> bool:
-    """Whether a text is a digest of sha256 in lower-case hexadecimal."""
+    """Tell whether a text is a digest of sha256 in lower-case hexadecimal."""
     return _SHA256.fullmatch(text) is not None
 
 
@@ -180,13 +180,13 @@ class Order:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What a worker has to offer to be given it; see `Worker.list_offers`."""
+        """Offers that its worker has to make; see `Worker.list_offers`."""
         tier = ("tier=A",) if self.profile.floor == "A" else ()
         return (f"context-mode={PROTOCOL}", f"language={self.request.language}", *tier)
 
     @property
     def timeout_s(self) -> float:
-        """How long a worker may take for it."""
+        """Seconds that a worker may take for it."""
         return self.limits.wall_s + GRACE_S
 
     @classmethod
@@ -285,7 +285,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What a worker handed back: digests of files by path.
+    """A worker's answer: digests of files by path.
 
     `contents` are those that came along, by digest, and checked against it.
     """

@@ -58,7 +58,7 @@ class GiveUpError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a front consists of. `fronts` is the folder of the fronts' locks."""
+    """The parts of a front. `fronts` is the folder of the fronts' locks."""
 
     local: LocalEngine
     settings: ClusterSettings

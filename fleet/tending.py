@@ -1,4 +1,4 @@
-"""What a front does beside its runs: show that it lives, and take over what dead fronts left."""
+"""A front's work beside its runs: it shows that it lives, and takes over what dead fronts left."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def join_fronts(folder: Path) -> Iterator[str]:
 
 
 def is_front_alive(folder: Path, name: str) -> bool:
-    """Whether the process of a front lives; the lock that a dead one left is removed."""
+    """Tell whether the process of a front lives, and remove the lock of a dead one."""
     path = _lock_of(folder, name)
     if not path.exists():
         return False

@@ -74,7 +74,7 @@ class Terms:
 
 
 class FileState(NamedTuple):
-    """What tells one content of a file from another, without reading it; times in ns."""
+    """A file's state, which differs if its content does, unread; times in ns."""
 
     device: int
     inode: int

@@ -60,7 +60,7 @@ class Entry(NamedTuple):
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is neither a file nor a link."""
+        """True if it is neither a file nor a link."""
         return self.digest is None and self.target is None
 
 

@@ -46,9 +46,11 @@ class Chosen:
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
         """Leave out what is neither quick nor changed."""
-        left_out = [item for item in items if not is_chosen(item.nodeid, self.changed)]
+        kept, left_out = [], []
+        for item in items:
+            (kept if is_chosen(item.nodeid, self.changed) else left_out).append(item)
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if is_chosen(item.nodeid, self.changed)]
+        items[:] = kept
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:

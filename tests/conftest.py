@@ -79,13 +79,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(SMOKE)
     config.stash[COLLECTED] = frozenset(item.nodeid for item in items)
     items.sort(key=lambda item: item.get_closest_marker("identity") is None)
-    left_out = [item for item in items if not _is_asked_for(item, config)]
+    kept, left_out = [], []
+    for item in items:
+        (kept if _is_asked_for(item, config) else left_out).append(item)
     config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if _is_asked_for(item, config)]
+    items[:] = kept
 
 
 def _is_asked_for(item: pytest.Item, config: pytest.Config) -> bool:
-    """Whether a test runs: by --fast, --all, its mark, its id or file, or as one of the default.
+    """Tell whether a test runs: by --fast, --all, its mark, id or file, or as one of the default.
 
     Hosts' own files do not ask for them: each starts programs that talk to an endpoint.
     """

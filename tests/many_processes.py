@@ -164,7 +164,7 @@ EVENTS = Kind(EVENT_WRITER, EVENT_IMPORTER, _check_events)
 
 
 class Outcome(NamedTuple):
-    """What processes did: acknowledged writes, the slowest round of writes, and problems."""
+    """The work of processes: acknowledged writes, the slowest round of writes, and problems."""
 
     acknowledged: int
     slowest_s: float

@@ -166,14 +166,14 @@ def mark_of(test: str) -> str:
 
 
 def is_repetition(test: str) -> bool:
-    """Whether a test, by its id, shows what others show."""
+    """Tell whether a test, by its id, shows what others show."""
     function = test.partition("[")[0]
     is_other = function in _OF_KEPT and test not in KEPT
     return is_other or test in REPETITIONS or function in REPETITIONS
 
 
 def kind_of(test: str) -> str:
-    """What a test does, by its id: its mark, but for repetitions.
+    """Return the mark of a test, by its id, as if it were not a repetition.
 
     Raises:
         ValueError: no beginning fits: the table lacks its folder.

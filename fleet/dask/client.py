@@ -27,6 +27,7 @@ from fleet.model import Cause, Delivery, Lost
 from fleet.tree import Digest, TreeError, digest_of, is_entry_name
 
 ANSWER_S: Final = 10.0
+CONNECT_S: Final = 10.0
 CLOSE_S: Final = 5.0
 QUIET_S: Final = 10.0
 """After so long without an answer it is seen whether the scheduler is there still."""
@@ -35,9 +36,6 @@ _DELAYS: Final = {
     "queued": "all workers of its kind are busy",
 }
 _CANCELLED: Final = "cancelled by a front"
-
-
-CONNECT_S: Final = 10.0
 _ENDED: Final = "it ended the connection"
 
 
@@ -198,7 +196,7 @@ class DaskRuns:
             await self._loop.run(end)
 
     async def _join(self, run_id: str) -> Future[Any] | None:
-        """What the scheduler knows by a ticket.
+        """Return the future of a run that the scheduler knows; None if it knows none.
 
         Raises:
             UnreachableError: it does not answer.

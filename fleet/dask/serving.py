@@ -51,7 +51,7 @@ Results = tuple[dict[str, Digest], dict[str, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """How a worker serves: its name, which no other worker of the cluster has, and what it offers.
+    """A worker's place in a cluster: its name, which no other worker has, and what it offers.
 
     It does at most `at_once` orders at a time. What is handed back lies below `folder` until the
     cluster has it, else in the system's place for temporary files. Once `leave` is set it takes no

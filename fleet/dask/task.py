@@ -30,7 +30,7 @@ _LOCK: Final = threading.Lock()
 
 
 class NoWorkerError(Exception):
-    """The process that was given an order is no worker of ours."""
+    """The process that was given an order is not a worker of ours."""
 
 
 def count_resources(offers: Iterable[str], count: int = 1) -> dict[str, float]:

@@ -66,7 +66,7 @@ def test_a_median_and_a_nearest_rank_are_reported(tmp_path: Path):
 def find_missing_history() -> str:
     """Say what keeps commits from being counted, or nothing."""
     if run_git("rev-parse", "--show-toplevel") != str(ROOT):
-        return "not applicable: this is no checkout of git, so its commits can't be counted"
+        return "not applicable: this is not a checkout of git, so its commits can't be counted"
     if run_git("rev-parse", "--is-shallow-repository") == "true":
         return "not applicable: this clone is shallow, so its commits can't be counted"
     return ""

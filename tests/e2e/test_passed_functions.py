@@ -1,4 +1,4 @@
-"""How much of the house one use passes: distinct functions and files, within their budgets."""
+"""Distinct functions and files that one use of the house passes, within their budgets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests read of a journal."""
+"""Readers of a journal for tests."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ async def read_outcome(journal: Journal, run: str) -> bytes | None:
 
 
 async def count(journal: Journal) -> Mapping[tuple[str, State], int]:
-    """How many runs there are of each owner in each state."""
+    """Count the runs of each owner in each state."""
     rows = await journal._read("SELECT owner, state, count(*) FROM run GROUP BY owner, state")
     return {(owner, State(state)): n for owner, state, n in rows}

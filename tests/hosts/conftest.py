@@ -1,4 +1,4 @@
-"""Where the hosts are kept that tests drive."""
+"""The place of the hosts that tests drive."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ def judge_programs(run: Run, numbers: Iterable[int]) -> None:
     """Judge programs one after the other; each that is done is a line of standard output."""
     seeds = json.loads(Path(run.folder, "seeds.json").read_text())
     project = str(Path(run.folder, "project"))
-    for language in runtimes.LANGUAGES:  # what is loaded once is no part of a check
+    for language in runtimes.LANGUAGES:  # what is loaded once is not part of a check
         _judge_timed(subject_of(0, Program(language.name, language.hello), project))
     for number in numbers:
         program = mutate(number, run.seed, seeds)
