@@ -20,8 +20,7 @@ import trio.testing
 
 from benchmarks.engine import opened, run
 from benchmarks.harness import Bench, measure, write_files
-from executor import Request
-from fleet.front import Fleet
+from executor import LocalEngine, Request
 from fleet.journal import Accepted, Journal
 from fleet.turns import Turns
 
@@ -45,9 +44,9 @@ async def linearity(bench: Bench) -> None:
             state = bench.folder / f"state-{number}"
             with working(site, number):
                 async with fronting(site, project, state, at_once=2 * number) as front:
-                    await _run_all(front.fleet, number)  # each worker has the project then
+                    await _run_all(front.local, number)  # each worker has the project then
                     began = time.perf_counter()
-                    await _run_all(front.fleet, RUNS_OF_EACH * number)
+                    await _run_all(front.local, RUNS_OF_EACH * number)
                     a_second = RUNS_OF_EACH * number / (time.perf_counter() - began)
             alone = alone or a_second / number
             bench.value(f"{number} workers: runs a second", a_second, "/s")
@@ -55,9 +54,9 @@ async def linearity(bench: Bench) -> None:
             bench.value(f"{number} workers: of linear", share, "%", bar="≥ 80 %")
 
 
-async def _run_all(fleet: Fleet, runs: int) -> None:
+async def _run_all(engine: LocalEngine, runs: int) -> None:
     async def one() -> None:
-        completed = await fleet.run(SLEEP)
+        completed = await engine.run(SLEEP)
         assert completed.result.ok, completed.result
         assert completed.result.worker is not None
 
@@ -85,13 +84,13 @@ async def latency(bench: Bench) -> None:
             opened(bench) as engine,
         ):
             there, here = await bench.turns(
-                functools.partial(front.fleet.run, ECHO),
+                functools.partial(front.local.run, ECHO),
                 functools.partial(run, engine, ECHO),
                 before=functools.partial(trio.sleep, 0.25),  # in which interpreters are prewarmed
                 warm_up=10,
             )
             (moved,) = await bench.turns(
-                functools.partial(front.fleet.run, MOVES), before=write, rounds=5, warm_up=0
+                functools.partial(front.local.run, MOVES), before=write, rounds=5, warm_up=0
             )
     bench.times("echo", there, "here", here, "≤ 20 ms more")
     bench.times("5 MB there, 1 MB back", moved, bar="≤ 1000 ms")

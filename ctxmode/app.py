@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ctxmode.operations.usage import Recorder
     from ctxmode.web.answers import FetchAnswer
     from ctxmode.web.pages import FetchRequest
-    from executor import Background, Backgrounds, Caller, Completed, Engine, Request
+    from executor import Background, Backgrounds, Caller, Completed, LocalEngine, Request
     from executor.engine.engine import PackagesAnswer
     from fleet.front import Fleet
 
@@ -63,14 +63,17 @@ class App:
     def __init__(  # noqa: PLR0913 - what is open
         self,
         config: Config,
-        engine: Engine,
+        engine: LocalEngine,
         keep: Keep,
         backgrounds: Backgrounds[Answer],
         refused: tuple[str, ...] = (),
         *,
         recorder: Recorder | None = None,
+        fleet: Fleet | None = None,
     ) -> None:
         self.config = config
+        self.fleet = fleet
+        """What sends runs to other machines; None where nothing does."""
         self.calls = SessionCalls(str(config.project))
         """The calls that are recorded of clients whose hosts write no transcript."""
         self._engine = engine
@@ -83,7 +86,7 @@ class App:
     def notices(self) -> tuple[str, ...]:
         """List what a person should know of the store and the settings, as far as it has come
         up."""
-        return (*self._keep.notices, *self._engine.notices, *self._refused)
+        return (*self._keep.notices, *(self.fleet.notices if self.fleet else ()), *self._refused)
 
     @cached_property
     def library(self) -> Library:
@@ -105,16 +108,7 @@ class App:
     @property
     def at_once(self) -> int | None:
         """Return how many runs other machines take at once; None where there is no other."""
-        return self._engine.at_once
-
-    @property
-    def fleet(self) -> Fleet | None:
-        """Return what sends runs to other machines; None where nothing does."""
-        if self._engine.at_once is None:
-            return None
-        from fleet.front import Fleet  # noqa: PLC0415 - who sends nothing loads nothing of it
-
-        return self._engine if isinstance(self._engine, Fleet) else None
+        return self.fleet.settings.at_once if self.fleet else None
 
     @property
     def tier(self) -> str:
@@ -257,7 +251,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
         with translate_errors():
             keep_answer = partial(_keep_answer, config, keep, recorder)
             async with (
-                open_engines(config, rules, settings, keep_answer) as engine,
+                open_engines(config, rules, settings, keep_answer) as (engine, fleet),
                 executor.open_backgrounds(engine, keep_answer) as backgrounds,
                 trio.open_nursery() as nursery,
             ):
@@ -265,7 +259,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
                 if not sole_language:
                     nursery.start_soon(_keep_all_to_quota, config)
                 with closing(
-                    App(config, engine, keep, backgrounds, refused, recorder=recorder)
+                    App(config, engine, keep, backgrounds, refused, recorder=recorder, fleet=fleet)
                 ) as app:
                     if not sole_language:
                         nursery.start_soon(_track_sessions, config, keep, app.calls)

@@ -4,9 +4,6 @@ from .engine.engine import (
     Completed as Completed,
 )
 from .engine.engine import (
-    Engine as Engine,
-)
-from .engine.engine import (
     LanguageReport as LanguageReport,
 )
 from .errors import (

@@ -31,7 +31,7 @@ from executor.request import Checked, check
 from executor.run.execution import Execution
 from executor.run.missing_packages import with_missing
 from executor.run.remote_commits import RemoteCommits
-from executor.terms import JudgedRequest, Parts, RuleCheck, Terms
+from executor.terms import Elsewhere, JudgedRequest, Parts, RuleCheck, Terms
 
 if TYPE_CHECKING:
     from executor.packages.model import Wanted
@@ -50,16 +50,18 @@ class _Examined:
 
 
 class LocalEngine:
-    """Runs requests for one project on this machine. Made by `open_engine` only.
+    """Runs requests for one project. Made by `open_engine` only.
 
     A request goes through `judge` and `place`, in this order:
     check, judge, choose a toolchain, place in a box, run, outcome.
-    `commits` bring in what runs on other machines changed.
+    `commits` bring in what runs on other machines changed. Where `elsewhere` is set, that has runs
+    done there, or leaves them to `place`.
     """
 
     def __init__(self, terms: Terms, parts: Parts) -> None:
         self.project = terms.project
         self.commits = RemoteCommits(parts.runner)
+        self.elsewhere: Elsewhere | None = None
         self._terms = terms
         self._parts = parts
         self._runner = parts.runner
@@ -80,16 +82,6 @@ class LocalEngine:
         """The same engine for one profile under other rules; not to run beside other rules."""
         terms = replace(self._terms, rules=lambda: rules, profiles={profile.name: profile})
         return LocalEngine(terms, self._parts)
-
-    @property
-    def at_once(self) -> int | None:
-        """There is no other machine."""
-        return None
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Nothing: every run is done here."""
-        return ()
 
     @property
     def is_busy(self) -> bool:
@@ -149,7 +141,8 @@ class LocalEngine:
         judged = await self.judge(request, caller or Caller())
         if isinstance(judged, Completed):
             return judged
-        return await self.place(judged, on_output=on_output, observe=observe)
+        place = self.place if self.elsewhere is None else self.elsewhere.place
+        return await place(judged, on_output=on_output, observe=observe)
 
     async def judge(self, request: Request, caller: Caller) -> JudgedRequest | Completed:
         """Check a request, and ask the rules and the caller: a refusal, or what may be placed.

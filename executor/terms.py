@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import policy
 from executor.caller import Caller
 from executor.compile.compiler import Compiler
 from executor.engine.box import Prewarming
+from executor.engine.engine import Completed, Observe, OnOutput
 from executor.model import Limits
 from executor.profile import Profile
 from executor.request import Checked
@@ -71,3 +72,16 @@ class JudgedRequest:
     verdict: Mapping[str, Any] | None
     packages: Wanted | None = None
     rules: policy.Rules | None = None
+
+
+class Elsewhere(Protocol):
+    """What may have runs done on other machines."""
+
+    async def place(
+        self, judged: JudgedRequest, *, on_output: OnOutput | None, observe: Observe | None
+    ) -> Completed:
+        """Have what was judged done, here or elsewhere.
+
+        Raises:
+            RequestError: it can't be done as asked; its hint says what to do.
+        """

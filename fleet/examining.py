@@ -7,7 +7,7 @@ import os
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 import trio
@@ -16,15 +16,14 @@ from executor.caller import Caller
 from executor.engine.engine import Completed
 from executor.errors import RequestError
 from executor.model import Request, Status
-from executor.service import LocalEngine
-from executor.terms import JudgedRequest
-from fleet.desk import Desk
 from fleet.errors import BlobError, UnreachableError
-from fleet.model import Cause, Lost
-from fleet.sending import GiveUpError, Parts
+from fleet.sending import GiveUpError
 from fleet.settings import ClusterSettings
 from fleet.travel import StaysHereError
 from fleet.tree import digest_of
+
+if TYPE_CHECKING:
+    from fleet.front import Fleet
 
 RUN_S_MAX: Final = 60.0
 """How long a worker may take to have the trial: without one of this release nothing comes."""
@@ -51,13 +50,13 @@ class FleetHealth:
     advice: str = ""
 
 
-async def examine(local: LocalEngine, desk: Desk, parts: Parts) -> FleetHealth:
+async def examine(fleet: Fleet) -> FleetHealth:
     """Try a fleet; a part that does not work is a value."""
-    inside = list_inside(local.project, desk.settings)
+    inside = list_inside(fleet.desk.local.project, fleet.settings)
     advice = f"{inside[0]} lies in the project: move it out, then set it again" if inside else ""
-    health = FleetHealth(desk.settings.url, advice=advice)
+    health = FleetHealth(fleet.settings.url, advice=advice)
     try:
-        engine = await parts.connection.engine()
+        engine = await fleet.desk.connection.engine()
         health = replace(health, answers=True)
         data = os.urandom(32)
         digest = digest_of(data)
@@ -65,7 +64,7 @@ async def examine(local: LocalEngine, desk: Desk, parts: Parts) -> FleetHealth:
         back = io.BytesIO()
         await engine.blobs.get(digest, back.write)
         health = replace(health, keeps_blobs=back.getvalue() == data)
-        return await _try_run(local, desk, health)
+        return await _try_run(fleet, health)
     except RequestError as error:
         return replace(health, reason=error.message, remedy=error.hint)
     except (UnreachableError, BlobError, StaysHereError, GiveUpError) as error:
@@ -86,32 +85,21 @@ def list_inside(project: Path, settings: ClusterSettings) -> list[str]:
     return sorted(name for name, path in paths.items() if path.resolve().is_relative_to(project))
 
 
-async def _try_run(local: LocalEngine, desk: Desk, health: FleetHealth) -> FleetHealth:
+async def _try_run(fleet: Fleet, health: FleetHealth) -> FleetHealth:
+    """Have a run done elsewhere, whatever is set."""
     request = Request("shell", code=f"echo {_WORD}", timeout_s=RUN_S_MAX)
-    judged = await local.judge(request, Caller())
+    judged = await fleet.desk.local.judge(request, Caller())
     if isinstance(judged, Completed):
         return replace(health, reason=f"a rule refuses the trial: {judged.result.message}")
-    began = time.monotonic()
-    completed = await _send(desk, judged)
-    if completed is None:
+    began, result = time.monotonic(), None
+    run = await fleet.desk.accept(judged)
+    with trio.move_on_after(RUN_S_MAX):
+        result = (await fleet.sending.follow(run)).result
+    if result is None:
         reason = f"no worker had the trial run within {RUN_S_MAX:.0f} s"
         return replace(health, reason=reason, remedy="start one: context-mode worker --cluster URL")
-    result = completed.result
     if result.status is not Status.OK or result.stdout.text.strip() != _WORD:
         return replace(health, reason=f"the trial run ended {result.status}: {result.message}")
     took_s = time.monotonic() - began
     tier, worker = result.isolation.tier, result.worker or "?"
     return replace(health, runs=True, worker=worker, tier=tier, run_s=took_s)
-
-
-async def _send(desk: Desk, judged: JudgedRequest) -> Completed | None:
-    """Have a run done elsewhere, whatever is set; nothing where no worker had it in time."""
-    run = await desk.accept(judged)
-    completed = None
-    try:
-        desk.line.add(run)
-        with trio.move_on_after(RUN_S_MAX):
-            completed = await desk.bring_to_end(run)
-        return completed
-    finally:
-        await desk.close(run, completed, Lost(run.id, Cause.CANCELLED))

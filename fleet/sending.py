@@ -1,31 +1,31 @@
-"""A run's way to a worker and back: its turn, the engine, and what follows where either is lost."""
+"""A run's way to a worker and back: its turn, the engine, its end, and what follows a loss."""
 
 from __future__ import annotations
 
 import logging
 import math
+import secrets
 import time
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import trio
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from executor.engine.engine import Completed
-from executor.model import Request, Status
-from executor.service import LocalEngine
-from fleet.cluster import Connection
+from executor.engine.engine import Completed, OnOutput
+from executor.model import Status
+from fleet import forms
+from fleet.bringing_back import Landing, bring_back
+from fleet.desk import Desk
 from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError
-from fleet.figures import Figures, Stage
+from fleet.figures import Stage
 from fleet.forms import FormError
-from fleet.journal import Journal
+from fleet.journal import JournalError, Received
 from fleet.model import Cause, Delivery, Lost
-from fleet.sent_run import Line, SentRun
-from fleet.settings import ClusterSettings, Fallback
-from fleet.snapshot import ChangedError, Snapshot
+from fleet.sent_run import SentRun
+from fleet.settings import Fallback
+from fleet.turns import Turns
 
 if TYPE_CHECKING:
     from fleet.dask.client import DaskRuns
@@ -42,48 +42,44 @@ DELAY_S: Final = 60.0
 BACK_OFF_S: Final = (0.2, 10.0)
 CANCEL_S_MAX: Final = 5.0
 """How long ending a run at the engine may take, where nobody waits for it any more."""
-
-
-KeepAdopted = Callable[[Request, Completed], Awaitable[object]]
-"""Takes the outcome of a run that a dead front left: nobody waits for it."""
-Receive = Callable[[SentRun, "DaskRuns", Delivery], Awaitable[Completed]]
-"""Makes a result of what a worker handed back."""
-FindSnapshot = Callable[[SentRun], Awaitable[Snapshot | None]]
-"""Finds the snapshot of a run's project again; None if the project is another one by now."""
+_PIECE_BYTES: Final = 256 * 1024
 
 
 class GiveUpError(Exception):
     """The fleet does not bring this run to its end; it may be done here, if anybody waits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The parts of a front. `fronts` is the folder of the fronts' locks."""
-
-    local: LocalEngine
-    settings: ClusterSettings
-    key: Ed25519PrivateKey
-    journal: Journal
-    line: Line
-    connection: Connection
-    fronts: Path
-    keep: KeepAdopted
-
-
 class Sending:
-    """Sends runs in their turns through one engine."""
+    """Brings the runs that a desk accepted to their ends, each in its turn."""
 
-    def __init__(
-        self, parts: Parts, figures: Figures, receive: Receive, find_snapshot: FindSnapshot
-    ) -> None:
-        self._settings = parts.settings
-        self._connection = parts.connection
-        self._journal = parts.journal
-        self._line = parts.line
-        self._figures = figures
+    def __init__(self, desk: Desk, turns: Turns) -> None:
+        self.desk = desk
+        self.turns = turns
         self._told_at = -math.inf
-        self._receive = receive
-        self._find_snapshot = find_snapshot
+        self._landings: set[Path] = set()
+
+    async def follow(self, run: SentRun) -> Completed:
+        """Follow an accepted run to its end, however it comes. Cancelling ends it, too.
+
+        Raises:
+            GiveUpError: the fleet does not bring it there.
+            ClusterError: the engine will not have it.
+        """
+        completed: Completed | None = None
+        lost = Lost(run.id, Cause.CANCELLED)
+        try:
+            self.turns.add(run.id, run.order.owner, time.time())
+            with run.scope:
+                completed = await self.bring_to_end(run)
+            if completed is None:
+                why = "it was stopped before its worker handed anything back"
+                completed = run.end(run.stopped or Status.CANCELLED, why)
+            return completed
+        except GiveUpError as error:
+            lost = Lost(run.id, Cause.ENGINE, str(error))
+            raise
+        finally:
+            await self.close(run, completed, lost)
 
     async def bring_to_end(self, run: SentRun) -> Completed:
         """Wait for a run's turn, have it done, and take what came back.
@@ -100,8 +96,9 @@ class Sending:
             is_over = False
             try:
                 while True:
-                    with self._figures.measure(Stage.TURN):
-                        await run.turn.wait()
+                    with self.desk.figures.measure(Stage.TURN):
+                        self.turns.move_on(time.time())
+                        await self.turns.wait(run.id)
                     end = await self._ask(run)
                     told = await self._after_loss(run, end) if isinstance(end, Lost) else end
                     if told is not None:
@@ -110,7 +107,8 @@ class Sending:
             finally:
                 if not is_over and not run.is_left:  # cancelled, too late, or given up
                     await self._cancel(run)
-        waited = f"no worker had an answer within {self._settings.wait_s:,.0f} s of its acceptance"
+        waited_s = self.desk.settings.wait_s
+        waited = f"no worker had an answer within {waited_s:,.0f} s of its acceptance"
         return run.end(Status.SANDBOX_UNAVAILABLE, waited)
 
     async def _ask(self, run: SentRun) -> Completed | Lost:
@@ -118,13 +116,13 @@ class Sending:
         silent_since, pause_s = float("inf"), BACK_OFF_S[0]
         while True:
             try:
-                with self._figures.measure(Stage.ENGINE):
-                    engine = await self._connection.engine()
+                with self.desk.figures.measure(Stage.ENGINE):
+                    engine = await self.desk.connection.engine()
                     found = await self._submit_and_wait(run, engine)
                 if isinstance(found, Lost):
                     return found
-                with self._figures.measure(Stage.BACK):
-                    return await self._take(run, engine, found)
+                with self.desk.figures.measure(Stage.BACK):
+                    return await self._receive(run, engine, found)
             except UnreachableError as error:
                 now = trio.current_time()
                 silent_since = min(silent_since, now)
@@ -133,59 +131,79 @@ class Sending:
                 pause_s = min(2 * pause_s, BACK_OFF_S[1])
 
     async def _submit_and_wait(self, run: SentRun, engine: DaskRuns) -> Delivery | Lost:
-        is_noted = run.is_submitted
-        if not run.is_submitted:
-            await engine.submit(run.id, run.sealed, run.order.needs, run.order.timeout_s)
-            run.is_submitted, run.place = True, self._settings.url
-            self._figures.sent[run.order.owner] += 1
-        return await self._wait(run, engine, is_noted=is_noted)
-
-    async def _wait(self, run: SentRun, engine: DaskRuns, *, is_noted: bool) -> Delivery | Lost:
-        """Wait for a run's end. Meanwhile note that the engine has it, and tell what delays it.
+        """Submit a run, and wait for its end. Meanwhile note that the engine has it, and tell what
+        delays it.
 
         A front that dies before that is noted sends the run again, and joins it.
         """
-        ended: list[Delivery | Lost | UnreachableError] = []
-        telling = trio.CancelScope()
-
-        async def wait() -> None:
-            try:
-                ended.append(await engine.wait(run.id))
-            except UnreachableError as error:
-                ended.append(error)
-            telling.cancel()
-
+        end: Delivery | Lost | UnreachableError
+        is_new = not run.is_submitted
+        if is_new:
+            await engine.submit(run.id, run.sealed, run.order.needs, run.order.timeout_s)
+            run.is_submitted, run.place = True, self.desk.settings.url
+            self.desk.figures.sent[run.order.owner] += 1
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(wait)
-            if not is_noted:
-                await self._journal.note_sent(run.id)
-            with telling:
-                await self._tell_delays(run, engine)
-        (end,) = ended
+            nursery.start_soon(self._tell_delays, run, engine)
+            if is_new:
+                nursery.start_soon(self.desk.journal.note_sent, run.id)  # which is not cancelled
+            try:
+                end = await engine.wait(run.id)
+            except UnreachableError as error:  # a nursery would raise a group
+                end = error
+            nursery.cancel_scope.cancel()
         if isinstance(end, UnreachableError):
             raise end
         return end
 
     async def _tell_delays(self, run: SentRun, engine: DaskRuns) -> None:
         """Say why no worker begins a run, until one does. Of many, one is said for all."""
+        url = self.desk.settings.url
         while True:
             await trio.sleep(DELAY_S)
             with suppress(UnreachableError):  # whoever waits meets that, too
                 why = await engine.find_delay(run.id)
-                run.place = f"{self._settings.url}: {why}" if why else self._settings.url
+                run.place = f"{url}: {why}" if why else url
                 if not why:
                     return
                 if self._told_at <= trio.current_time() - DELAY_S / 2:
                     self._told_at = trio.current_time()
                     log.warning("a run waits for a worker since %.0f s: %s", run.elapsed_s, why)
 
-    async def _take(self, run: SentRun, engine: DaskRuns, found: Delivery) -> Completed | Lost:
+    async def _receive(self, run: SentRun, engine: DaskRuns, found: Delivery) -> Completed | Lost:
+        """Make a result of what a worker handed back, and bring in what it changed."""
+        local = self.desk.local
+        landing = Landing(
+            self._make_landing(),
+            local.inline_bytes,
+            local.commits,
+            run.label,
+            run.record,
+            run.unseen,
+        )
         try:
-            return await self._receive(run, engine, found)
+            completed = await bring_back(found, engine.blobs, run.order, landing)
         except (OutcomeError, FormError) as error:
             return Lost(run.id, Cause.WORKER, f"what it handed back: {error}", found.worker)
         except BlobError as error:
             return Lost(run.id, Cause.BLOB, str(error), found.worker)
+        run.record = None  # closed with the commit
+        self.desk.figures.bytes_back += sum(one.size_bytes for one in found.files.values())
+        result = completed.result
+        if run.on_output:
+            await _tell_output(completed, run.on_output)
+        named = replace(result, worker=result.worker or found.worker, verdict=run.order.verdict)
+        return replace(completed, result=named)
+
+    def _make_landing(self) -> Path:
+        """A new folder for what comes back, once those are gone from which all was taken."""
+        for folder in tuple(self._landings):
+            with suppress(OSError):
+                folder.rmdir()
+                self._landings.discard(folder)
+        folder = self.desk.local.spools / f"fleet-{secrets.token_hex(8)}"
+        folder.mkdir(mode=0o700)
+        self._landings.add(folder)
+        return folder
 
     def _bear(self, run: SentRun, error: UnreachableError, silent_s: float) -> None:
         """Bear with an engine that does not answer, or give up.
@@ -193,12 +211,13 @@ class Sending:
         Raises:
             GiveUpError: that is what is set, or it was silent for too long.
         """
+        settings = self.desk.settings
         patience_s = {
             Fallback.LOCAL: PATIENCE_S if run.was_sent else 0.0,
-            Fallback.WAIT: math.inf if run.was_sent else self._settings.wait_s,
+            Fallback.WAIT: math.inf if run.was_sent else settings.wait_s,
             Fallback.FAIL: 0.0,
         }
-        if not run.is_left and silent_s >= patience_s[self._settings.fallback]:
+        if not run.is_left and silent_s >= patience_s[settings.fallback]:
             raise GiveUpError(f"the engine does not answer: {error}")
 
     async def _after_loss(self, run: SentRun, lost: Lost) -> Completed | None:
@@ -206,39 +225,61 @@ class Sending:
         run.is_submitted, run.place = False, "waits for another worker"
         if lost.cause is Cause.CANCELLED:
             return run.end(Status.CANCELLED, lost.detail or "it was ended at the engine")
-        self._figures.lost[run.order.owner] += 1
+        self.desk.figures.lost[run.order.owner] += 1
         if lost.cause is Cause.WORKER:
-            times = await self._journal.note_lost(run.id)
+            times = await self.desk.journal.note_lost(run.id)
             if times >= LOST_MAX:
                 why = f"its worker was lost {times} times: {lost.detail}"
                 return run.end(Status.SANDBOX_ERROR, why)
-        if lost.cause is Cause.BLOB and (why := await self._upload_again(run)):
+        if lost.cause is Cause.BLOB and (why := await self.desk.upload_again(run)):
             return run.end(Status.SANDBOX_ERROR, why)
         await trio.sleep(min(BACK_OFF_S[0] * 2**run.losses, BACK_OFF_S[1]))
         run.losses += 1
-        self._line.send_again(run)
+        self.turns.send_again(run.id, time.time())
         return None
-
-    async def _upload_again(self, run: SentRun) -> str:
-        """Give the engine what it lost of a run's input; why that can't be, or nothing."""
-        snapshot = await self._find_snapshot(run)
-        if snapshot is None:
-            return "the engine lost files of it, and the project is another one by now"
-        try:
-            engine = await self._connection.engine()
-            gone = await engine.blobs.missing(snapshot.digests)
-            await engine.blobs.put(snapshot.open_blobs(gone))
-        except (BlobError, ChangedError, OSError) as error:
-            return f"the engine lost files of it, which are others here by now: {error}"
-        except UnreachableError:
-            return ""  # the next try asks for them again
-        return ""
 
     async def _cancel(self, run: SentRun) -> None:
         """End a run at the engine, as far as it answers."""
-        if not run.is_submitted or not self._connection.is_open:
+        connection = self.desk.connection
+        if not run.is_submitted or not connection.is_open:
             return
         last = trio.current_time() + CANCEL_S_MAX
         # Where it can't be, the run ends by its own timeout.
         with trio.CancelScope(shield=True, deadline=last), suppress(UnreachableError, ClusterError):
-            await (await self._connection.engine()).cancel(run.id)
+            await (await connection.engine()).cancel(run.id)
+
+    async def close(self, run: SentRun, completed: Completed | None, lost: Lost) -> None:
+        """Note a run's end, whatever ends it, and give its place to the next."""
+        cpu_s = completed.result.usage.cpu_s if completed else 0.0
+        owner, figures = run.order.owner, self.desk.figures
+        with trio.CancelScope(shield=True):
+            self.turns.leave(run.id, time.time(), cpu_s)
+            self.turns.move_on(time.time())
+            if run.record is not None:
+                run.record.close()
+            end = forms.encode(completed.result if completed else lost)
+            try:
+                received = await self.desk.journal.finish(run.id, end, cpu_s)
+            except JournalError as error:  # the next front may do it again: an outcome stays one
+                log.warning("the end of run %s is not noted: %s", run.id, error)
+                return
+        figures.done[owner] += received is Received.FIRST
+        figures.duplicates[owner] += received is Received.SECOND
+
+
+async def _tell_output(completed: Completed, on_output: OnOutput) -> None:
+    """Tell the whole of both streams, stdout first: in which order they came is not known.
+
+    Raises:
+        OSError: a spool can't be read.
+    """
+    streams = (
+        ("stdout", completed.result.stdout, completed.stdout_spool),
+        ("stderr", completed.result.stderr, completed.stderr_spool),
+    )
+    for name, stream, spool in streams:
+        data = stream.head.encode()
+        if spool is not None:
+            data = await trio.to_thread.run_sync(spool.read)
+        for at in range(0, len(data), _PIECE_BYTES):
+            on_output(name, data[at : at + _PIECE_BYTES])

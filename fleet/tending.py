@@ -7,7 +7,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -17,21 +17,23 @@ import trio
 from base.locks import hold_lock, is_held
 from executor.engine.engine import Completed
 from executor.errors import RequestError, SandboxUnavailableError
-from executor.model import Status
+from executor.model import Request, Status
 from fleet import forms
-from fleet.desk import Desk
 from fleet.forms import FormError
 from fleet.journal import Left, State
 from fleet.model import Cause, Lost, Order
-from fleet.sending import GiveUpError, Parts
+from fleet.sending import GiveUpError, Sending
 from fleet.sent_run import SentRun
-from fleet.turns import DAY_S
+from fleet.turns import DAY_S, Turns
 
 log = logging.getLogger(__name__)
 TURN_S: Final = 1.0
 """How often the line moves on by itself: an owner's day may have begun."""
 ADOPT_S: Final = 15.0
 OUTCOMES_KEPT_S: Final = 7 * DAY_S
+
+KeepAdopted = Callable[[Request, Completed], Awaitable[object]]
+"""Takes the outcome of a run that a dead front left: nobody waits for it."""
 
 
 @contextlib.contextmanager
@@ -66,15 +68,17 @@ def _lock_of(folder: Path, name: str) -> Path:
     return folder / f"{os.path.basename(name)}.lock"
 
 
-async def tend(desk: Desk, parts: Parts) -> None:
-    """Do what is to be done beside the runs, until cancelled."""
+async def tend(sending: Sending, fronts: Path, keep: KeepAdopted) -> None:
+    """Do what is to be done beside the runs, until cancelled. `fronts` has the fronts' locks."""
+    journal = sending.desk.journal
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_move_on, parts)
-        nursery.start_soon(_prune, parts)
+        nursery.start_soon(_move_on, sending.turns)
+        with _reported("old outcomes"):
+            await journal.prune(time.time() - OUTCOMES_KEPT_S)
         while True:
             with _reported("what other fronts left"):
-                for left in await parts.journal.adopt(partial(is_front_alive, parts.fronts)):
-                    nursery.start_soon(_finish_left, desk, parts, left)
+                for left in await journal.adopt(partial(is_front_alive, fronts)):
+                    nursery.start_soon(_finish_left, sending, left, keep)
             await trio.sleep(ADOPT_S)
 
 
@@ -87,58 +91,46 @@ def _reported(what: str) -> Iterator[None]:
         log.warning("the fleet's journal: %s: %s", what, error)
 
 
-async def _prune(parts: Parts) -> None:
-    with _reported("old outcomes"):
-        await parts.journal.prune(time.time() - OUTCOMES_KEPT_S)
-
-
-async def _move_on(parts: Parts) -> None:
+async def _move_on(turns: Turns) -> None:
     while True:
         await trio.sleep(TURN_S)
-        parts.line.move_on()
+        turns.move_on(time.time())
 
 
-async def _finish_left(desk: Desk, parts: Parts, left: Left) -> None:
+async def _finish_left(sending: Sending, left: Left, keep: KeepAdopted) -> None:
     """Bring a run to its end that a dead front had accepted, and keep what it printed.
 
-    What it changed is committed where the list of its project's files is still at the engine; else
-    it is kept for a person.
+    What it changed is kept for a person: what the project was before is not known any more.
     """
+    journal, turns = sending.desk.journal, sending.turns
     with _reported(f"run {left.run}"):
+        sealed = await journal.read_order(left.run) or b""
         try:
-            run = await _read_left(parts, left)
-        except FormError as error:
+            order = Order.decode(sealed.partition(b"\n")[2])
+        except FormError as error:  # of another release
             lost = Lost(left.run, Cause.ENGINE, str(error))
-            await parts.journal.finish(left.run, forms.encode(lost))
+            await journal.finish(left.run, forms.encode(lost))
             return
+        is_sent = left.state is State.SENT
+        label = f"{order.request.language}: left by another front"
+        run = SentRun(order, sealed, label, is_left=True, is_submitted=is_sent)
         try:
-            parts.line.join(run) if run.is_submitted else parts.line.add(run)
-            completed = await _end_left(desk, run)
+            put = turns.join if is_sent else turns.add
+            put(run.id, order.owner, time.time())
+            completed = await _end_left(sending, run)
         except BaseException:
-            parts.line.leave(run)  # the next front goes on with it
+            turns.leave(run.id, time.time())  # the next front goes on with it
+            turns.move_on(time.time())
             raise
-        await desk.close(run, completed, Lost(run.id, Cause.ENGINE))
-        await parts.keep(run.order.request, completed)
+        await sending.close(run, completed, Lost(run.id, Cause.ENGINE))
+        await keep(order.request, completed)
 
 
-async def _end_left(desk: Desk, run: SentRun) -> Completed:
+async def _end_left(sending: Sending, run: SentRun) -> Completed:
     """Follow a run to its end; whatever prevents that is one."""
     try:
-        return await desk.bring_to_end(run)
+        return await sending.bring_to_end(run)
     except (GiveUpError, RequestError) as error:
         return run.end(Status.SANDBOX_UNAVAILABLE, str(error))
     except (SandboxUnavailableError, OSError) as error:
         return run.end(Status.SANDBOX_ERROR, str(error))
-
-
-async def _read_left(parts: Parts, left: Left) -> SentRun:
-    """A run as the journal has it.
-
-    Raises:
-        FormError: its order can't be read by this release.
-    """
-    sealed = await parts.journal.read_order(left.run) or b""
-    order = Order.decode(sealed.partition(b"\n")[2])
-    label = f"{order.request.language}: left by another front"
-    is_submitted = left.state is State.SENT
-    return SentRun(order, sealed, label, is_left=True, is_submitted=is_submitted)

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import trio
+
 DAY_S: Final = 86_400
 
 RETRY_S_MIN: Final = 1.0
@@ -80,7 +82,7 @@ class _Owner:
 
 class Turns:
     """The runs that wait and that are with the engine, by owner. It looks at no clock: `now_s` is
-    in seconds since the epoch."""
+    in seconds since the epoch. Who adds a run, or lets one go, has the others `move_on`."""
 
     def __init__(
         self, at_once: int, quotas: Mapping[str, Quota] = NO_QUOTAS, default: Quota | None = None
@@ -90,15 +92,11 @@ class Turns:
         self._quotas = quotas
         self._default = default or Quota()
         self._owners: dict[str, _Owner] = {}
-        self._owner_of: dict[str, str] = {}
+        self._runs: dict[str, tuple[str, trio.Event]] = {}  # owner, and its turn
         self._running = 0
         self._level = 0.0  # the share at which the last turn was had
         self._day = 0
         self._cpu_s: dict[str, float] = {}  # used on that day
-
-    def quota(self, owner: str) -> Quota:
-        """Return what an owner may have."""
-        return self._quotas.get(owner, self._default)
 
     def waiting(self) -> dict[str, int]:
         """Return how many runs wait, by owner."""
@@ -119,6 +117,20 @@ class Turns:
         """Count a run that another front had sent, beyond the window if that is full."""
         self._note(run, owner).send(run, now_s)
         self._running += 1
+        self._runs[run][1].set()
+
+    async def wait(self, run: str) -> None:
+        """Wait until a run's turn has come.
+
+        Raises:
+            KeyError: it neither waits nor is with the engine.
+        """
+        await self._runs[run][1].wait()
+
+    def move_on(self, now_s: float) -> None:
+        """Give as many their turns as may be with the engine."""
+        while self.take(now_s) is not None:
+            pass
 
     def take(self, now_s: float) -> str | None:
         """Return the run to send now, which is with the engine from then on; None if none may be.
@@ -146,19 +158,21 @@ class Turns:
         run = chosen.waiting.popleft()
         chosen.send(run, now_s)
         self._running += 1
+        self._runs[run][1].set()
         return run
 
-    def end(self, run: str, now_s: float, cpu_s: float = 0.0) -> None:
-        """Count a run as ended, with the processor's time that it took.
-
-        Raises:
-            KeyError: it is not with the engine.
-        """
-        name = self._owner_of[run]
-        self._owners[name].take_back(run, now_s)
-        self._running -= 1
-        del self._owner_of[run]
-        self.charge(name, now_s, cpu_s)
+    def leave(self, run: str, now_s: float, cpu_s: float = 0.0) -> None:
+        """Let a run go that waits, or has ended with the processor's time that it took."""
+        if run not in self._runs:
+            return
+        name, _ = self._runs.pop(run)
+        owner = self._owners[name]
+        if run in owner.running:
+            owner.take_back(run, now_s)
+            self._running -= 1
+            self.charge(name, now_s, cpu_s)
+        else:
+            owner.waiting.remove(run)
 
     def charge(self, owner: str, now_s: float, cpu_s: float) -> None:
         """Count processor's time against an owner's day; after a start, what the journal has."""
@@ -171,33 +185,26 @@ class Turns:
         Raises:
             KeyError: it is not with the engine.
         """
-        owner = self._owners[self._owner_of[run]]
+        name, _ = self._runs[run]
+        owner = self._owners[name]
         owner.take_back(run, now_s)
+        self._runs[run] = (name, trio.Event())
         self._running -= 1
         owner.waiting.appendleft(run)
-
-    def withdraw(self, run: str) -> bool:
-        """Forget a run that waits; return whether it did. One with the engine goes by `end`."""
-        name = self._owner_of.get(run)
-        if name is None or run in self._owners[name].running:
-            return False
-        self._owners[name].waiting.remove(run)
-        del self._owner_of[run]
-        return True
 
     def wait_for_day_s(self, owner: str, now_s: float) -> float:
         """Return in how many seconds an owner that used up its day has the next; 0 for others."""
         self._turn_day(now_s)
-        most = self.quota(owner).cpu_s_a_day
+        most = self._quotas.get(owner, self._default).cpu_s_a_day
         if most is None or self._cpu_s.get(owner, 0.0) < most:
             return 0.0
         return (self._day + 1) * DAY_S - now_s
 
     def _note(self, run: str, owner: str) -> _Owner:
-        assert run not in self._owner_of, "a run has one turn"
-        self._owner_of[run] = owner
+        assert run not in self._runs, "a run has one turn"
+        self._runs[run] = (owner, trio.Event())
         if owner not in self._owners:
-            self._owners[owner] = _Owner(self.quota(owner))
+            self._owners[owner] = _Owner(self._quotas.get(owner, self._default))
         return self._owners[owner]
 
     def _level_beside(self, owner: str, now_s: float) -> float:

@@ -22,9 +22,9 @@ from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations.quotas import Holdings, read_holdings
 from ctxmode.render.progress_line import OnProgress, ignore_progress
 from executor import (
-    Engine,
     Isolation,
     LanguageReport,
+    LocalEngine,
     SandboxUnavailableError,
     open_engine,
 )
@@ -111,7 +111,7 @@ async def list_prewarmed(config: Config) -> tuple[PrewarmReport, ...]:
 
 async def diagnose(
     config: Config,
-    engine: Engine,
+    engine: LocalEngine,
     *,
     refresh: bool = False,
     on_progress: OnProgress = ignore_progress,

@@ -1,4 +1,4 @@
-"""Opens what runs a project's programs: this machine's engine, and that of other machines."""
+"""Opens what runs a project's programs: the engine, and what sends runs to other machines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ctxmode.config.locations import Config
 
 if TYPE_CHECKING:
     import policy
-    from executor import Completed, Engine, Request
+    from executor import Completed, LocalEngine, Request
+    from fleet.front import Fleet
 
 
 @asynccontextmanager
@@ -23,9 +24,9 @@ async def open_engines(
     rules: Callable[[], policy.Rules],
     settings: executor.Settings,
     keep_answer: Callable[[Request, Completed], Awaitable[object]],
-) -> AsyncIterator[Engine]:
-    """Open the engine of this machine, and over it that of others where one is set. `keep_answer`
-    takes what runs printed that nobody waits for any more."""
+) -> AsyncIterator[tuple[LocalEngine, Fleet | None]]:
+    """Open the engine of this machine, and what sends its runs to others where a cluster is set.
+    `keep_answer` takes what runs printed that nobody waits for any more."""
     url = await trio.to_thread.run_sync(find_cluster_url, config)
     async with executor.open_engine(
         project=config.project,
@@ -35,11 +36,11 @@ async def open_engines(
         settings=settings,
     ) as engine:
         if not url:
-            yield engine
+            yield engine, None
             return
         from fleet.front import open_fleet  # noqa: PLC0415 - who sends nothing loads nothing
 
         cluster = await trio.to_thread.run_sync(load_cluster, config, url)
         folder = config.state_dir / "fleet"
         async with open_fleet(engine, cluster, folder, keep_answer) as fleet:
-            yield fleet
+            yield engine, fleet

@@ -1,7 +1,7 @@
-"""What the program asks of an engine: a request becomes a result, here or on another machine.
+"""What an engine answers: a request becomes a result, here or on another machine.
 
-`executor.service.LocalEngine` is the engine of this machine. A run in the background is `run` in a
-task of its own, with `observe`. An engine is closed at the end of the block that opened it.
+`executor.service.LocalEngine` is the engine. A run in the background is its `run` in a task of its
+own, with `observe`. An engine is closed at the end of the block that opened it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from executor.caller import Caller
-from executor.model import Isolation, Request, Result, Status, Stream
+from executor.model import Result, Status, Stream
 
 OnOutput = Callable[[str, bytes], None]
 """Gets every chunk of output as it comes, with the stream's name."""
@@ -123,75 +122,3 @@ class RunProgress(Protocol):
 
 Observe = Callable[[RunProgress], None]
 """Gets a run's progress when its turn has come."""
-
-
-class Engine(Protocol):
-    """Runs requests for one project."""
-
-    @property
-    def isolation(self) -> Isolation:
-        """The tier in use and its layers."""
-
-    @property
-    def at_once(self) -> int | None:
-        """How many runs it takes at once on other machines; None where there is no other."""
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What a person should know of where runs were done, as far as it has come up."""
-
-    @property
-    def sessions(self) -> tuple[str, ...]:
-        """The names of the sessions that live, the one used longest ago first."""
-
-    @property
-    def pools(self) -> tuple[PoolState, ...]:
-        """What is prewarmed, by purpose, the one used last first."""
-
-    async def run(
-        self,
-        request: Request,
-        *,
-        on_output: OnOutput | None = None,
-        observe: Observe | None = None,
-        caller: Caller | None = None,
-    ) -> Completed:
-        """Run one program, from its request to its end; see `LocalEngine.run`.
-
-        Raises:
-            RequestError: the request can't be run as asked; its hint says what to do.
-        """
-
-    async def check(self, request: Request) -> None:
-        """Refuse what `run` would refuse of the request as such, and run nothing.
-
-        Raises:
-            RequestError: the request can't be run as asked; its hint says what to do.
-        """
-
-    async def have_packages(
-        self, request: Request, caller: Caller, *, fetch: bool, fresh: bool = False
-    ) -> PackagesAnswer:
-        """Lock a request's packages, and `fetch` them, unless they are kept; run nothing.
-
-        `fresh` locks anew.
-
-        Raises:
-            RequestError: they are named wrongly, or the language does not run here.
-            PackagesError: they can't be had.
-        """
-
-    async def languages(
-        self, *, refresh: bool = False, on_progress: OnProgress | None = None
-    ) -> Mapping[str, LanguageReport]:
-        """Every language of the table, proven by a run; `refresh` proves anew."""
-
-    async def language(self, name: str) -> LanguageReport:
-        """One language, as `languages` reports it."""
-
-    async def interrupt(self, session: str, owner: str = "") -> bool:
-        """Tell what runs in a session to stop, as Ctrl-C does; whether any does.
-
-        Raises:
-            SandboxError: the session's box is gone.
-        """

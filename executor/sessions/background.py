@@ -6,14 +6,17 @@ import contextlib
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import trio
 
 from executor.caller import Caller
-from executor.engine.engine import Completed, Engine, RunProgress
+from executor.engine.engine import Completed, RunProgress
 from executor.errors import RequestError
 from executor.model import Limits, Request, Status, Stream
+
+if TYPE_CHECKING:
+    from executor.service import LocalEngine
 
 T = TypeVar("T")
 
@@ -65,7 +68,7 @@ class Backgrounds(Generic[T]):
     """The runs in the background of one engine. Made by `open_backgrounds` only."""
 
     def __init__(
-        self, engine: Engine, finish: Callable[[Request, Completed], Awaitable[T]]
+        self, engine: LocalEngine, finish: Callable[[Request, Completed], Awaitable[T]]
     ) -> None:
         self._engine = engine
         self._finish = finish
@@ -211,7 +214,7 @@ def _error(entry: _BackgroundEntry[T]) -> str:
 
 @contextlib.asynccontextmanager
 async def open_backgrounds(
-    engine: Engine, finish: Callable[[Request, Completed], Awaitable[T]]
+    engine: LocalEngine, finish: Callable[[Request, Completed], Awaitable[T]]
 ) -> AsyncIterator[Backgrounds[T]]:
     """Runs in the background of an engine; on the way out those that still go on are ended.
 

@@ -49,7 +49,7 @@ class Front:
     """All that a test asks about."""
 
     fleet: Fleet
-    local: executor.Engine
+    local: executor.LocalEngine
     engine: MemoryEngine
     worker: Sayer
     project: Path

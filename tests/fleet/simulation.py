@@ -52,7 +52,7 @@ def simulate(turns: Turns, loads: list[Load], workers: int, until_s: float = 1e9
                 turns.add(run, load.owner, now_s)
         else:
             run = ended[number]
-            turns.end(run, now_s, cpu_s=by_run[run].each_s)
+            turns.leave(run, now_s, cpu_s=by_run[run].each_s)
             outcome.ended_s[by_run[run].owner].append(now_s)
             idle += 1
         if events and events[0][0] == now_s:

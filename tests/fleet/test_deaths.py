@@ -54,7 +54,7 @@ async def main():
     async with fronting(site, Path(project), Path(state)) as front, trio.open_nursery() as nursery:
         for number in range(1000):
             said = f"{name}-{number}"
-            nursery.start_soon(front.fleet.run, Request("shell", f"echo {said}; sleep 0.2"))
+            nursery.start_soon(front.local.run, Request("shell", f"echo {said}; sleep 0.2"))
             await trio.sleep(0.1)
 
 trio.run(main)
@@ -138,7 +138,7 @@ async def test_a_worker_killed_each_second_costs_no_run(
 
         async def run(number: int) -> None:
             request = Request("shell", f"cat data.txt; sleep 0.3; echo {number}")
-            ended[number] = (await front.fleet.run(request)).result
+            ended[number] = (await front.local.run(request)).result
 
         with trio.fail_after(DEADLINE_S):
             async with trio.open_nursery() as killing:
@@ -215,7 +215,7 @@ async def test_an_engine_that_is_killed_costs_no_run(
                 number = next(asked)
                 request = Request("shell", f"sleep 0.3; echo {number}")
                 try:
-                    ended[number] = (await front.fleet.run(request)).result
+                    ended[number] = (await front.local.run(request)).result
                 except RequestError as error:  # nothing was accepted
                     refused.append(error.message)
                     await trio.sleep(0.2)
@@ -250,7 +250,7 @@ async def test_a_poison_is_given_up_after_three_workers(
     async with fronting(site, project, tmp_path / "state") as front:
 
         async def run() -> None:
-            ended.append(await front.fleet.run(Request("shell", f"sleep {mark}")))
+            ended.append(await front.local.run(Request("shell", f"sleep {mark}")))
             nursery.cancel_scope.cancel()
 
         with trio.fail_after(DEADLINE_S):

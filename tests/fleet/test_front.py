@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import trio
@@ -33,7 +34,7 @@ def deny_rm() -> policy.Rules:
 
 async def test_a_run_is_done_by_a_worker_and_its_result_names_it(tmp_path):
     async with open_front(tmp_path) as front:
-        completed = await front.fleet.run(ECHO)
+        completed = await front.local.run(ECHO)
         (order,) = front.worker.done
     result = completed.result
     assert (result.status, result.stdout.text, result.worker) == (Status.OK, WORD, "far")
@@ -50,7 +51,7 @@ async def test_paths_of_a_request_are_sent_relative_to_the_project(tmp_path):
         request = Request(
             "shell", path=str(folder / "prog.sh"), cwd=str(folder), bind_file="../data.txt"
         )
-        await front.fleet.run(request)
+        await front.local.run(request)
         (order,) = front.worker.done
     sent = order.request
     assert (sent.path, sent.cwd, sent.bind_file) == ("prog.sh", "sub", "../data.txt")
@@ -58,27 +59,27 @@ async def test_paths_of_a_request_are_sent_relative_to_the_project(tmp_path):
 
 async def test_what_a_rule_denies_is_refused_here_and_never_sent(tmp_path):
     async with open_front(tmp_path, rules=deny_rm) as front:
-        refused = await front.fleet.run(Request("shell", code="rm data.txt"))
-        allowed = await front.fleet.run(ECHO)
+        refused = await front.local.run(Request("shell", code="rm data.txt"))
+        allowed = await front.local.run(ECHO)
         assert [order.request.code for order in front.worker.done] == [ECHO.code]
     assert (refused.result.status, allowed.result.status) == (Status.DENIED, Status.OK)
 
 
 async def test_with_room_here_only_what_has_to_wait_is_sent(tmp_path):
     async with open_front(tmp_path, send=Send.OVERFLOW) as front, trio.open_nursery() as nursery:
-        alone = await front.fleet.run(ECHO)
+        alone = await front.local.run(ECHO)
         begun = trio.Event()
         long = Request("shell", code="sleep 60")
-        nursery.start_soon(_run, front.fleet, long, begun)
+        nursery.start_soon(_run, front.local, long, begun)
         await begun.wait()
-        beside = await front.fleet.run(ECHO)
+        beside = await front.local.run(ECHO)
         nursery.cancel_scope.cancel()
     assert (alone.result.stdout.text, alone.result.worker) == ("here\n", None)
     assert (beside.result.stdout.text, beside.result.worker) == (WORD, "far")
 
 
-async def _run(fleet, request: Request, begun: trio.Event) -> None:
-    await fleet.run(request, observe=lambda _: begun.set())
+async def _run(engine, request: Request, begun: trio.Event) -> None:
+    await engine.run(request, observe=lambda _: begun.set())
 
 
 STAYS = {
@@ -95,7 +96,7 @@ STAYS = {
 async def test_what_cannot_travel_is_refused_where_all_is_to_be_sent(tmp_path, request_, reason):
     async with open_front(tmp_path) as front:
         with pytest.raises(RequestError, match=reason) as caught:
-            await front.fleet.run(request_)
+            await front.local.run(request_)
         assert front.worker.done == []
         assert not any(TOKEN.encode() in blob for blob in front.engine.kept.values())
     assert "overflow" in caught.value.hint
@@ -104,10 +105,10 @@ async def test_what_cannot_travel_is_refused_where_all_is_to_be_sent(tmp_path, r
 async def test_what_cannot_travel_is_done_here_else_and_said_once(tmp_path):
     async with open_front(tmp_path, send=Send.OVERFLOW) as front, trio.open_nursery() as nursery:
         begun = trio.Event()
-        nursery.start_soon(_run, front.fleet, Request("shell", code="sleep 60"), begun)
+        nursery.start_soon(_run, front.local, Request("shell", code="sleep 60"), begun)
         await begun.wait()
         for _ in range(2):
-            completed = await front.fleet.run(
+            completed = await front.local.run(
                 replace(ECHO, env={"DB_PASSWORD": "x"}, background=True)
             )
             assert completed.result.worker is None
@@ -120,14 +121,14 @@ async def test_what_cannot_travel_is_done_here_else_and_said_once(tmp_path):
 
 async def test_secrets_travel_where_a_person_says_so(tmp_path):
     async with open_front(tmp_path, sends_secrets=True) as front:
-        await front.fleet.run(replace(ECHO, env={"DB_PASSWORD": "x"}))
+        await front.local.run(replace(ECHO, env={"DB_PASSWORD": "x"}))
         assert front.worker.done[0].request.env == {"DB_PASSWORD": "x"}
 
 
 async def test_while_the_engine_is_silent_runs_fail_where_that_is_set(tmp_path):
     async with open_front(tmp_path, fallback=Fallback.FAIL) as front:
         front.engine.is_silent = True
-        completed = await front.fleet.run(ECHO)
+        completed = await front.local.run(ECHO)
     assert completed.result.status is Status.SANDBOX_UNAVAILABLE
     assert "does not answer: nobody is there" in completed.result.message
 
@@ -139,11 +140,11 @@ async def test_runs_wait_for_a_silent_engine_where_that_is_set(tmp_path, wait_s)
         open_front(tmp_path, fallback=Fallback.WAIT, wait_s=wait_s) as front,
         trio.open_nursery() as nursery,
     ):
-        await front.fleet.run(ECHO)  # it is open
+        await front.local.run(ECHO)  # it is open
         front.engine.is_silent = True
 
         async def run() -> None:
-            ended.append(await front.fleet.run(ECHO))
+            ended.append(await front.local.run(ECHO))
 
         nursery.start_soon(run)
         await until(lambda: front.engine.asked_in_vain)
@@ -156,7 +157,7 @@ async def test_runs_wait_for_a_silent_engine_where_that_is_set(tmp_path, wait_s)
 async def test_while_the_engine_is_silent_runs_are_done_here(tmp_path):
     async with open_front(tmp_path) as front:
         front.engine.is_silent = True
-        completed = await front.fleet.run(ECHO)
+        completed = await front.local.run(ECHO)
     assert (completed.result.stdout.text, completed.result.worker) == ("here\n", None)
     assert "nobody is there" in front.fleet.notices[0]
 
@@ -168,13 +169,14 @@ async def test_it_is_said_why_no_worker_begins_a_run_once_for_all(tmp_path, monk
     async with open_front(tmp_path) as front, trio.open_nursery() as nursery:
         front.worker.may_end = trio.Event()
         front.engine.delay = "there is none"
+        sent = []
         for _ in range(5):
-            nursery.start_soon(front.fleet.run, ECHO)
-        await until(lambda: len(front.fleet.sent) == 5)
-        await until(lambda: all("there is none" in run.place for run in front.fleet.sent))
+            nursery.start_soon(partial(front.local.run, ECHO, observe=sent.append))
+        await until(lambda: len(sent) == 5)
+        await until(lambda: all("there is none" in run.place for run in sent))
         said = [one.getMessage() for one in caplog.records if "waits for a worker" in one.message]
         front.engine.delay = ""
-        await until(lambda: not any("there is none" in run.place for run in front.fleet.sent))
+        await until(lambda: not any("there is none" in run.place for run in sent))
         front.worker.may_end.set()
     assert len(said) == 1
     assert said[0].endswith("s: there is none")
@@ -192,7 +194,7 @@ LOSSES = {
 async def test_what_is_lost_is_done_again_and_has_one_outcome(tmp_path, losses):
     async with open_front(tmp_path) as front:
         front.engine.losses = list(losses)
-        completed = await front.fleet.run(ECHO)
+        completed = await front.local.run(ECHO)
         assert len(front.engine.submitted) == len(losses) + 1
     assert (completed.result.stdout.text, completed.result.worker) == (WORD, "far")
     assert dict(front.fleet.figures.lost) == {"project": len(losses)}
@@ -202,7 +204,7 @@ async def test_what_is_lost_is_done_again_and_has_one_outcome(tmp_path, losses):
 async def test_a_run_that_loses_three_workers_is_given_up(tmp_path):
     async with open_front(tmp_path) as front:
         front.engine.losses = [Cause.WORKER] * 9
-        completed = await front.fleet.run(ECHO)
+        completed = await front.local.run(ECHO)
         assert len(front.engine.submitted) == 3
     assert completed.result.status is Status.SANDBOX_ERROR
     assert "its worker was lost 3 times: as the test says" in completed.result.message
@@ -210,9 +212,9 @@ async def test_a_run_that_loses_three_workers_is_given_up(tmp_path):
 
 async def test_files_that_the_engine_lost_are_sent_again(tmp_path):
     async with open_front(tmp_path) as front:
-        await front.fleet.run(ECHO)
+        await front.local.run(ECHO)
         front.engine.kept.clear()
-        again = await front.fleet.run(ECHO)
+        again = await front.local.run(ECHO)
         assert any(blob == b"some data\n" for blob in front.engine.kept.values())
     assert again.result.worker == "far"
 
@@ -234,7 +236,7 @@ LIES = {
 async def test_a_worker_that_lies_has_lost_the_run(tmp_path, lie):
     async with open_front(tmp_path) as front:
         front.engine.lies = lie
-        completed = await front.fleet.run(ECHO)
+        completed = await front.local.run(ECHO)
     assert completed.result.status is Status.SANDBOX_ERROR
     assert "was lost 3 times: what it handed back" in completed.result.message
 
@@ -244,11 +246,11 @@ async def test_cancelling_ends_a_run_at_the_engine(tmp_path):
         front.worker.may_end = trio.Event()
         with trio.move_on_after(30) as scope:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(front.fleet.run, ECHO)
+                nursery.start_soon(front.local.run, ECHO)
                 await until(lambda: front.worker.done)
                 scope.cancel()
         assert front.engine.cancelled == [front.worker.done[0].run_id]
-        assert (front.fleet.waiting, front.fleet.running) == ({}, {})
+        assert (front.fleet.turns.waiting(), front.fleet.turns.running()) == ({}, {})
 
 
 async def test_a_run_in_the_background_can_be_stopped(tmp_path):
@@ -257,7 +259,7 @@ async def test_a_run_in_the_background_can_be_stopped(tmp_path):
         front.worker.may_end = trio.Event()
 
         async def run() -> None:
-            ended.append(await front.fleet.run(ECHO, observe=watched.append))
+            ended.append(await front.local.run(ECHO, observe=watched.append))
 
         nursery.start_soon(run)
         await until(lambda: front.worker.done)
@@ -273,14 +275,14 @@ async def test_owners_queues_are_bounded_and_say_when_to_try_again(tmp_path):
         front.worker.may_end = trio.Event()
 
         async def send() -> None:
-            await front.fleet.run(ECHO, caller=Caller(holder="ci"))
+            await front.local.run(ECHO, caller=Caller(holder="ci"))
 
         nursery.start_soon(send)
-        await until(lambda: front.fleet.running.get("ci") and front.worker.done)
+        await until(lambda: front.fleet.turns.running().get("ci") and front.worker.done)
         nursery.start_soon(send)
-        await until(lambda: front.fleet.waiting.get("ci"))
+        await until(lambda: front.fleet.turns.waiting().get("ci"))
         with pytest.raises(RequestError, match=r"1 runs of 'ci' wait.*try again in"):
-            await front.fleet.run(ECHO, caller=Caller(holder="ci"))
+            await front.local.run(ECHO, caller=Caller(holder="ci"))
         front.worker.may_end.set()
     assert dict(front.fleet.figures.done) == {"ci": 2}
 
@@ -290,7 +292,7 @@ async def test_what_a_dead_front_left_is_brought_to_its_end_and_kept(tmp_path):
     async with open_front(tmp_path, engine=engine) as first:
         first.worker.may_end = trio.Event()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(first.fleet.run, ECHO)
+            nursery.start_soon(first.local.run, ECHO)
             await until(lambda: first.worker.done and "sent" in _rows(first.folder)[0])
             rows = _rows(first.folder)
             nursery.cancel_scope.cancel()
@@ -325,13 +327,13 @@ async def test_a_project_that_changes_while_it_is_read_is_read_again(tmp_path, t
         front.engine.changes = times
         if times < 3:
             assert "the trial run ended ok" in health.reason  # this worker says another word
-            (front.fleet.project / "new.txt").write_text("new")
-            assert (await front.fleet.run(ECHO)).result.worker == "far"
+            (front.project / "new.txt").write_text("new")
+            assert (await front.local.run(ECHO)).result.worker == "far"
         else:
             assert "the project changes whenever it is read" in health.reason
             assert "cluster.leave_out" in health.remedy
             with pytest.raises(RequestError, match="the project changes whenever it is read"):
-                await front.fleet.run(ECHO)
+                await front.local.run(ECHO)
 
 
 async def test_trying_a_fleet_says_what_works(tmp_path):
@@ -347,6 +349,6 @@ async def test_trying_a_fleet_says_what_works(tmp_path):
 async def test_a_connection_that_failed_is_not_tried_by_each_run_anew(tmp_path):
     async with open_front(tmp_path) as front:
         front.engine.is_silent = True
-        await front.fleet.run(ECHO)
+        await front.local.run(ECHO)
         front.engine.is_silent = False
-        assert (await front.fleet.run(ECHO)).result.worker is None
+        assert (await front.local.run(ECHO)).result.worker is None

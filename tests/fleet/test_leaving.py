@@ -23,7 +23,7 @@ async def test_a_worker_that_is_told_to_end_finishes_what_it_has(tmp_path: Path)
         async with fronting(site, project, tmp_path / "front") as front:
 
             async def run() -> None:
-                ended.append(await front.fleet.run(Request("shell", f"sleep {mark}", timeout_s=3)))
+                ended.append(await front.local.run(Request("shell", f"sleep {mark}", timeout_s=3)))
 
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(run)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,7 +95,7 @@ async def end_few(journal: Journal, turns: Turns) -> int:
         for run in sent:
             await journal.note_sent(run)
             await journal.finish(run, b"outcome")
-            turns.end(run, float(now_s))
+            turns.leave(run, float(now_s))
     return now_s
 
 
@@ -145,7 +146,7 @@ def test_an_owners_runs_keep_their_order():
 def test_no_more_than_the_window_is_with_the_engine():
     turns = filled(Turns(3), a=5, b=5)
     assert len(take(turns, 10)) == 3
-    turns.end("a0", 1.0)
+    turns.leave("a0", 1.0)
     assert len(take(turns, 10, 1.0)) == 1
     assert sum(turns.running().values()) == 3
     assert sum(turns.waiting().values()) == 6
@@ -154,7 +155,7 @@ def test_no_more_than_the_window_is_with_the_engine():
 def test_an_owner_has_no_more_under_way_than_its_quota():
     turns = filled(Turns(10, {"a": Quota(running=2)}), a=9, b=3)
     assert sorted(owners(take(turns, 10))) == list("aabbb")
-    turns.end("a0", 1.0)
+    turns.leave("a0", 1.0)
     assert owners(take(turns, 10, 1.0)) == "a"
 
 
@@ -163,17 +164,17 @@ def test_who_was_away_or_held_back_claims_nothing_for_that_time():
     assert sorted(owners(take(turns, 2))) == ["h", "x"]
     running = "x0"
     for second in range(1, 1_000):
-        turns.end(running, float(second))
+        turns.leave(running, float(second))
         (running,) = take(turns, 2, float(second))
     turns.add("new0", "new", 1_000.0)
-    turns.end("held0", 1_000.0)
-    turns.end(running, 1_000.0)
+    turns.leave("held0", 1_000.0)
+    turns.leave(running, 1_000.0)
     for number in range(1, 30):
         turns.add(f"new{number}", "new", 1_000.0)
     served = ""
     for second in range(1_000, 1_020):
         for run in (taken := take(turns, 2, float(second))):
-            turns.end(run, second + 1.0)
+            turns.leave(run, second + 1.0)
         served += owners(taken)
     assert served[:10].count("x") >= 2
     assert served[:10].count("n") <= 5
@@ -184,15 +185,15 @@ def test_a_day_of_processor_that_is_used_up_ends_at_midnight():
     noon = 10.5 * DAY_S
     for cpu_s, left_s in ((60.0, 0.0), (60.0, DAY_S / 2)):
         (run,) = take(turns, 1, noon)
-        turns.end(run, noon, cpu_s)
+        turns.leave(run, noon, cpu_s)
         assert turns.wait_for_day_s("a", noon) == left_s
     assert take(turns, 1, noon) == []
     turns.add("b0", "b", noon)
     assert take(turns, 1, noon) == ["b0"]  # nobody else is held back
-    turns.end("b0", noon)
+    turns.leave("b0", noon)
     assert take(turns, 1, 11.0 * DAY_S - 0.1) == []
     assert take(turns, 1, 11.0 * DAY_S) == ["a2"]
-    turns.end("a2", 10.9 * DAY_S, 1.0)  # a clock that is set back gives no second day
+    turns.leave("a2", 10.9 * DAY_S, 1.0)  # a clock that is set back gives no second day
     assert turns.wait_for_day_s("a", 11.0 * DAY_S) == 0.0
 
 
@@ -214,21 +215,49 @@ def test_a_run_of_a_front_that_died_takes_its_place_beyond_the_window():
     for number in range(3):
         turns.join(f"b{number}", "b", 0.0)
     assert take(turns, 1) == []
-    turns.end("b0", 1.0)
+    turns.leave("b0", 1.0)
     assert take(turns, 1, 1.0) == []
-    turns.end("b1", 1.0)
+    turns.leave("b1", 1.0)
     assert take(turns, 2, 1.0) == ["a0"]
 
 
-def test_a_run_that_waits_can_be_withdrawn_and_one_with_the_engine_cannot():
-    turns = filled(Turns(1), a=3)
+def test_a_run_leaves_whether_it_waits_or_is_with_the_engine_and_once():
+    turns = filled(Turns(1), a=4)
     assert take(turns, 1) == ["a0"]
-    assert [turns.withdraw(run) for run in ("a0", "a1", "a1", "none")] == [
-        *(False, True),
-        *(False, False),
-    ]
-    turns.end("a0", 1.0)
+    for run in ("a1", "a1", "none"):
+        turns.leave(run, 1.0)
+    assert (turns.waiting(), turns.running()) == ({"a": 2}, {"a": 1})
+    for _ in range(2):
+        turns.leave("a0", 1.0)
     assert take(turns, 2, 1.0) == ["a2"]
+
+
+async def test_a_run_waits_for_its_turn_and_again_where_it_was_lost():
+    turns = filled(Turns(1), a=2)
+    turns.join("b0", "b", 0.0)
+    await turns.wait("b0")  # another front sent it
+    begun: list[str] = []
+
+    async def wait(run: str) -> None:
+        await turns.wait(run)
+        begun.append(run)
+
+    async def begun_by_now() -> list[str]:
+        turns.move_on(1.0)
+        await trio.testing.wait_all_tasks_blocked()
+        return begun
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait, "a0")
+        nursery.start_soon(wait, "a1")
+        assert await begun_by_now() == []
+        turns.leave("b0", 1.0)
+        assert await begun_by_now() == ["a0"]
+        turns.send_again("a0", 1.0)
+        nursery.start_soon(wait, "a0")
+        assert await begun_by_now() == ["a0", "a0"]
+        turns.leave("a0", 1.0)
+        assert await begun_by_now() == ["a0", "a0", "a1"]
 
 
 def test_nothing_is_remembered_of_owners_without_runs():
@@ -236,7 +265,7 @@ def test_nothing_is_remembered_of_owners_without_runs():
     for number in range(1_000):
         turns.add("run", f"owner{number}", float(number))
         assert take(turns, 1, float(number)) == ["run"]
-        turns.end("run", number + 0.5)
+        turns.leave("run", number + 0.5)
     assert (turns.waiting(), turns.running()) == ({}, {})
     assert len(turns._owners) <= 2
 
@@ -293,11 +322,11 @@ def test_every_run_is_taken_once_and_none_is_forgotten(steps, at_once):
                 running.add(taken)
         elif step == "w" and waiting:
             run = min(waiting)
-            assert turns.withdraw(run)
+            turns.leave(run, now_s)
             waiting.remove(run)
         elif step == "e" and running:
             run = min(running)
-            turns.end(run, now_s, 1.0)
+            turns.leave(run, now_s, 1.0)
             running.remove(run)
         elif step == "j" and running:
             run = min(running)
@@ -312,4 +341,4 @@ def test_every_run_is_taken_once_and_none_is_forgotten(steps, at_once):
             waiting.remove(taken)
             running.add(taken)
         assert running
-        turns.end(running.pop(), now_s)
+        turns.leave(running.pop(), now_s)

@@ -38,12 +38,13 @@ class FleetCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Give every figure as it is now; none where nothing is sent anywhere."""
-        fleets = [(fleet.engine, fleet) for fleet in self._list_fleets()]
+        fleets = [(f.settings.url.partition("://")[0], f) for f in self._list_fleets()]
         if not fleets:
             return
         for name, about in GAUGES.items():
             gauge = GaugeMetricFamily(f"ctxmode_fleet_{name}", about, labels=["owner", "engine"])
-            for labels, amount in _sum((e, getattr(fleet, name)) for e, fleet in fleets).items():
+            now = _sum((e, getattr(fleet.turns, name)()) for e, fleet in fleets)
+            for labels, amount in now.items():
                 gauge.add_metric(labels, amount)
             yield gauge
         for name, about in COUNTERS.items():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
 from ctxmode.mcp.http.metrics import Metrics
 from fleet.figures import Figures, Stage
+from fleet.turns import Turns
 
 ROOT = Path(__file__).parents[4]
 
@@ -17,9 +17,12 @@ def _fleet(engine: str, **counts: int) -> SimpleNamespace:
     figures.done["ci"] += counts.get("done", 0)
     figures.seconds[Stage.ENGINE] += 1.5
     figures.times[Stage.ENGINE] += 2
-    return SimpleNamespace(
-        engine=engine, figures=figures, waiting=Counter(ci=4), running=Counter(ci=1)
-    )
+    turns = Turns(1)
+    for number in range(5):
+        turns.add(str(number), "ci", 0.0)
+    turns.move_on(0.0)
+    settings = SimpleNamespace(url=f"{engine}://host:8786")
+    return SimpleNamespace(settings=settings, figures=figures, turns=turns)
 
 
 def test_figures_are_summed_by_owner_and_engine():
