@@ -21,7 +21,7 @@ import trio.testing
 from benchmarks.engine import opened, run
 from benchmarks.harness import Bench, measure, write_files
 from executor import LocalEngine, Request
-from fleet.journal import Accepted, Journal
+from fleet.journal import Journal
 from fleet.turns import Turns
 
 RUNS_OF_EACH = 12
@@ -134,7 +134,7 @@ async def _accept(journal: Journal, turns: Turns, numbers: range) -> None:
     async def accept(first: int) -> None:
         for number in numbers[first::AT_ONCE]:
             name = f"run-{number:08}"
-            await journal.accept(Accepted(name, "owner", os.urandom(ORDER_BYTES), 2e9), 10**9)
+            await journal.accept(name, "owner", os.urandom(ORDER_BYTES), 10**9)
             turns.add(name, "owner", float(number))
 
     async with trio.open_nursery() as nursery:

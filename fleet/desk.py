@@ -19,7 +19,7 @@ from fleet.errors import BlobError, UnreachableError
 from fleet.figures import Figures, Stage
 from fleet.file_reading import KnownFile
 from fleet.forms import FormError
-from fleet.journal import Accepted, Journal, QueueFullError
+from fleet.journal import Journal, QueueFullError
 from fleet.model import PROTOCOL, Order
 from fleet.packing import check_travels, find_reason_to_stay, make_order
 from fleet.seal import seal_order
@@ -91,9 +91,8 @@ class Desk:
             await self._upload(snapshot)
             self.figures.bytes_sent += len(sealed)
             quota = self.settings.owners.get(order.owner, self.settings.usual)
-            run = Accepted(order.run_id, order.owner, sealed, order.not_after)
             try:
-                await self.journal.accept(run, quota.queued)
+                await self.journal.accept(order.run_id, order.owner, sealed, quota.queued)
             except QueueFullError as error:
                 hint = "raise cluster.owners' queued, or send less"
                 raise RequestError(str(error), hint) from error

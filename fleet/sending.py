@@ -21,7 +21,7 @@ from fleet.desk import Desk
 from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError
 from fleet.figures import Stage
 from fleet.forms import FormError
-from fleet.journal import JournalError, Received
+from fleet.journal import JournalError
 from fleet.model import Cause, Delivery, Lost
 from fleet.sent_run import SentRun
 from fleet.settings import Fallback
@@ -259,12 +259,11 @@ class Sending:
                 run.record.close()
             end = forms.encode(completed.result if completed else lost)
             try:
-                received = await self.desk.journal.finish(run.id, end, cpu_s)
+                is_first = await self.desk.journal.finish(run.id, end, cpu_s)
             except JournalError as error:  # the next front may do it again: an outcome stays one
                 log.warning("the end of run %s is not noted: %s", run.id, error)
                 return
-        figures.done[owner] += received is Received.FIRST
-        figures.duplicates[owner] += received is Received.SECOND
+        (figures.done if is_first else figures.duplicates)[owner] += 1
 
 
 async def _tell_output(completed: Completed, on_output: OnOutput) -> None:

@@ -20,7 +20,6 @@ from executor.errors import RequestError, SandboxUnavailableError
 from executor.model import Request, Status
 from fleet import forms
 from fleet.forms import FormError
-from fleet.journal import Left, State
 from fleet.model import Cause, Lost, Order
 from fleet.sending import GiveUpError, Sending
 from fleet.sent_run import SentRun
@@ -77,8 +76,9 @@ async def tend(sending: Sending, fronts: Path, keep: KeepAdopted) -> None:
             await journal.prune(time.time() - OUTCOMES_KEPT_S)
         while True:
             with _reported("what other fronts left"):
-                for left in await journal.adopt(partial(is_front_alive, fronts)):
-                    nursery.start_soon(_finish_left, sending, left, keep)
+                left = await journal.adopt(partial(is_front_alive, fronts))
+                for run_id, is_sent in left.items():
+                    nursery.start_soon(_finish_left, sending, run_id, is_sent, keep)
             await trio.sleep(ADOPT_S)
 
 
@@ -97,21 +97,20 @@ async def _move_on(turns: Turns) -> None:
         turns.move_on(time.time())
 
 
-async def _finish_left(sending: Sending, left: Left, keep: KeepAdopted) -> None:
+async def _finish_left(sending: Sending, run_id: str, is_sent: bool, keep: KeepAdopted) -> None:
     """Bring a run to its end that a dead front had accepted, and keep what it printed.
 
     What it changed is kept for a person: what the project was before is not known any more.
     """
     journal, turns = sending.desk.journal, sending.turns
-    with _reported(f"run {left.run}"):
-        sealed = await journal.read_order(left.run) or b""
+    with _reported(f"run {run_id}"):
+        sealed = await journal.read_order(run_id) or b""
         try:
             order = Order.decode(sealed.partition(b"\n")[2])
         except FormError as error:  # of another release
-            lost = Lost(left.run, Cause.ENGINE, str(error))
-            await journal.finish(left.run, forms.encode(lost))
+            lost = Lost(run_id, Cause.ENGINE, str(error))
+            await journal.finish(run_id, forms.encode(lost))
             return
-        is_sent = left.state is State.SENT
         label = f"{order.request.language}: left by another front"
         run = SentRun(order, sealed, label, is_left=True, is_submitted=is_sent)
         try:

@@ -67,7 +67,6 @@ class Books:
 
     states: Counter[str]
     results: tuple[Result, ...]
-    dropped: int
 
     @property
     def texts(self) -> list[str]:
@@ -77,13 +76,12 @@ class Books:
 def read_books(state: Path) -> Books:
     """Read it beside a front, or after its death; empty before there is one."""
     files = [one for one in state.glob("fleet/*.sqlite3") if ".digests" not in one.name]
-    rows, dropped = [], 0
+    rows = []
     for file in files:
         with closing(sqlite3.connect(file)) as db, suppress(sqlite3.OperationalError):  # no table
             rows = db.execute("SELECT state, outcome FROM run ORDER BY sequence").fetchall()
-            dropped = db.execute("SELECT coalesce(sum(outcomes), 0) FROM dropped").fetchone()[0]
     results = tuple(forms.read(Result, forms.parse(outcome)) for _, outcome in rows if outcome)
-    return Books(Counter(state for state, _ in rows), results, dropped)
+    return Books(Counter(state for state, _ in rows), results)
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +149,6 @@ async def test_a_worker_killed_each_second_costs_no_run(
     say(f"{runs} runs, {len(killed)} workers killed: {count(ended.values())}")
     assert killed
     assert books.states == {"done": runs}
-    assert books.dropped == 0
     assert len(ended) == len(books.results) == runs
     # By chance one may lose three workers, which is told.
     for number, result in ended.items():
@@ -190,7 +187,6 @@ async def test_a_front_that_is_killed_leaves_its_runs_to_the_next(
     books = read_books(state)
     say(f"{rounds} fronts killed, {accepted} runs accepted, {left} left: {count(books.results)}")
     assert left > 0
-    assert books.dropped == 0
     assert {result.status for result in books.results} == {Status.OK}
     assert len(set(books.texts)) == accepted >= rounds
 
@@ -234,7 +230,6 @@ async def test_an_engine_that_is_killed_costs_no_run(
     say(f"{rounds} kills of the server, {len(refused)} refused, {count(ended.values())}")
     assert all("does not answer" in message for message in refused)
     assert books.states == {"done": len(ended)}
-    assert books.dropped == 0
     for number, result in ended.items():
         assert (result.status, result.stdout.text) == (Status.OK, f"{number}\n"), result
 

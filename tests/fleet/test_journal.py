@@ -9,15 +9,13 @@ from contextlib import closing
 import pytest
 import trio
 
+from base import sqlite_files
 from fleet.journal import (
     OUTCOME_BYTES_MAX,
-    Accepted,
+    STEPS,
     Journal,
     JournalError,
-    Left,
     QueueFullError,
-    Received,
-    State,
 )
 from fleet.turns import RETRY_S_UNKNOWN
 from tests.fleet.journals import count, read_outcome
@@ -49,8 +47,8 @@ def journal(path, clock):
         yield journal
 
 
-def a_run(run: str = "r1", owner: str = "alice", order: bytes = b"order") -> Accepted:
-    return Accepted(run, owner, order, not_after=2e6)
+def a_run(run: str = "r1", owner: str = "alice", order: bytes = b"order") -> tuple[str, str, bytes]:
+    return run, owner, order
 
 
 def dead(_: str) -> bool:
@@ -58,20 +56,20 @@ def dead(_: str) -> bool:
 
 
 async def test_a_run_goes_from_accepted_by_sent_to_done(journal):
-    assert await journal.accept(a_run(), PLENTY)
-    assert await count(journal) == {("alice", State.ACCEPTED): 1}
+    await journal.accept(*a_run(), PLENTY)
+    assert await count(journal) == {("alice", "accepted"): 1}
     await journal.note_sent("r1")
-    assert await count(journal) == {("alice", State.SENT): 1}
+    assert await count(journal) == {("alice", "sent"): 1}
     assert (await journal.read_order("r1"), await read_outcome(journal, "r1")) == (b"order", None)
-    assert await journal.finish("r1", b"outcome") is Received.FIRST
-    assert await count(journal) == {("alice", State.DONE): 1}
+    assert await journal.finish("r1", b"outcome") is True
+    assert await count(journal) == {("alice", "done"): 1}
     assert (await journal.read_order("r1"), await read_outcome(journal, "r1")) == (None, b"outcome")
 
 
 async def test_the_orders_that_are_read_at_once_are_read_by_one_thread_at_a_time(journal):
     """Python's `sqlite3` may give one thread what another asked for."""
     for number in range(20):
-        await journal.accept(a_run(f"r{number}", order=b"order %d" % number), PLENTY)
+        await journal.accept(*a_run(f"r{number}", order=b"order %d" % number), PLENTY)
     reading, most, found = journal._db, [], {}
 
     class Watched:
@@ -101,15 +99,15 @@ async def test_the_orders_that_are_read_at_once_are_read_by_one_thread_at_a_time
 
 
 async def test_the_first_outcome_stands_and_others_are_dropped(journal):
-    await journal.accept(a_run(), PLENTY)
+    await journal.accept(*a_run(), PLENTY)
     received = [await journal.finish("r1", outcome) for outcome in (b"1", b"2", b"1")]
-    assert received == [Received.FIRST, Received.SECOND, Received.SECOND]
-    assert await journal.finish("nobody's", b"3") is Received.UNKNOWN
+    assert received == [True, False, False]
+    assert await journal.finish("nobody's", b"3") is False
     assert await read_outcome(journal, "r1") == b"1"
 
 
 async def test_of_outcomes_that_come_at_once_one_is_the_first(journal):
-    await journal.accept(a_run(), PLENTY)
+    await journal.accept(*a_run(), PLENTY)
     received = {}
 
     async def finish(outcome):
@@ -118,53 +116,54 @@ async def test_of_outcomes_that_come_at_once_one_is_the_first(journal):
     async with trio.open_nursery() as nursery:
         for number in range(50):
             nursery.start_soon(finish, b"%d" % number)
-    (first,) = (one for one, how in received.items() if how is Received.FIRST)
+    (first,) = (one for one, how in received.items() if how)
     assert await read_outcome(journal, "r1") == first
-    assert list(received.values()).count(Received.SECOND) == 49
+    assert list(received.values()).count(False) == 49
 
 
-async def test_the_same_run_again_is_joined_and_another_under_its_id_refused(journal):
-    assert await journal.accept(a_run(), PLENTY)
-    assert not await journal.accept(a_run(), PLENTY)
-    with pytest.raises(JournalError, match="another order"):
-        await journal.accept(a_run(order=b"other"), PLENTY)
+async def test_a_second_run_of_an_id_is_refused_and_the_first_stays(journal):
+    await journal.accept(*a_run(), PLENTY)
+    for order in (b"order", b"other"):
+        with pytest.raises(JournalError, match=r"run\.id"):
+            await journal.accept(*a_run(order=order), PLENTY)
+    assert await journal.read_order("r1") == b"order"
     await journal.finish("r1", b"outcome")
-    assert not await journal.accept(a_run(), PLENTY)
+    with pytest.raises(JournalError, match=r"run\.id"):
+        await journal.accept(*a_run(), PLENTY)
     assert await read_outcome(journal, "r1") == b"outcome"
 
 
 async def test_what_an_engine_says_of_a_run_that_is_done_changes_nothing(journal):
-    await journal.accept(a_run(), PLENTY)
+    await journal.accept(*a_run(), PLENTY)
     await journal.finish("r1", b"outcome")
     await journal.note_sent("r1")
     with pytest.raises(JournalError, match="no run r1"):
         await journal.note_lost("r1")
-    assert await count(journal) == {("alice", State.DONE): 1}
+    assert await count(journal) == {("alice", "done"): 1}
 
 
 async def test_losses_are_counted_across_a_restart(journal, path):
-    await journal.accept(a_run(), PLENTY)
+    await journal.accept(*a_run(), PLENTY)
     assert await journal.note_lost("r1") == 1
     await journal.note_sent("r1")
     assert await journal.note_lost("r1") == 2
     with closing(Journal(path, "next")) as after:
-        assert await after.adopt(dead) == (Left("r1", "alice", State.ACCEPTED, 2e6, lost=2),)
+        assert await after.adopt(dead) == {"r1": False}
         assert await after.note_lost("r1") == 3
 
 
 async def test_beyond_its_queue_an_owner_is_refused_and_others_are_not(journal, clock):
     for number in range(3):
-        await journal.accept(a_run(f"r{number}"), 3)
+        await journal.accept(*a_run(f"r{number}"), 3)
     with pytest.raises(QueueFullError, match="3 runs of 'alice' wait") as caught:
-        await journal.accept(a_run("r3"), 3)
+        await journal.accept(*a_run("r3"), 3)
     assert caught.value.retry_s == RETRY_S_UNKNOWN
-    assert await journal.accept(a_run("b0", "bob"), 3)
-    assert not await journal.accept(a_run("r2"), 3)  # which it is already
+    await journal.accept(*a_run("b0", "bob"), 3)
     await journal.note_sent("r0")
     clock.now_s += 40
-    assert await journal.accept(a_run("r3"), 3)
+    await journal.accept(*a_run("r3"), 3)
     with pytest.raises(QueueFullError) as caught:
-        await journal.accept(a_run("r4"), 3)
+        await journal.accept(*a_run("r4"), 3)
     assert caught.value.retry_s == 40
 
 
@@ -173,7 +172,7 @@ async def test_runs_that_are_asked_for_at_once_do_not_pass_the_limit(journal):
 
     async def accept(number):
         try:
-            await journal.accept(a_run(f"r{number}"), 10)
+            await journal.accept(*a_run(f"r{number}"), 10)
         except QueueFullError:
             refused.append(number)
 
@@ -181,33 +180,35 @@ async def test_runs_that_are_asked_for_at_once_do_not_pass_the_limit(journal):
         for number in range(50):
             nursery.start_soon(accept, number)
     assert len(refused) == 40
-    assert await count(journal) == {("alice", State.ACCEPTED): 10}
+    assert await count(journal) == {("alice", "accepted"): 10}
 
 
 async def test_fronts_that_share_the_file_share_the_limit_and_lose_nothing(journal, path):
-    came = []
+    kept, refused = set(), []
 
     async def accept(front, run):
         try:
-            came.append((run, await front.accept(a_run(run), 30)))
-        except QueueFullError:
-            came.append((run, None))
+            await front.accept(*a_run(run), 30)
+        except (QueueFullError, JournalError) as error:
+            refused.append(error)
+        else:
+            assert run not in kept  # each was new once
+            kept.add(run)
 
     with closing(Journal(path, "other")) as other:
         async with trio.open_nursery() as nursery:
             for number in range(40):
                 nursery.start_soon(accept, (journal, other)[number % 2], f"r{number % 20}")
                 nursery.start_soon(accept, (journal, other)[number % 2], f"s{number}")
-        kept = {run for run, is_new in came if is_new}
         assert len(kept) == 30
-        assert sum(is_new is True for _, is_new in came) == 30  # each was new once
-        ours = {one.run for one in await other.adopt(dead)}
-        assert {one.run for one in await journal.adopt(dead)} == kept >= ours
+        assert len(refused) == 50
+        ours = (await other.adopt(dead)).keys()
+        assert (await journal.adopt(dead)).keys() == kept >= ours
 
 
 async def test_the_queues_length_is_the_number_of_runs_that_wait(journal, clock):
     for number in range(6):
-        await journal.accept(a_run(f"r{number}", "ab"[number % 2]), PLENTY)
+        await journal.accept(*a_run(f"r{number}", "ab"[number % 2]), PLENTY)
     for run in ("r0", "r0", "r1", "r2"):
         await journal.note_sent(run)
     for run in ("r1", "r1", "r3"):
@@ -215,27 +216,47 @@ async def test_the_queues_length_is_the_number_of_runs_that_wait(journal, clock)
     for run in ("r2", "r3", "r3"):
         await journal.finish(run, b"")
     await journal.prune(clock.now_s + 1)
-    waiting = {
-        owner: n for (owner, state), n in (await count(journal)).items() if state == "accepted"
-    }
-    assert dict(journal._db.execute("SELECT * FROM queue")) == waiting == {"a": 1, "b": 2}
+    for owner, waiting in (("a", 1), ("b", 2)):
+        with pytest.raises(QueueFullError, match=f"{waiting} runs of '{owner}' wait"):
+            await journal.accept(*a_run("next", owner), waiting)
+
+
+def test_the_runs_that_wait_are_counted_by_an_index(journal):
+    (plan,) = journal._db.execute(
+        "EXPLAIN QUERY PLAN SELECT count(*) FROM run WHERE owner = ? AND state = 'accepted'", ("a",)
+    )
+    assert "USING INDEX run_waits (owner=?)" in plan[-1]
+
+
+@pytest.mark.parametrize("steps", range(1, len(STEPS)))
+async def test_a_journal_of_an_earlier_release_keeps_its_runs(path, steps):
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        sqlite_files.migrate(db, STEPS[:steps])
+        for run, state in (("r1", "accepted"), ("r2", "sent"), ("r3", "done")):
+            db.execute(
+                "INSERT INTO run(id, front, owner, state, order_sha256, order_bytes, not_after,"
+                " accepted_s, done_s) VALUES(?, 'gone', 'alice', ?, x'00', ?, 2e6, 1.0, 2.0)",
+                (run, state, run.encode()),
+            )
+    with closing(Journal(path, "here")) as journal:
+        assert await journal.adopt(dead) == {"r1": False, "r2": True}
+        assert await journal.read_order("r1") == b"r1"
+        with pytest.raises(QueueFullError, match="1 runs"):
+            await journal.accept(*a_run("r4"), 1)
 
 
 async def test_a_dead_fronts_runs_are_adopted_once_in_their_order(journal, path, clock):
     for name in ("r2", "r1", "r3", "r4"):
-        await journal.accept(a_run(name), PLENTY)
+        await journal.accept(*a_run(name), PLENTY)
     await journal.note_sent("r1")
     await journal.finish("r3", b"outcome")
     with closing(Journal(path, "next")) as after, closing(Journal(path, "third")) as third:
-        assert await after.adopt(lambda front: front == "here") == ()
+        assert await after.adopt(lambda front: front == "here") == {}
         left = await after.adopt(dead)
-        assert [(one.run, one.state) for one in left] == [
-            ("r2", State.ACCEPTED),
-            ("r1", State.SENT),
-            ("r4", State.ACCEPTED),
-        ]
-        assert await third.adopt(lambda front: front == "next") == ()
-        assert await after.adopt(dead) == ()  # its own are no longer left
+        assert list(left.items()) == [("r2", False), ("r1", True), ("r4", False)]
+        assert await third.adopt(lambda front: front == "next") == {}
+        assert await after.adopt(dead) == {}  # its own are no longer left
         assert await after.read_order("r2") == b"order"
         assert await read_outcome(after, "r3") == b"outcome"
 
@@ -243,7 +264,7 @@ async def test_a_dead_fronts_runs_are_adopted_once_in_their_order(journal, path,
 async def test_processor_time_is_kept_by_owner_and_day(journal, clock):
     day = int(clock.now_s // 86_400)
     for number, (owner, cpu_s) in enumerate([("alice", 1.5), ("alice", 2.0), ("bob", 4.0)]):
-        await journal.accept(a_run(f"r{number}", owner), PLENTY)
+        await journal.accept(*a_run(f"r{number}", owner), PLENTY)
         await journal.finish(f"r{number}", b"", cpu_s)
         await journal.finish(f"r{number}", b"", 100.0)
     assert await journal.read_spent(day) == {"alice": 3.5, "bob": 4.0}
@@ -252,21 +273,21 @@ async def test_processor_time_is_kept_by_owner_and_day(journal, clock):
 
 async def test_pruning_forgets_what_was_done_before_and_nothing_else(journal, clock):
     for name in ("old", "new", "waiting"):
-        await journal.accept(a_run(name), PLENTY)
+        await journal.accept(*a_run(name), PLENTY)
     await journal.finish("old", b"", 1.0)
     clock.now_s += 2 * 86_400
     await journal.finish("new", b"", 1.0)
-    assert await journal.prune(clock.now_s - 1) == 1
-    assert await count(journal) == {("alice", State.DONE): 1, ("alice", State.ACCEPTED): 1}
+    await journal.prune(clock.now_s - 1)
+    assert await count(journal) == {("alice", "done"): 1, ("alice", "accepted"): 1}
     assert await journal.read_spent(int(clock.now_s // 86_400)) == {"alice": 1.0}
-    assert await journal.finish("old", b"") is Received.UNKNOWN
+    assert await journal.finish("old", b"") is False
 
 
 async def test_a_hostile_outcome_is_kept_from_the_file(journal):
-    await journal.accept(a_run(), PLENTY)
+    await journal.accept(*a_run(), PLENTY)
     with pytest.raises(JournalError, match="too many"):
         await journal.finish("r1", bytes(OUTCOME_BYTES_MAX + 1))
-    assert await journal.finish("r1", bytes(OUTCOME_BYTES_MAX)) is Received.FIRST
+    assert await journal.finish("r1", bytes(OUTCOME_BYTES_MAX)) is True
 
 
 async def test_what_is_acknowledged_was_synced(journal, path):
@@ -303,8 +324,8 @@ def test_a_file_that_is_no_journal_is_told_and_left(path, content, message):
 async def test_a_cancelled_caller_still_learns_what_became_of_its_write(journal):
     with trio.CancelScope() as scope:
         scope.cancel()
-        assert await journal.accept(a_run(), PLENTY)
-    assert await count(journal) == {("alice", State.ACCEPTED): 1}
+        await journal.accept(*a_run(), PLENTY)
+    assert await count(journal) == {("alice", "accepted"): 1}
 
 
 class FullDisk(sqlite3.Connection):
@@ -315,7 +336,7 @@ class FullDisk(sqlite3.Connection):
 
 
 async def test_of_a_write_that_fails_halfway_nothing_is_left(journal, path):
-    await journal.accept(a_run(), PLENTY)
+    await journal.accept(*a_run(), PLENTY)
     writing = journal._db
     journal._db = sqlite3.connect(
         path, isolation_level=None, check_same_thread=False, factory=FullDisk
@@ -323,18 +344,20 @@ async def test_of_a_write_that_fails_halfway_nothing_is_left(journal, path):
     with closing(journal._db), pytest.raises(JournalError, match="disk I/O error"):
         await journal.finish("r1", b"outcome")
     journal._db = writing
-    assert await count(journal) == {("alice", State.ACCEPTED): 1}
-    assert await journal.finish("r1", b"outcome") is Received.FIRST
+    assert await count(journal) == {("alice", "accepted"): 1}
+    assert await journal.finish("r1", b"outcome") is True
 
 
 async def test_writes_that_come_at_once_each_return_their_own(journal):
+    for number in range(20):
+        await journal.accept(*a_run(f"r{number}"), PLENTY)
     came: dict[int, bool] = {}
 
-    async def accept(number: int) -> None:
-        came[number] = await journal.accept(a_run(f"r{number % 20}"), PLENTY)
+    async def finish(number: int) -> None:
+        came[number] = await journal.finish(f"r{number % 20}", b"")
 
     async with trio.open_nursery() as nursery:
         for number in range(40):
-            nursery.start_soon(accept, number)
+            nursery.start_soon(finish, number)
     assert sum(came.values()) == 20
-    assert await count(journal) == {("alice", State.ACCEPTED): 20}
+    assert await count(journal) == {("alice", "done"): 20}

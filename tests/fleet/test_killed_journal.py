@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from fleet.journal import Journal, State
+from fleet.journal import Journal
 from tests.fleet.journals import count, read_outcome
 
 KILLED = -signal.SIGKILL
@@ -28,7 +28,7 @@ FRONT = """
 import os, signal, sys, threading, time
 import trio
 from contextlib import closing
-from fleet.journal import Accepted, Journal, Received
+from fleet.journal import Journal
 path, front, tasks, commit, later_us = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
 begun = threading.Event()
 
@@ -54,14 +54,14 @@ async def take(journal, task):
     while True:
         run = f"{front}-{task}-{number}"
         say("asked", run)
-        await journal.accept(Accepted(run, "alice", run.encode() * 50, 2e9), 1 << 30)
+        await journal.accept(run, "alice", run.encode() * 50, 1 << 30)
         say("accepted", run)
         if number % 3:
             await journal.note_sent(run)
             say("sent", run)
         if number % 3 == 2:
             for outcome in ("first", "second"):
-                if await journal.finish(run, outcome.encode()) is Received.FIRST:
+                if await journal.finish(run, outcome.encode()):
                     say("done", run, outcome)
         number += 1
 
@@ -95,14 +95,14 @@ def run_front(path: Path, front: str, tasks: int, commit: int, later_us: int) ->
 async def lost(path: Path, front: str, said: list[list[str]]) -> list[list[str]]:
     """What a dead front acknowledged and the next one does not find."""
     with closing(Journal(path, f"after-{front}")) as journal:
-        left = {one.run: one for one in await journal.adopt(lambda _: False)}
+        left = await journal.adopt(lambda _: False)
         missing = []
         for what, run, *rest in said:
             outcome = await read_outcome(journal, run)
             is_there = {
                 "asked": True,
                 "accepted": run in left or outcome is not None,
-                "sent": outcome is not None or (run in left and left[run].state is State.SENT),
+                "sent": outcome is not None or (run in left and left[run]),
                 "done": rest and outcome == rest[0].encode(),
             }[what]
             if not is_there:
@@ -115,7 +115,7 @@ async def lost(path: Path, front: str, said: list[list[str]]) -> list[list[str]]
         async with trio.open_nursery() as nursery:  # the next round begins with nothing left
             for run in left:
                 nursery.start_soon(journal.finish, run, b"given up")
-        assert (await count(journal)).keys() <= {("alice", State.DONE)}
+        assert (await count(journal)).keys() <= {("alice", "done")}
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     return missing
@@ -138,9 +138,9 @@ async def test_a_killed_front_leaves_others_their_runs(tmp_path):
     with closing(Journal(path, "living")) as journal:
         said = run_front(path, "dead", 4, 6, 0)
         left = await journal.adopt(lambda front: front == "living")
-        assert {one.run for one in left} >= {
-            run for what, run, *_ in said if what == "accepted"
-        } - {run for what, run, *_ in said if what == "done"}
+        assert left.keys() >= {run for what, run, *_ in said if what == "accepted"} - {
+            run for what, run, *_ in said if what == "done"
+        }
     assert await lost(path, "dead", said) == []
 
 
