@@ -5,12 +5,14 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from contextlib import ExitStack
+from functools import partial
 from typing import Final
 
 import trio
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from executor.errors import RequestError
+from executor.project.view.record import EntryState
 from executor.run.job import first_line
 from executor.service import LocalEngine
 from executor.terms import JudgedRequest
@@ -26,7 +28,7 @@ from fleet.seal import seal_order
 from fleet.sent_run import SentRun
 from fleet.settings import ClusterSettings
 from fleet.snapshot import ChangedError, SharedLooks, Snapshot, take
-from fleet.travel import FileState, StaysHereError
+from fleet.travel import StaysHereError
 from fleet.tree import Digest
 
 TRIES: Final = 3
@@ -53,7 +55,7 @@ class Desk:
         self.connection = connection
         self.figures = Figures()
         self._key = key
-        self._known: dict[FileState, KnownFile] = {}
+        self._known: dict[EntryState, KnownFile] = {}
         self._looks = SharedLooks(self._look)
         self._snapshots: OrderedDict[Digest, Snapshot] = OrderedDict()
         self._confirmed: dict[Digest, float] = {}
@@ -98,7 +100,7 @@ class Desk:
                 raise RequestError(str(error), hint) from error
             undo.pop_all()
         label = f"{order.request.language}: {judged.checked.script or order.request.code or ''}"
-        return SentRun(order, sealed, first_line(label), record, snapshot.unseen)
+        return SentRun(order, sealed, first_line(label), record, frozenset(snapshot.left_out))
 
     def _seal(self, judged: JudgedRequest, snapshot: Snapshot) -> tuple[Order, bytes]:
         """Make the sealed order of a run, in a thread: it takes as long as its values are."""
@@ -130,7 +132,7 @@ class Desk:
             if self._confirmed.get(root, 0.0) > trio.current_time() - CONFIRMED_S:
                 return
             wanted = await engine.blobs.missing(snapshot.digests)
-            await engine.blobs.put(snapshot.open_blobs(wanted))
+            await engine.blobs.put({one: partial(snapshot.read, one) for one in wanted})
             self._confirmed[root] = trio.current_time()
             self.figures.bytes_sent += sum(one.size_bytes for one in wanted)
 

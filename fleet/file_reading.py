@@ -11,9 +11,11 @@ from typing import Final, NamedTuple
 
 from executor.errors import RequestError
 from executor.model import MIB
+from executor.project.view.contents import read_up_to
 from executor.project.view.listing import SETTLED_NS
+from executor.project.view.record import EntryState, state_of
 from executor.project.view.tree import Tree as OpenTree
-from fleet.travel import FileState, Guard, LeftOut, Reason, SeenFile, state_of
+from fleet.travel import CLOSED, SECRET, Guard
 from fleet.tree import Digest, Entry
 from policy.secrets.blocks import find_private_keys
 from policy.secrets.tokens import find_tokens
@@ -26,9 +28,9 @@ _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.
 
 
 class KnownFile(NamedTuple):
-    """The findings of reading a file: its sha256, and the kind of a token in it, or nothing."""
+    """The findings of reading a file: its digest, and the kind of a token in it, or nothing."""
 
-    hash: str
+    digest: Digest
     token: str = ""
 
 
@@ -39,25 +41,29 @@ class FileReading:
         self,
         project: OpenTree,
         guard: Guard,
-        known: Mapping[FileState, KnownFile],
+        known: Mapping[EntryState, KnownFile],
+        left_out: dict[str, str],
         began_ns: int,
     ) -> None:
-        """Read what lies below `project`; nothing that changed after `began_ns` is known then."""
+        """Read what lies below `project`; nothing that changed after `began_ns` is known then.
+
+        What does not travel is `left_out`, each path with its reason.
+        """
         self._project = project
         self._guard = guard
         self._known = known
+        self._left_out = left_out
         self._began_ns = began_ns
-        self.known: dict[FileState, KnownFile] = {}
-        self.left_out: list[LeftOut] = []
+        self.known: dict[EntryState, KnownFile] = {}
 
-    def read_all(self, files: Mapping[str, SeenFile]) -> Iterator[Entry]:
+    def read_all(self, files: Mapping[str, EntryState]) -> Iterator[Entry]:
         """The files that travel, in order of their paths.
 
         Raises:
             RequestError: one changes whenever it is read.
         """
         for path, seen in sorted(files.items()):
-            state, known = seen.state, self._known.get(seen.state)
+            state, known = seen, self._known.get(seen)
             if known is None:
                 if (found := self._read(path)) is None:
                     continue
@@ -65,12 +71,12 @@ class FileReading:
             if self._began_ns - state.ctime_ns > SETTLED_NS:
                 self.known[state] = known
             if known.token:
-                self.left_out.append(LeftOut(path, Reason.TOKEN, known.token))
+                self._left_out[path] = known.token
             else:
-                yield Entry(path, Digest(known.hash, state.size), seen.is_executable)
+                yield Entry(path, known.digest, bool(state.mode & stat.S_IXUSR))
 
-    def _read(self, path: str) -> tuple[FileState, KnownFile] | None:
-        """What a file holds, and its state all the while; None where there is none any more.
+    def _read(self, path: str) -> tuple[EntryState, KnownFile] | None:
+        """What a file holds, and its state all the while; None where there is no file to send.
 
         Raises:
             RequestError: it changes whenever it is read.
@@ -79,7 +85,7 @@ class FileReading:
             try:
                 descriptor = self._project.open(path)
             except PermissionError:
-                self.left_out.append(LeftOut(path, Reason.CLOSED))
+                self._left_out[path] = CLOSED
                 return None
             except OSError as error:
                 if error.errno not in _GONE:
@@ -88,11 +94,13 @@ class FileReading:
             with open(descriptor, "rb", buffering=0):
                 info = os.fstat(descriptor)
                 if self._guard.keeps(path, info) or not stat.S_ISREG(info.st_mode):
-                    self.left_out.append(LeftOut(path, Reason.SECRET))
+                    self._left_out[path] = SECRET
                     return None
                 before = state_of(info)
-                known, size = _examine(descriptor, before.size)
-                if size == before.size and state_of(os.fstat(descriptor)) == before:
+                known = _examine(descriptor, before.size)
+                if known.digest.size_bytes == before.size and (
+                    state_of(os.fstat(descriptor)) == before
+                ):
                     return before, known
         raise RequestError(
             f"{path} changed each of the {READS_MAX} times that it was read",
@@ -100,29 +108,33 @@ class FileReading:
         )
 
 
-def _examine(descriptor: int, expected: int) -> tuple[KnownFile, int]:
-    """What an open file holds, and how many bytes were read: at most one more than expected."""
-    if expected <= SEARCHED_BYTES_MAX:
-        data = read_up_to(descriptor, expected + 1)
-        return KnownFile(hashlib.sha256(data).hexdigest(), _token_in(data)), len(data)
-    seen, size = hashlib.sha256(), 0
-    while size <= expected and (piece := os.read(descriptor, MIB)):
+def _examine(descriptor: int, expected: int) -> KnownFile:
+    """What an open file holds, at most a byte more than expected."""
+    seen, size, token = hashlib.sha256(), 0, ""
+    for piece in read_pieces(descriptor, expected):
         seen.update(piece)
         size += len(piece)
-    return KnownFile(seen.hexdigest()), size
+        if expected <= SEARCHED_BYTES_MAX:
+            token = _token_in(piece)
+    return KnownFile(Digest(seen.hexdigest(), size), token)
 
 
-def read_up_to(descriptor: int, count: int) -> bytes:
-    """Read an open file from where it stands: `count` bytes, or fewer at its end.
+def read_pieces(descriptor: int, expected: int) -> Iterator[bytes]:
+    """Read an open file of which so many bytes are expected, and a byte more if there is one.
+
+    One that is searched for tokens is a single piece.
 
     Raises:
         OSError: as the kernel reports it.
     """
-    pieces, size = [], 0
-    while size < count and (piece := os.read(descriptor, count - size)):
-        pieces.append(piece)
-        size += len(piece)
-    return b"".join(pieces)
+    left = expected + 1
+    while left:
+        wanted = min(left, SEARCHED_BYTES_MAX + 1)
+        piece = read_up_to(descriptor, wanted)
+        yield piece
+        left -= len(piece)
+        if len(piece) < wanted:
+            return
 
 
 def _token_in(data: bytes) -> str:

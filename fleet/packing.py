@@ -47,9 +47,9 @@ def check_travels(judged: JudgedRequest, snapshot: Snapshot) -> None:
     checked = judged.checked
     for path in filter(None, (checked.cwd, checked.script, checked.bind_file)):
         inside = os.path.relpath(path, snapshot.project)
-        for left in snapshot.left_out:
-            if f"{inside}/".startswith(f"{left.path}/"):
-                raise StaysHereError(f"{inside} does not travel: {left.reason}")
+        for left, reason in snapshot.left_out.items():
+            if f"{inside}/".startswith(f"{left}/"):
+                raise StaysHereError(f"{inside} does not travel: {reason}")
 
 
 def make_order(

@@ -5,20 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Generic, TypeVar
 
 import trio
 
-from executor.model import MIB
+from executor.project.view.record import EntryState
 from executor.project.view.search import ProjectSearch
 from executor.project.view.tree import Tree as OpenTree
 from executor.project.view.walking import FOLDER_FLAGS
-from fleet.file_reading import SEARCHED_BYTES_MAX, FileReading, KnownFile, read_up_to
-from fleet.model import Open
-from fleet.travel import FileState, Guard, LeftOut, StaysHereError, Terms, look_at
+from fleet.file_reading import FileReading, KnownFile, read_pieces
+from fleet.travel import Guard, StaysHereError, Terms, look_at
 from fleet.tree import Digest, Tree, TreeError, build
 
 T = TypeVar("T")
@@ -32,34 +30,26 @@ class ChangedError(Exception):
 class Snapshot:
     """A project as it was when it was looked at: its tree, where each file's content is, the rest.
 
-    Contents are read again when they are sent, and only sent if they are still the same.
+    `files` has the path of one file with each content; contents are read again when they are sent,
+    and only sent if they are still the same. What is `left_out` does not travel: each path with the
+    reason in a word.
     """
 
     project: str
     tree: Tree
-    files: Mapping[Digest, str]  # the relative path of one file with that content
-    left_out: tuple[LeftOut, ...]
-    size_bytes: int
-    entries: int
+    files: Mapping[Digest, str]
+    left_out: Mapping[str, str]
 
     @property
     def digests(self) -> tuple[Digest, ...]:
         """All blobs of it: its list, then files."""
         return (self.tree.root, *self.files)
 
-    @property
-    def unseen(self) -> frozenset[str]:
-        """Paths of the project that do not travel."""
-        return frozenset(left.path for left in self.left_out)
-
-    def open_blobs(self, digests: Iterable[Digest]) -> Mapping[Digest, Open]:
-        """Return what reads each of some blobs."""
-        return {one: partial(self.read, one) for one in digests}
-
     def read(self, digest: Digest) -> Iterator[bytes]:
         """The content of a blob in pieces.
 
-        One that was searched for tokens is a single piece, and is compared before it is given out.
+        The last one is given out once all is compared. Of what was searched for tokens it is the
+        only one.
 
         Raises:
             KeyError: it is not of this snapshot.
@@ -69,12 +59,20 @@ class Snapshot:
             yield self.tree.encoded
             return
         path = self.files[digest]
+        seen, size, last = hashlib.sha256(), 0, b""
         try:
-            yield from _proven(self._open(path), digest)
+            with open(self._open(path), "rb", buffering=0) as file:
+                for piece in read_pieces(file.fileno(), digest.size_bytes):
+                    if last:
+                        yield last
+                    seen.update(piece)
+                    size += len(piece)
+                    last = piece
         except OSError as error:
             raise ChangedError(f"{path}: {error.strerror}") from error
-        except ChangedError:
-            raise ChangedError(f"{path} changed after it was looked at") from None
+        if (seen.hexdigest(), size) != (digest.hash, digest.size_bytes):
+            raise ChangedError(f"{path} changed after it was looked at")
+        yield last
 
     def _open(self, path: str) -> int:
         top = os.open(self.project, FOLDER_FLAGS)
@@ -85,29 +83,7 @@ class Snapshot:
             os.close(top)
 
 
-def _proven(file: int, digest: Digest) -> Iterator[bytes]:
-    """The pieces of an open file, which is closed; small ones as a whole, once they are proven.
-
-    Raises:
-        ChangedError: that is not its content.
-    """
-    with open(file, "rb", buffering=0) as content:
-        if digest.size_bytes <= SEARCHED_BYTES_MAX:
-            data = read_up_to(content.fileno(), SEARCHED_BYTES_MAX + 1)
-            if Digest(hashlib.sha256(data).hexdigest(), len(data)) != digest:
-                raise ChangedError
-            yield data
-            return
-        seen, size = hashlib.sha256(), 0
-        while size <= digest.size_bytes and (piece := content.read(MIB)):
-            seen.update(piece)
-            size += len(piece)
-            yield piece
-        if (seen.hexdigest(), size) != (digest.hash, digest.size_bytes):
-            raise ChangedError
-
-
-def take(search: ProjectSearch, terms: Terms, known: dict[FileState, KnownFile]) -> Snapshot:
+def take(search: ProjectSearch, terms: Terms, known: dict[EntryState, KnownFile]) -> Snapshot:
     """Look at a project and read what is not `known` of it; what is known then stands there.
 
     Raises:
@@ -121,7 +97,7 @@ def take(search: ProjectSearch, terms: Terms, known: dict[FileState, KnownFile])
     try:
         look = look_at(top, guard, terms)
         with OpenTree(top) as project:
-            reading = FileReading(project, guard, known, began)
+            reading = FileReading(project, guard, known, look.left_out, began)
             entries = [*look.others, *reading.read_all(look.files)]
     finally:
         os.close(top)
@@ -132,15 +108,7 @@ def take(search: ProjectSearch, terms: Terms, known: dict[FileState, KnownFile])
     known.clear()  # also of files that are gone
     known.update(reading.known)
     contents = {e.digest: e.path for e in entries if e.digest is not None}
-    left_out = (*look.left_out, *reading.left_out)
-    return Snapshot(
-        project=str(search.project),
-        tree=tree,
-        files=contents,
-        left_out=tuple(sorted(left_out, key=lambda one: one.path)),
-        size_bytes=sum(e.digest.size_bytes for e in entries if e.digest is not None),
-        entries=len(entries),
-    )
+    return Snapshot(str(search.project), tree, contents, look.left_out)
 
 
 class SharedLooks(Generic[T]):

@@ -12,11 +12,11 @@ import stat
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final
 
 from executor.errors import RequestError
-from executor.model import GIB, MIB, readable
+from executor.model import GIB, MIB
+from executor.project.view.record import EntryState, state_of
 from executor.project.view.search import ProjectSearch
 from executor.project.view.walking import OpenFolder, walk
 from executor.project.view.work_copy import BYTES_MAX, ENTRIES_MAX
@@ -27,6 +27,11 @@ BYTES_MAX_CEILING: Final = 4 * GIB
 LARGEST_SHOWN = 5
 LEAVE_OUT: Final = (".git", "node_modules", ".venv", "target", "__pycache__")
 
+# Why something does not travel. What holds a token or a private key has its kind for a reason.
+SECRET: Final = "secret"  # noqa: S105 - by its name, or a rule denies to read it
+BY_SETTING: Final = "leave_out"
+SPECIAL: Final = "special"  # a socket, FIFO or device
+CLOSED: Final = "closed"  # this user can't read it, or it lies too deep
 
 # Asked of every file each time, also among installed packages: a third of a look, if it is asked.
 _is_secret_path = functools.lru_cache(maxsize=1 << 16)(is_secret_path)
@@ -34,25 +39,6 @@ _is_secret_path = functools.lru_cache(maxsize=1 << 16)(is_secret_path)
 
 class StaysHereError(Exception):
     """A project that only this machine can hold: runs of it stay here. Says why."""
-
-
-class Reason(StrEnum):
-    """Why something of a project does not travel."""
-
-    SECRET = "secret"  # noqa: S105 - by its name, or a rule denies to read it
-    TOKEN = "token"  # noqa: S105 - a token or private key is in it
-    LEFT_OUT = "leave_out"  # a setting says so
-    SPECIAL = "special"  # a socket, FIFO or device
-    CLOSED = "closed"  # this user can't read it, or it lies too deep
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A path of the project that stays; `kind` is that of a token in it."""
-
-    path: str
-    reason: Reason
-    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,36 +59,16 @@ class Terms:
             raise ValueError(f"bytes_max is at most {BYTES_MAX_CEILING // GIB} GiB")
 
 
-class FileState(NamedTuple):
-    """A file's state, which differs if its content does, unread; times in ns."""
-
-    device: int
-    inode: int
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-
-
-def state_of(info: os.stat_result) -> FileState:
-    """The state by a file's record in the kernel."""
-    return FileState(info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns)
-
-
-@dataclass(frozen=True, slots=True)
-class SeenFile:
-    """A file that may travel, as it was when its folder was listed."""
-
-    state: FileState
-    is_executable: bool
-
-
 @dataclass(slots=True)
 class Look:
-    """What a look at a project has found; `sizes` are bytes by its folders, at most two deep."""
+    """What a look at a project has found; `sizes` are bytes by its folders, at most two deep.
 
-    files: dict[str, SeenFile] = field(default_factory=dict)
+    Files are by path, as they were when their folder was listed. What is `left_out` has a reason.
+    """
+
+    files: dict[str, EntryState] = field(default_factory=dict)
     others: list[Entry] = field(default_factory=list)  # folders and links
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
     sizes: Counter[str] = field(default_factory=Counter)
     entries: int = 0
     size_bytes: int = 0
@@ -172,13 +138,12 @@ def look_at(top: int, guard: Guard, terms: Terms) -> Look:
 
     Raises:
         RequestError: there is too much.
-        StaysHereError: a name is no UTF-8.
     """
     look = Look()
     enters: set[str] = set()
 
     def close(path: str) -> None:
-        look.left_out.append(LeftOut(path, Reason.CLOSED))
+        look.left_out[path] = CLOSED
         enters.discard(path)
 
     for folder in walk(top, enters.__contains__, close):
@@ -189,9 +154,7 @@ def look_at(top: int, guard: Guard, terms: Terms) -> Look:
             except OSError:  # gone meanwhile
                 continue
             if reason := _why_left_out(path, entry.name, info, guard, terms):
-                look.left_out.append(LeftOut(path, reason))
-            elif not _is_utf8(path):
-                raise StaysHereError(f"a name is no UTF-8: {readable(path)}")
+                look.left_out[path] = reason
             elif stat.S_ISDIR(info.st_mode):
                 enters.add(path)
             else:
@@ -203,15 +166,13 @@ def look_at(top: int, guard: Guard, terms: Terms) -> Look:
     return look
 
 
-def _why_left_out(
-    path: str, name: str, info: os.stat_result, guard: Guard, terms: Terms
-) -> Reason | None:
+def _why_left_out(path: str, name: str, info: os.stat_result, guard: Guard, terms: Terms) -> str:
     if stat.S_ISDIR(info.st_mode) and name in terms.leave_out:
-        return Reason.LEFT_OUT
+        return BY_SETTING
     if guard.keeps(path, info):
-        return Reason.SECRET
+        return SECRET
     plain = stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode) or stat.S_ISLNK(info.st_mode)
-    return None if plain else Reason.SPECIAL
+    return "" if plain else SPECIAL
 
 
 def _see(look: Look, folder: OpenFolder, name: str, info: os.stat_result, terms: Terms) -> None:
@@ -230,7 +191,7 @@ def _see(look: Look, folder: OpenFolder, name: str, info: os.stat_result, terms:
     for n in range(len(above)):
         look.sizes["/".join(above[: n + 1])] += info.st_size
     if look.entries <= terms.entries_max and look.size_bytes <= terms.bytes_max:
-        look.files[path] = SeenFile(state_of(info), bool(info.st_mode & 0o100))
+        look.files[path] = state_of(info)
 
 
 def _too_large(look: Look, terms: Terms) -> RequestError:
@@ -242,13 +203,3 @@ def _too_large(look: Look, terms: Terms) -> RequestError:
         f"bytes, and {terms.entries_max:,} or {terms.bytes_max:,} is the most",
         f"name folders that need not travel in cluster.leave_out. The largest are: {largest}",
     )
-
-
-def _is_utf8(path: str) -> bool:
-    if path.isascii():
-        return True
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -144,7 +144,7 @@ class Ends:
     def landing(self) -> Landing:
         folder = self.place / "landing"
         folder.mkdir(exist_ok=True)
-        unseen = frozenset(left.path for left in self.snapshot.left_out)
+        unseen = frozenset(self.snapshot.left_out)
         if self.record is None:  # what a dead front had left out is known no more
             unseen = frozenset()
         return Landing(folder, self.inline_bytes, self.commits, "a run", self.record, unseen)

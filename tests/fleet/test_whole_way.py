@@ -73,7 +73,7 @@ class Fleet:
         for folder, _, names in os.walk(out):
             for path in (Path(folder, name) for name in names):
                 files[str(path.relative_to(out))] = self.blobs.add(path.read_bytes())
-        unseen = frozenset(left.path for left in snapshot.left_out)
+        unseen = frozenset(snapshot.left_out)
         landing = place / "landing"
         landing.mkdir()
         commits, inline = self.local.commits, self.local.inline_bytes

@@ -39,12 +39,17 @@ def have_same_bytes(one: int, other: int) -> bool:
         OSError: one can't be read.
     """
     while chunk := os.read(one, CHUNK_BYTES):
-        if _read_exactly(other, len(chunk)) != chunk:
+        if read_up_to(other, len(chunk)) != chunk:
             return False
     return not os.read(other, 1)
 
 
-def _read_exactly(descriptor: int, size: int) -> bytes:
+def read_up_to(descriptor: int, size: int) -> bytes:
+    """Read an open file from where it stands: so many bytes, or fewer at its end.
+
+    Raises:
+        OSError: as the kernel reports it.
+    """
     data = os.read(descriptor, size)
     while len(data) < size and (more := os.read(descriptor, size - len(data))):
         data += more
@@ -81,7 +86,7 @@ def read_some(tree: Tree, path: str, bytes_max: int) -> bytes | None:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode) or info.st_size > bytes_max:
             return None
-        data = _read_exactly(descriptor, bytes_max + 1)
+        data = read_up_to(descriptor, bytes_max + 1)
         return data if len(data) <= bytes_max else None
     finally:
         os.close(descriptor)
