@@ -84,7 +84,7 @@ async def open_engine(
                     terms,
                     Parts(
                         *(runner, made.pool, toolchains, sessions, caches, compiler, judges),
-                        packages,
+                        *(packages, here),
                     ),
                 )
                 desk = control.Desk(runner, lambda: engine.pools)

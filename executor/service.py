@@ -60,6 +60,7 @@ class LocalEngine:
 
     def __init__(self, terms: Terms, parts: Parts) -> None:
         self.project = terms.project
+        self.instance = parts.instance
         self.commits = RemoteCommits(parts.runner)
         self.elsewhere: Elsewhere | None = None
         self._terms = terms

@@ -22,6 +22,7 @@ from executor.toolchains.caches import ToolchainCaches
 from executor.toolchains.catalog import Toolchains
 
 if TYPE_CHECKING:
+    from executor.instance.lock import Instance
     from executor.packages.layers import Packages
     from executor.packages.model import Wanted
 
@@ -52,6 +53,7 @@ class Parts:
     compiler: Compiler
     judges: Judges
     packages: Callable[[], Packages]
+    instance: Instance
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from fleet.packing import name_owner
 from fleet.sending import GiveUpError, Sending
 from fleet.sent_run import SentRun
 from fleet.settings import ClusterSettings, Fallback, Send
-from fleet.tending import KeepAdopted, join_fronts, tend
+from fleet.tending import KeepAdopted, tend
 from fleet.travel import StaysHereError
 from fleet.turns import DAY_S, Turns
 
@@ -156,23 +156,23 @@ async def open_fleet(
         opens = partial(open_cluster, cluster)
     key = await trio.to_thread.run_sync(have_key, settings.seal)
     name = hashlib.sha256(str(local.project).encode()).hexdigest()[:16]
-    with join_fronts(folder / "fronts") as front:
-        journal = await trio.to_thread.run_sync(Journal, folder / f"{name}.sqlite3", front)
-        try:
-            turns = Turns(settings.at_once, settings.owners, settings.usual)
-            await _charge(turns, journal)
-            async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
-                desk = Desk(local, settings, key, journal, Connection(opens, stack))
-                sending = Sending(desk, turns)
-                nursery.start_soon(tend, sending, folder / "fronts", keep)
-                local.elsewhere = fleet = Fleet(sending)
-                try:
-                    yield fleet
-                finally:
-                    local.elsewhere = None
-                nursery.cancel_scope.cancel()
-        finally:
-            journal.close()
+    path = folder / f"{name}.sqlite3"
+    journal = await trio.to_thread.run_sync(Journal, path, local.instance.id)
+    try:
+        turns = Turns(settings.at_once, settings.owners, settings.usual)
+        await _charge(turns, journal)
+        async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
+            desk = Desk(local, settings, key, journal, Connection(opens, stack))
+            sending = Sending(desk, turns)
+            nursery.start_soon(tend, sending, keep)
+            local.elsewhere = fleet = Fleet(sending)
+            try:
+                yield fleet
+            finally:
+                local.elsewhere = None
+            nursery.cancel_scope.cancel()
+    finally:
+        journal.close()
 
 
 async def _charge(turns: Turns, journal: Journal) -> None:

@@ -22,9 +22,6 @@ from base.sqlite_files import Step
 from fleet.errors import ClusterError
 from fleet.turns import DAY_S, estimate_retry_s
 
-OUTCOME_BYTES_MAX: Final = 16 << 20
-"""What an outcome takes at most; an order is measured by its seal."""
-
 WAIT_S: Final = 10.0
 """How long one waits for other fronts' transactions, each of which takes milliseconds."""
 
@@ -37,7 +34,7 @@ _MOVE_AWAY = "Move the file away: a new one is begun. The runs that it held are 
 
 T = TypeVar("T")
 
-_UNREAD: Final = ("order_sha256", "not_after", "accepted_s")
+_UNREAD: Final = ("order_sha256", "not_after", "accepted_s", "outcome")
 _SPEND = """
     INSERT INTO spent(owner, day, cpu_s) VALUES(?, ?, ?)
     ON CONFLICT DO UPDATE SET cpu_s = cpu_s + excluded.cpu_s"""
@@ -165,22 +162,20 @@ class Journal:
 
         return await self._write(write)
 
-    async def finish(self, run: str, outcome: bytes, cpu_s: float = 0.0) -> bool:
-        """Keep the first outcome of a run, with the seconds of processor that it took; drop
-        any other. Return whether it is the first.
+    async def finish(self, run: str, cpu_s: float = 0.0) -> bool:
+        """Note that a run has its outcome, with the seconds of processor that it took; return
+        whether it is the first.
 
         Raises:
-            JournalError: the outcome is too large, or nothing can be written.
+            JournalError: nothing can be written.
         """
-        if len(outcome) > OUTCOME_BYTES_MAX:
-            raise JournalError(f"the outcome of run {run} has {len(outcome)} bytes, too many")
         now_s = self._clock()
 
         def write(db: sqlite3.Connection) -> bool:
             owners = db.execute(
-                "UPDATE run SET state = 'done', done_s = ?, outcome = ?, order_bytes = NULL"
+                "UPDATE run SET state = 'done', done_s = ?, order_bytes = NULL"
                 " WHERE id = ? AND state <> 'done' RETURNING owner",
-                (now_s, outcome, run),
+                (now_s, run),
             ).fetchall()
             for (owner,) in owners:
                 db.execute(_SPEND, (owner, int(now_s // DAY_S), cpu_s))

@@ -15,7 +15,6 @@ import trio
 
 from executor.engine.engine import Completed, OnOutput
 from executor.model import Status
-from fleet import forms
 from fleet.bringing_back import Landing, bring_back
 from fleet.desk import Desk
 from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError
@@ -66,7 +65,6 @@ class Sending:
             ClusterError: the engine will not have it.
         """
         completed: Completed | None = None
-        lost = Lost(run.id, Cause.CANCELLED)
         try:
             self.turns.add(run.id, run.order.owner, time.time())
             with run.scope:
@@ -75,11 +73,8 @@ class Sending:
                 why = "it was stopped before its worker handed anything back"
                 completed = run.end(run.stopped or Status.CANCELLED, why)
             return completed
-        except GiveUpError as error:
-            lost = Lost(run.id, Cause.ENGINE, str(error))
-            raise
         finally:
-            await self.close(run, completed, lost)
+            await self.close(run, completed)
 
     async def bring_to_end(self, run: SentRun) -> Completed:
         """Wait for a run's turn, have it done, and take what came back.
@@ -248,7 +243,7 @@ class Sending:
         with trio.CancelScope(shield=True, deadline=last), suppress(UnreachableError, ClusterError):
             await (await connection.engine()).cancel(run.id)
 
-    async def close(self, run: SentRun, completed: Completed | None, lost: Lost) -> None:
+    async def close(self, run: SentRun, completed: Completed | None) -> None:
         """Note a run's end, whatever ends it, and give its place to the next."""
         cpu_s = completed.result.usage.cpu_s if completed else 0.0
         owner, figures = run.order.owner, self.desk.figures
@@ -257,9 +252,8 @@ class Sending:
             self.turns.move_on(time.time())
             if run.record is not None:
                 run.record.close()
-            end = forms.encode(completed.result if completed else lost)
             try:
-                is_first = await self.desk.journal.finish(run.id, end, cpu_s)
+                is_first = await self.desk.journal.finish(run.id, cpu_s)
             except JournalError as error:  # the next front may do it again: an outcome stays one
                 log.warning("the end of run %s is not noted: %s", run.id, error)
                 return

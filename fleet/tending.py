@@ -1,11 +1,10 @@
-"""A front's work beside its runs: it shows that it lives, and takes over what dead fronts left."""
+"""A front's work beside its runs: it takes over what dead fronts left, and forgets what is old."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
 import os
-import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
@@ -14,13 +13,12 @@ from typing import Final
 
 import trio
 
-from base.locks import hold_lock, is_held
+from base.locks import is_held
 from executor.engine.engine import Completed
 from executor.errors import RequestError, SandboxUnavailableError
 from executor.model import Request, Status
-from fleet import forms
 from fleet.forms import FormError
-from fleet.model import Cause, Lost, Order
+from fleet.model import Order
 from fleet.sending import GiveUpError, Sending
 from fleet.sent_run import SentRun
 from fleet.turns import DAY_S, Turns
@@ -35,51 +33,26 @@ KeepAdopted = Callable[[Request, Completed], Awaitable[object]]
 """Takes the outcome of a run that a dead front left: nobody waits for it."""
 
 
-@contextlib.contextmanager
-def join_fronts(folder: Path) -> Iterator[str]:
-    """Be one of the fronts of a folder for a block; the name of this one.
-
-    Raises:
-        OSError: the folder can't be written.
-    """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    name = f"{os.getpid()}-{secrets.token_hex(4)}"
-    path = _lock_of(folder, name)
-    with hold_lock(path):
-        try:
-            yield name
-        finally:
-            path.unlink(missing_ok=True)
-
-
-def is_front_alive(folder: Path, name: str) -> bool:
-    """Tell whether the process of a front lives, and remove the lock of a dead one."""
-    path = _lock_of(folder, name)
-    if not path.exists():
-        return False
-    if is_held(path):
-        return True
-    path.unlink(missing_ok=True)
-    return False
-
-
-def _lock_of(folder: Path, name: str) -> Path:
-    return folder / f"{os.path.basename(name)}.lock"
-
-
-async def tend(sending: Sending, fronts: Path, keep: KeepAdopted) -> None:
-    """Do what is to be done beside the runs, until cancelled. `fronts` has the fronts' locks."""
-    journal = sending.desk.journal
+async def tend(sending: Sending, keep: KeepAdopted) -> None:
+    """Do what is to be done beside the runs, until cancelled."""
+    journal, locks = sending.desk.journal, sending.desk.local.instance.folder
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_move_on, sending.turns)
         with _reported("old outcomes"):
             await journal.prune(time.time() - OUTCOMES_KEPT_S)
         while True:
             with _reported("what other fronts left"):
-                left = await journal.adopt(partial(is_front_alive, fronts))
+                left = await journal.adopt(partial(_is_alive, locks))
                 for run_id, is_sent in left.items():
                     nursery.start_soon(_finish_left, sending, run_id, is_sent, keep)
             await trio.sleep(ADOPT_S)
+
+
+def _is_alive(locks: Path, front: str) -> bool:
+    """Tell whether the instance that is a front lives: a dead one's lock is free, or gone."""
+    with contextlib.suppress(FileNotFoundError):
+        return is_held(locks / f"{os.path.basename(front)}.lock")
+    return False
 
 
 @contextlib.contextmanager
@@ -107,10 +80,9 @@ async def _finish_left(sending: Sending, run_id: str, is_sent: bool, keep: KeepA
         sealed = await journal.read_order(run_id) or b""
         try:
             order = Order.decode(sealed.partition(b"\n")[2])
-        except FormError as error:  # of another release
-            lost = Lost(run_id, Cause.ENGINE, str(error))
-            await journal.finish(run_id, forms.encode(lost))
-            return
+        except FormError:  # of another release
+            await journal.finish(run_id)
+            raise
         label = f"{order.request.language}: left by another front"
         run = SentRun(order, sealed, label, is_left=True, is_submitted=is_sent)
         try:
@@ -121,7 +93,7 @@ async def _finish_left(sending: Sending, run_id: str, is_sent: bool, keep: KeepA
             turns.leave(run.id, time.time())  # the next front goes on with it
             turns.move_on(time.time())
             raise
-        await sending.close(run, completed, Lost(run.id, Cause.ENGINE))
+        await sending.close(run, completed)
         await keep(order.request, completed)
 
 

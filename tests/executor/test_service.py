@@ -98,7 +98,7 @@ def make(tmp_path: Path) -> Make:
         profiles = PROFILES | {one.name: one for one in (ONLINE, STRICT, LIVE)}
         rules = (lambda: RULES) if guarded else None
         terms = Terms(tmp_path, tmp_path, rules, profiles, Limits())
-        together = Parts(*(parts,) * 7, packages=lambda: parts)
+        together = Parts(*(parts,) * 7, packages=lambda: parts, instance=parts)
         return LocalEngine(terms, together), parts
 
     return made

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from fleet.journal import Journal
 
 
-async def read_outcome(journal: Journal, run: str) -> bytes | None:
-    """The outcome of a run that is done; None for any other."""
-    rows = await journal._read("SELECT outcome FROM run WHERE id = ?", run)
-    return rows[0][0] if rows else None
+async def list_done(journal: Journal) -> set[str]:
+    """List the runs that are done."""
+    return {run for (run,) in await journal._read("SELECT id FROM run WHERE state = 'done'")}
 
 
 async def count(journal: Journal) -> Mapping[tuple[str, str], int]:

@@ -1,4 +1,4 @@
-"""The journal keeps accepted runs, their first outcomes, and what dead fronts left."""
+"""The journal keeps accepted runs, whether they are done, and what dead fronts left."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import trio
 
 from base import sqlite_files
 from fleet.journal import (
-    OUTCOME_BYTES_MAX,
     STEPS,
     Journal,
     JournalError,
     QueueFullError,
 )
 from fleet.turns import RETRY_S_UNKNOWN
-from tests.fleet.journals import count, read_outcome
+from tests.fleet.journals import count
 
 PLENTY = 1_000
 
@@ -60,10 +59,10 @@ async def test_a_run_goes_from_accepted_by_sent_to_done(journal):
     assert await count(journal) == {("alice", "accepted"): 1}
     await journal.note_sent("r1")
     assert await count(journal) == {("alice", "sent"): 1}
-    assert (await journal.read_order("r1"), await read_outcome(journal, "r1")) == (b"order", None)
-    assert await journal.finish("r1", b"outcome") is True
+    assert await journal.read_order("r1") == b"order"
+    assert await journal.finish("r1")
     assert await count(journal) == {("alice", "done"): 1}
-    assert (await journal.read_order("r1"), await read_outcome(journal, "r1")) == (None, b"outcome")
+    assert await journal.read_order("r1") is None
 
 
 async def test_the_orders_that_are_read_at_once_are_read_by_one_thread_at_a_time(journal):
@@ -98,27 +97,23 @@ async def test_the_orders_that_are_read_at_once_are_read_by_one_thread_at_a_time
     assert max(most) == 1
 
 
-async def test_the_first_outcome_stands_and_others_are_dropped(journal):
+async def test_the_first_outcome_of_a_run_is_told_from_others(journal):
     await journal.accept(*a_run(), PLENTY)
-    received = [await journal.finish("r1", outcome) for outcome in (b"1", b"2", b"1")]
-    assert received == [True, False, False]
-    assert await journal.finish("nobody's", b"3") is False
-    assert await read_outcome(journal, "r1") == b"1"
+    assert [await journal.finish("r1") for _ in range(3)] == [True, False, False]
+    assert await journal.finish("nobody's") is False
 
 
 async def test_of_outcomes_that_come_at_once_one_is_the_first(journal):
     await journal.accept(*a_run(), PLENTY)
-    received = {}
+    received = []
 
-    async def finish(outcome):
-        received[outcome] = await journal.finish("r1", outcome)
+    async def finish():
+        received.append(await journal.finish("r1"))
 
     async with trio.open_nursery() as nursery:
-        for number in range(50):
-            nursery.start_soon(finish, b"%d" % number)
-    (first,) = (one for one, how in received.items() if how)
-    assert await read_outcome(journal, "r1") == first
-    assert list(received.values()).count(False) == 49
+        for _ in range(50):
+            nursery.start_soon(finish)
+    assert (received.count(True), received.count(False)) == (1, 49)
 
 
 async def test_a_second_run_of_an_id_is_refused_and_the_first_stays(journal):
@@ -127,15 +122,15 @@ async def test_a_second_run_of_an_id_is_refused_and_the_first_stays(journal):
         with pytest.raises(JournalError, match=r"run\.id"):
             await journal.accept(*a_run(order=order), PLENTY)
     assert await journal.read_order("r1") == b"order"
-    await journal.finish("r1", b"outcome")
+    await journal.finish("r1")
     with pytest.raises(JournalError, match=r"run\.id"):
         await journal.accept(*a_run(), PLENTY)
-    assert await read_outcome(journal, "r1") == b"outcome"
+    assert await count(journal) == {("alice", "done"): 1}
 
 
 async def test_what_an_engine_says_of_a_run_that_is_done_changes_nothing(journal):
     await journal.accept(*a_run(), PLENTY)
-    await journal.finish("r1", b"outcome")
+    await journal.finish("r1")
     await journal.note_sent("r1")
     with pytest.raises(JournalError, match="no run r1"):
         await journal.note_lost("r1")
@@ -214,7 +209,7 @@ async def test_the_queues_length_is_the_number_of_runs_that_wait(journal, clock)
     for run in ("r1", "r1", "r3"):
         await journal.note_lost(run)
     for run in ("r2", "r3", "r3"):
-        await journal.finish(run, b"")
+        await journal.finish(run)
     await journal.prune(clock.now_s + 1)
     for owner, waiting in (("a", 1), ("b", 2)):
         with pytest.raises(QueueFullError, match=f"{waiting} runs of '{owner}' wait"):
@@ -250,7 +245,7 @@ async def test_a_dead_fronts_runs_are_adopted_once_in_their_order(journal, path,
     for name in ("r2", "r1", "r3", "r4"):
         await journal.accept(*a_run(name), PLENTY)
     await journal.note_sent("r1")
-    await journal.finish("r3", b"outcome")
+    await journal.finish("r3")
     with closing(Journal(path, "next")) as after, closing(Journal(path, "third")) as third:
         assert await after.adopt(lambda front: front == "here") == {}
         left = await after.adopt(dead)
@@ -258,15 +253,15 @@ async def test_a_dead_fronts_runs_are_adopted_once_in_their_order(journal, path,
         assert await third.adopt(lambda front: front == "next") == {}
         assert await after.adopt(dead) == {}  # its own are no longer left
         assert await after.read_order("r2") == b"order"
-        assert await read_outcome(after, "r3") == b"outcome"
+        assert await after.read_order("r3") is None
 
 
 async def test_processor_time_is_kept_by_owner_and_day(journal, clock):
     day = int(clock.now_s // 86_400)
     for number, (owner, cpu_s) in enumerate([("alice", 1.5), ("alice", 2.0), ("bob", 4.0)]):
         await journal.accept(*a_run(f"r{number}", owner), PLENTY)
-        await journal.finish(f"r{number}", b"", cpu_s)
-        await journal.finish(f"r{number}", b"", 100.0)
+        await journal.finish(f"r{number}", cpu_s)
+        await journal.finish(f"r{number}", 100.0)
     assert await journal.read_spent(day) == {"alice": 3.5, "bob": 4.0}
     assert await journal.read_spent(day + 1) == {}
 
@@ -274,20 +269,13 @@ async def test_processor_time_is_kept_by_owner_and_day(journal, clock):
 async def test_pruning_forgets_what_was_done_before_and_nothing_else(journal, clock):
     for name in ("old", "new", "waiting"):
         await journal.accept(*a_run(name), PLENTY)
-    await journal.finish("old", b"", 1.0)
+    await journal.finish("old", 1.0)
     clock.now_s += 2 * 86_400
-    await journal.finish("new", b"", 1.0)
+    await journal.finish("new", 1.0)
     await journal.prune(clock.now_s - 1)
     assert await count(journal) == {("alice", "done"): 1, ("alice", "accepted"): 1}
     assert await journal.read_spent(int(clock.now_s // 86_400)) == {"alice": 1.0}
-    assert await journal.finish("old", b"") is False
-
-
-async def test_a_hostile_outcome_is_kept_from_the_file(journal):
-    await journal.accept(*a_run(), PLENTY)
-    with pytest.raises(JournalError, match="too many"):
-        await journal.finish("r1", bytes(OUTCOME_BYTES_MAX + 1))
-    assert await journal.finish("r1", bytes(OUTCOME_BYTES_MAX)) is True
+    assert await journal.finish("old") is False
 
 
 async def test_what_is_acknowledged_was_synced(journal, path):
@@ -342,10 +330,10 @@ async def test_of_a_write_that_fails_halfway_nothing_is_left(journal, path):
         path, isolation_level=None, check_same_thread=False, factory=FullDisk
     )
     with closing(journal._db), pytest.raises(JournalError, match="disk I/O error"):
-        await journal.finish("r1", b"outcome")
+        await journal.finish("r1")
     journal._db = writing
     assert await count(journal) == {("alice", "accepted"): 1}
-    assert await journal.finish("r1", b"outcome") is True
+    assert await journal.finish("r1") is True
 
 
 async def test_writes_that_come_at_once_each_return_their_own(journal):
@@ -354,7 +342,7 @@ async def test_writes_that_come_at_once_each_return_their_own(journal):
     came: dict[int, bool] = {}
 
     async def finish(number: int) -> None:
-        came[number] = await journal.finish(f"r{number % 20}", b"")
+        came[number] = await journal.finish(f"r{number % 20}")
 
     async with trio.open_nursery() as nursery:
         for number in range(40):

@@ -18,7 +18,7 @@ import pytest
 import trio
 
 from fleet.journal import Journal
-from tests.fleet.journals import count, read_outcome
+from tests.fleet.journals import count, list_done
 
 KILLED = -signal.SIGKILL
 
@@ -60,9 +60,8 @@ async def take(journal, task):
             await journal.note_sent(run)
             say("sent", run)
         if number % 3 == 2:
-            for outcome in ("first", "second"):
-                if await journal.finish(run, outcome.encode()):
-                    say("done", run, outcome)
+            if await journal.finish(run):
+                say("done", run)
         number += 1
 
 async def main():
@@ -96,25 +95,25 @@ async def lost(path: Path, front: str, said: list[list[str]]) -> list[list[str]]
     """What a dead front acknowledged and the next one does not find."""
     with closing(Journal(path, f"after-{front}")) as journal:
         left = await journal.adopt(lambda _: False)
+        done = await list_done(journal)
         missing = []
-        for what, run, *rest in said:
-            outcome = await read_outcome(journal, run)
+        for what, run in said:
             is_there = {
                 "asked": True,
-                "accepted": run in left or outcome is not None,
-                "sent": outcome is not None or (run in left and left[run]),
-                "done": rest and outcome == rest[0].encode(),
+                "accepted": run in left or run in done,
+                "sent": run in done or left.get(run),
+                "done": run in done,
             }[what]
             if not is_there:
-                missing.append([what, run, *rest])
-        asked = {run for what, run, *_ in said if what == "asked"}
+                missing.append([what, run])
+        asked = {run for what, run in said if what == "asked"}
         mine = {run for run in left if run.startswith(f"{front}-")}
         assert mine <= asked
         for run in mine:
             assert await journal.read_order(run) == run.encode() * 50
         async with trio.open_nursery() as nursery:  # the next round begins with nothing left
             for run in left:
-                nursery.start_soon(journal.finish, run, b"given up")
+                nursery.start_soon(journal.finish, run)
         assert (await count(journal)).keys() <= {("alice", "done")}
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -129,7 +128,7 @@ async def test_nothing_acknowledged_is_lost_at_any_moment_of_a_commit(tmp_path, 
         later_us = chance.choice((0, chance.randrange(300), chance.randrange(300, 5_000)))
         said = run_front(path, f"f{number}", tasks, chance.randrange(2, 12), later_us)
         assert await lost(path, f"f{number}", said) == []
-        acknowledged += sum(what != "asked" for what, *_ in said)
+        acknowledged += sum(what != "asked" for what, _ in said)
     assert acknowledged >= 5
 
 
@@ -138,13 +137,13 @@ async def test_a_killed_front_leaves_others_their_runs(tmp_path):
     with closing(Journal(path, "living")) as journal:
         said = run_front(path, "dead", 4, 6, 0)
         left = await journal.adopt(lambda front: front == "living")
-        assert left.keys() >= {run for what, run, *_ in said if what == "accepted"} - {
-            run for what, run, *_ in said if what == "done"
+        assert left.keys() >= {run for what, run in said if what == "accepted"} - {
+            run for what, run in said if what == "done"
         }
     assert await lost(path, "dead", said) == []
 
 
 async def test_what_was_not_kept_would_be_noticed(tmp_path):
     said = run_front(path := tmp_path / "journal.sqlite3", "f", 1, 5, 0)
-    false = [[what, "f-0-999", "first"] for what in ("accepted", "sent", "done")]
+    false = [[what, "f-0-999"] for what in ("accepted", "sent", "done")]
     assert await lost(path, "f", said + false) == false

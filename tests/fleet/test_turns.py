@@ -94,7 +94,7 @@ async def end_few(journal: Journal, turns: Turns) -> int:
         now_s += 1
         for run in sent:
             await journal.note_sent(run)
-            await journal.finish(run, b"outcome")
+            await journal.finish(run)
             turns.leave(run, float(now_s))
     return now_s
 
