@@ -46,9 +46,5 @@ class Figures:
         try:
             yield
         finally:
-            self.add(stage, time.monotonic() - began)
-
-    def add(self, stage: Stage, seconds: float) -> None:
-        """Count a time that was measured elsewhere."""
-        self.seconds[stage] += seconds  # type: ignore[assignment]
-        self.times[stage] += 1
+            self.seconds[stage] += time.monotonic() - began  # type: ignore[assignment]
+            self.times[stage] += 1

@@ -7,6 +7,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from executor.errors import RequestError
@@ -34,46 +35,43 @@ class KnownFile(NamedTuple):
     token: str = ""
 
 
+@dataclass(frozen=True, slots=True)
 class FileReading:
-    """Reads files that are not known, and searches them for tokens."""
+    """Reads files below `project` that are not known, and searches them for tokens.
 
-    def __init__(
-        self,
-        project: OpenTree,
-        guard: Guard,
-        known: Mapping[EntryState, KnownFile],
-        left_out: dict[str, str],
-        began_ns: int,
-    ) -> None:
-        """Read what lies below `project`; nothing that changed after `began_ns` is known then.
+    What does not travel is `left_out`, each path with its reason.
+    """
 
-        What does not travel is `left_out`, each path with its reason.
-        """
-        self._project = project
-        self._guard = guard
-        self._known = known
-        self._left_out = left_out
-        self._began_ns = began_ns
-        self.known: dict[EntryState, KnownFile] = {}
+    project: OpenTree
+    guard: Guard
+    left_out: dict[str, str]
 
-    def read_all(self, files: Mapping[str, EntryState]) -> Iterator[Entry]:
+    def read_all(
+        self, files: Mapping[str, EntryState], known: dict[EntryState, KnownFile], began_ns: int
+    ) -> Iterator[Entry]:
         """The files that travel, in order of their paths.
+
+        In the end `known` is what was found of these alone, but for those that changed after
+        `began_ns`.
 
         Raises:
             RequestError: one changes whenever it is read.
         """
+        settled: dict[EntryState, KnownFile] = {}
         for path, seen in sorted(files.items()):
-            state, known = seen, self._known.get(seen)
-            if known is None:
+            state, file = seen, known.get(seen)
+            if file is None:
                 if (found := self._read(path)) is None:
                     continue
-                state, known = found
-            if self._began_ns - state.ctime_ns > SETTLED_NS:
-                self.known[state] = known
-            if known.token:
-                self._left_out[path] = known.token
+                state, file = found
+            if began_ns - state.ctime_ns > SETTLED_NS:
+                settled[state] = file
+            if file.token:
+                self.left_out[path] = file.token
             else:
-                yield Entry(path, known.digest, bool(state.mode & stat.S_IXUSR))
+                yield Entry(path, file.digest, bool(state.mode & stat.S_IXUSR))
+        known.clear()
+        known.update(settled)
 
     def _read(self, path: str) -> tuple[EntryState, KnownFile] | None:
         """What a file holds, and its state all the while; None where there is no file to send.
@@ -83,9 +81,9 @@ class FileReading:
         """
         for _ in range(READS_MAX):
             try:
-                descriptor = self._project.open(path)
+                descriptor = self.project.open(path)
             except PermissionError:
-                self._left_out[path] = CLOSED
+                self.left_out[path] = CLOSED
                 return None
             except OSError as error:
                 if error.errno not in _GONE:
@@ -93,8 +91,8 @@ class FileReading:
                 return None
             with open(descriptor, "rb", buffering=0):
                 info = os.fstat(descriptor)
-                if self._guard.keeps(path, info) or not stat.S_ISREG(info.st_mode):
-                    self._left_out[path] = SECRET
+                if self.guard.keeps(path, info) or not stat.S_ISREG(info.st_mode):
+                    self.left_out[path] = SECRET
                     return None
                 before = state_of(info)
                 known = _examine(descriptor, before.size)

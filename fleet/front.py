@@ -83,20 +83,15 @@ class Fleet:
         except (StaysHereError, RequestError) as error:
             if is_sent_always or isinstance(error.__cause__, QueueFullError):
                 raise _explain(error) from error
-            self._note(judged, f"done here: {error}")
-            return await here()
+            why = str(error)
         except GiveUpError as error:
+            why = str(error)
             if self.settings.fallback is not Fallback.LOCAL:
-                name = judged.checked.profile.name
-                end = Result(
-                    Status.SANDBOX_UNAVAILABLE,
-                    message=str(error),
-                    profile=name,
-                    verdict=judged.verdict,
-                )
-                return Completed(end)
-            self._note(judged, f"done here: {error}")
-            return await here()
+                name, verdict = judged.checked.profile.name, judged.verdict
+                unavailable = Status.SANDBOX_UNAVAILABLE
+                return Completed(Result(unavailable, message=why, profile=name, verdict=verdict))
+        self._note(judged, f"done here: {why}")
+        return await here()
 
     async def _accept_in_time(self, judged: JudgedRequest) -> SentRun:
         """Have a run accepted, once the engine answers if that is to be waited for.

@@ -52,26 +52,8 @@ class ServedKey:
     public: bytes
     owners: frozenset[str]
 
-    @property
-    def id(self) -> str:
-        """The key's id: 16 hexadecimal digits."""
-        return identify(self.public)
 
-
-@dataclass(frozen=True, slots=True)
-class Acceptance:
-    """What a worker takes: orders of these keys, of its own protocol number, at this time.
-
-    `now_s` is in seconds since the epoch.
-    """
-
-    keys: Iterable[ServedKey]
-    protocol: int
-    now_s: float
-
-
-def identify(public: bytes) -> str:
-    """Return the id of a public key."""
+def _identify(public: bytes) -> str:
     return hashlib.sha256(public).hexdigest()[:16]
 
 
@@ -83,15 +65,22 @@ def seal_order(order: bytes, key: Ed25519PrivateKey, protocol: int) -> bytes:
     """
     _check_size(len(order))
     signature = key.sign(_signed(protocol, order)).hex().encode()
-    identity = identify(key.public_key().public_bytes_raw()).encode()
+    identity = _identify(key.public_key().public_bytes_raw()).encode()
     return b"context-mode-order %d %s %s\n%s" % (protocol, identity, signature, order)
 
 
-def open_order(sealed: bytes, taken: Acceptance, read: Callable[[bytes], Order]) -> Order:
+def open_order(
+    sealed: bytes,
+    keys: Iterable[ServedKey],
+    protocol: int,
+    now_s: float,
+    read: Callable[[bytes], Order],
+) -> Order:
     """Return the order under a seal, once all that a worker demands of it holds.
 
-    `read` makes an order of bytes that a served front signed. It raises ValueError, TypeError,
-    KeyError or RecursionError where they are none.
+    It takes orders of these keys and of its own protocol number, at `now_s`, in seconds since the
+    epoch. `read` makes an order of bytes that a served front signed. It raises ValueError,
+    TypeError, KeyError or RecursionError where they are none.
 
     Raises:
         SealError: `size`, `unsealed`, `unknown_key`, `changed`, `protocol`, `unreadable`, `owner`
@@ -102,25 +91,25 @@ def open_order(sealed: bytes, taken: Acceptance, read: Callable[[bytes], Order])
         raise SealError("unsealed", "the order has no seal of a front")
     _check_size(len(sealed) - line.end())
     order, identity = sealed[line.end() :], line[2].decode()
-    key = next((one for one in taken.keys if one.id == identity), None)
+    key = next((one for one in keys if _identify(one.public) == identity), None)
     if key is None:
         raise SealError("unknown_key", f"no front with the key {identity} is served here")
-    protocol = int(line[1])
+    sealed_protocol = int(line[1])
     try:
         Ed25519PublicKey.from_public_bytes(key.public).verify(
-            bytes.fromhex(line[3].decode()), _signed(protocol, order)
+            bytes.fromhex(line[3].decode()), _signed(sealed_protocol, order)
         )
     except InvalidSignature:
         raise SealError("changed", f"the order is not as {key.name} has sealed it") from None
-    if protocol != taken.protocol:
+    if sealed_protocol != protocol:
         raise SealError(
-            "protocol", f"the order has protocol {protocol}, this worker {taken.protocol}"
+            "protocol", f"the order has protocol {sealed_protocol}, this worker {protocol}"
         )
     try:
         opened = read(order)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise SealError("unreadable", f"{key.name} sealed what is no order: {error}") from error
-    _check_terms(opened, key, taken.now_s)
+    _check_terms(opened, key, now_s)
     return opened
 
 

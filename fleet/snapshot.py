@@ -97,16 +97,14 @@ def take(search: ProjectSearch, terms: Terms, known: dict[EntryState, KnownFile]
     try:
         look = look_at(top, guard, terms)
         with OpenTree(top) as project:
-            reading = FileReading(project, guard, known, look.left_out, began)
-            entries = [*look.others, *reading.read_all(look.files)]
+            reading = FileReading(project, guard, look.left_out)
+            entries = [*look.others, *reading.read_all(look.files, known, began)]
     finally:
         os.close(top)
     try:
         tree = build(entries)
     except TreeError as error:
         raise StaysHereError(str(error)) from error
-    known.clear()  # also of files that are gone
-    known.update(reading.known)
     contents = {e.digest: e.path for e in entries if e.digest is not None}
     return Snapshot(str(search.project), tree, contents, look.left_out)
 

@@ -192,14 +192,6 @@ class Turns:
         self._running -= 1
         owner.waiting.appendleft(run)
 
-    def wait_for_day_s(self, owner: str, now_s: float) -> float:
-        """Return in how many seconds an owner that used up its day has the next; 0 for others."""
-        self._turn_day(now_s)
-        most = self._quotas.get(owner, self._default).cpu_s_a_day
-        if most is None or self._cpu_s.get(owner, 0.0) < most:
-            return 0.0
-        return (self._day + 1) * DAY_S - now_s
-
     def _note(self, run: str, owner: str) -> _Owner:
         assert run not in self._runs, "a run has one turn"
         self._runs[run] = (owner, trio.Event())
@@ -221,7 +213,8 @@ class Turns:
         quota = owner.quota
         if not owner.waiting or (quota.running is not None and len(owner.running) >= quota.running):
             return False
-        return quota.cpu_s_a_day is None or not self.wait_for_day_s(name, now_s)
+        self._turn_day(now_s)
+        return quota.cpu_s_a_day is None or self._cpu_s.get(name, 0.0) < quota.cpu_s_a_day
 
     def _turn_day(self, now_s: float) -> None:
         day = int(now_s // DAY_S)

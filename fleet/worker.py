@@ -31,7 +31,7 @@ from fleet.joint_rules import consent_by, join, load_operator_rules, relocate
 from fleet.keys import load_served_keys
 from fleet.layout import TooLargeError, find_missing
 from fleet.model import PROTOCOL, Order
-from fleet.seal import Acceptance, open_order
+from fleet.seal import open_order
 from fleet.slot import ENTERED, Slot, SlotTerms, claim_place, open_slot
 from fleet.tree import Digest, TreeError
 from policy.rules import Rules
@@ -68,9 +68,7 @@ def read_order(sealed: bytes, keys: Path) -> Order:
         SealError: it is not to be run.
         KeyFileError: the list can't be used.
     """
-    return open_order(
-        sealed, Acceptance(load_served_keys(keys), PROTOCOL, time.time()), Order.decode
-    )
+    return open_order(sealed, load_served_keys(keys), PROTOCOL, time.time(), Order.decode)
 
 
 class Worker:

@@ -21,7 +21,7 @@ from fleet import file_reading, packing
 from fleet.blob_cache import BlobCache
 from fleet.layout import find_missing
 from fleet.model import PROTOCOL, Order
-from fleet.seal import Acceptance, ServedKey, open_order, seal_order
+from fleet.seal import ServedKey, open_order, seal_order
 from fleet.snapshot import ChangedError, Snapshot, take
 from fleet.travel import Guard, Terms
 from fleet.tree import digest_of
@@ -224,7 +224,7 @@ KEY = Ed25519PrivateKey.generate()
 def given(sealed: bytes) -> bytes:
     """All values of a request that a worker reads in an order, as the program would have them."""
     key = ServedKey("front", KEY.public_key().public_bytes_raw(), frozenset("*"))
-    request = open_order(sealed, Acceptance([key], PROTOCOL, 0.0), Order.decode).request
+    request = open_order(sealed, [key], PROTOCOL, 0.0, Order.decode).request
     texts = [request.code or "", request.intent or "", *request.args, *request.env.values()]
     return b"\n".join([*map(str.encode, texts), request.stdin or b"", *request.files.values()])
 

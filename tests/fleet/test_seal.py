@@ -6,8 +6,9 @@ import json
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -18,7 +19,6 @@ import policy
 from fleet.seal import (
     ANY_OWNER,
     ORDER_BYTES_MAX,
-    Acceptance,
     SealError,
     ServedKey,
     open_order,
@@ -57,13 +57,13 @@ def served(key: Ed25519PrivateKey = KEY, owners: tuple[str, ...] = ("alice", "ci
     return ServedKey("office", key.public_key().public_bytes_raw(), frozenset(owners))
 
 
-TAKEN = Acceptance((served(),), 3, NOW_S)
+TAKEN = {"keys": (served(),), "protocol": 3, "now_s": NOW_S}
 SEALED = seal_order(written(Order()), KEY, 3)
 
 
-def reason(sealed: bytes, taken: Acceptance = TAKEN, reader=read) -> str:
+def reason(sealed: bytes, taken: dict[str, Any] = TAKEN, reader=read) -> str:
     with pytest.raises(SealError) as caught:
-        open_order(sealed, taken, reader)
+        open_order(sealed, **taken, read=reader)
     return caught.value.reason
 
 
@@ -71,13 +71,13 @@ def reason(sealed: bytes, taken: Acceptance = TAKEN, reader=read) -> str:
     "taken",
     [
         TAKEN,
-        replace(TAKEN, now_s=NOW_S + 60),
-        replace(TAKEN, keys=(served(OTHER), served())),
-        replace(TAKEN, keys=(served(owners=(ANY_OWNER,)),)),
+        TAKEN | {"now_s": NOW_S + 60},
+        TAKEN | {"keys": (served(OTHER), served())},
+        TAKEN | {"keys": (served(owners=(ANY_OWNER,)),)},
     ],
 )
 def test_a_sealed_order_is_opened(taken):
-    assert open_order(SEALED, taken, read) == Order()
+    assert open_order(SEALED, **taken, read=read) == Order()
 
 
 def test_the_same_order_sealed_again_is_the_same_bytes():
@@ -113,12 +113,12 @@ def test_what_no_served_front_sealed_is_not_even_read(sealed, expected):
         (Order("bob"), TAKEN, "owner"),
         (Order(""), TAKEN, "owner"),
         (Order(ANY_OWNER), TAKEN, "owner"),
-        (Order(), replace(TAKEN, keys=(served(owners=()),)), "owner"),
-        (Order(), replace(TAKEN, keys=()), "unknown_key"),
-        (Order(), replace(TAKEN, now_s=NOW_S + 61), "expired"),
+        (Order(), TAKEN | {"keys": (served(owners=()),)}, "owner"),
+        (Order(), TAKEN | {"keys": ()}, "unknown_key"),
+        (Order(), TAKEN | {"now_s": NOW_S + 61}, "expired"),
         (Order(not_after=math.inf), TAKEN, "expired"),
         (Order(not_after=math.nan), TAKEN, "expired"),
-        (Order(), replace(TAKEN, protocol=2), "protocol"),
+        (Order(), TAKEN | {"protocol": 2}, "protocol"),
     ],
 )
 def test_what_a_front_sealed_is_held_to_its_terms(order, taken, expected):
@@ -131,7 +131,7 @@ def test_what_a_front_sealed_and_is_no_order_is_told(order):
 
 
 def test_another_protocol_is_told_before_the_order_is_read():
-    assert reason(SEALED, replace(TAKEN, protocol=4), never_read) == "protocol"
+    assert reason(SEALED, TAKEN | {"protocol": 4}, never_read) == "protocol"
 
 
 def test_nothing_larger_than_an_order_is_sealed():

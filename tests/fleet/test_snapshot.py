@@ -313,10 +313,10 @@ def test_a_file_that_becomes_another_meanwhile_is_not_read(
     write(project, {"a/b": b"1", ".env": b"SECRET"})
     read_all = file_reading.FileReading.read_all
 
-    def exchange_first(self, files):
+    def exchange_first(self, *given):
         (project / "a" / "b").unlink()
         exchange(project / "a" / "b", project / ".env")
-        return read_all(self, files)
+        return read_all(self, *given)
 
     monkeypatch.setattr(file_reading.FileReading, "read_all", exchange_first)
     assert paths(snap()) == {"a": None}

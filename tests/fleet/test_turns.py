@@ -183,18 +183,20 @@ def test_who_was_away_or_held_back_claims_nothing_for_that_time():
 def test_a_day_of_processor_that_is_used_up_ends_at_midnight():
     turns = filled(Turns(1, {"a": Quota(cpu_s_a_day=100)}), a=4)
     noon = 10.5 * DAY_S
-    for cpu_s, left_s in ((60.0, 0.0), (60.0, DAY_S / 2)):
+    for _ in range(2):
         (run,) = take(turns, 1, noon)
-        turns.leave(run, noon, cpu_s)
-        assert turns.wait_for_day_s("a", noon) == left_s
+        turns.leave(run, noon, 60.0)
     assert take(turns, 1, noon) == []
     turns.add("b0", "b", noon)
     assert take(turns, 1, noon) == ["b0"]  # nobody else is held back
     turns.leave("b0", noon)
     assert take(turns, 1, 11.0 * DAY_S - 0.1) == []
     assert take(turns, 1, 11.0 * DAY_S) == ["a2"]
-    turns.leave("a2", 10.9 * DAY_S, 1.0)  # a clock that is set back gives no second day
-    assert turns.wait_for_day_s("a", 11.0 * DAY_S) == 0.0
+    turns.leave("a2", 10.9 * DAY_S, 99.0)  # a clock that is set back gives no second day
+    assert take(turns, 1, 10.9 * DAY_S) == ["a3"]
+    turns.leave("a3", 10.9 * DAY_S, 1.0)
+    turns.add("a4", "a", 10.9 * DAY_S)
+    assert take(turns, 1, 10.9 * DAY_S) == take(turns, 1, 11.9 * DAY_S) == []
 
 
 def test_what_the_journal_has_of_a_day_counts():
