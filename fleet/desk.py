@@ -113,11 +113,11 @@ class Desk:
         return order, seal_order(order.encode(), self._key, PROTOCOL)
 
     async def _look(self) -> Snapshot:
-        """Take a snapshot of the project; one that is as before is the one before."""
+        """Take a snapshot of the project, and remember it among the last."""
         snapshot = await trio.to_thread.run_sync(
             take, self.local.search, self.settings.terms, self._known
         )
-        snapshot = self._snapshots.setdefault(snapshot.tree.root, snapshot)
+        self._snapshots[snapshot.tree.root] = snapshot
         self._snapshots.move_to_end(snapshot.tree.root)
         while len(self._snapshots) > SNAPSHOTS_MAX:
             evicted, _ = self._snapshots.popitem(last=False)

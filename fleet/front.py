@@ -155,7 +155,9 @@ async def open_fleet(
     journal = await trio.to_thread.run_sync(Journal, path, local.instance.id)
     try:
         turns = Turns(settings.at_once, settings.owners, settings.usual)
-        await _charge(turns, journal)
+        now_s = time.time()
+        for owner, cpu_s in (await journal.read_spent(int(now_s // DAY_S))).items():
+            turns.charge(owner, now_s, cpu_s)
         async with contextlib.AsyncExitStack() as stack, trio.open_nursery() as nursery:
             desk = Desk(local, settings, key, journal, Connection(opens, stack))
             sending = Sending(desk, turns)
@@ -168,10 +170,3 @@ async def open_fleet(
             nursery.cancel_scope.cancel()
     finally:
         journal.close()
-
-
-async def _charge(turns: Turns, journal: Journal) -> None:
-    """Count what owners used today before this front began."""
-    now_s = time.time()
-    for owner, cpu_s in (await journal.read_spent(int(now_s // DAY_S))).items():
-        turns.charge(owner, now_s, cpu_s)

@@ -206,10 +206,10 @@ class Sending:
         Raises:
             GiveUpError: that is what is set, or it was silent for too long.
         """
-        settings = self.desk.settings
+        settings, was_sent = self.desk.settings, run.is_submitted or run.losses > 0
         patience_s = {
-            Fallback.LOCAL: PATIENCE_S if run.was_sent else 0.0,
-            Fallback.WAIT: math.inf if run.was_sent else settings.wait_s,
+            Fallback.LOCAL: PATIENCE_S if was_sent else 0.0,
+            Fallback.WAIT: math.inf if was_sent else settings.wait_s,
             Fallback.FAIL: 0.0,
         }
         if not run.is_left and silent_s >= patience_s[settings.fallback]:

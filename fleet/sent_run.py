@@ -60,11 +60,6 @@ class SentRun:
         return self.order.run_id
 
     @property
-    def was_sent(self) -> bool:
-        """Whether an engine has it, or had it."""
-        return self.is_submitted or self.losses > 0
-
-    @property
     def elapsed_s(self) -> float:
         """How long it takes by now, with waiting for its turn."""
         return time.monotonic() - self.started_at

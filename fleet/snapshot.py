@@ -118,8 +118,8 @@ class SharedLooks(Generic[T]):
     def __init__(self, look: Callable[[], Awaitable[T]]) -> None:
         self._look = look
         self._turn = trio.Lock()
-        self._asked = 0
-        self._answered = 0  # how many of those who asked
+        self._begun = 0
+        self._found_by = 0  # the number of the look that found it
         self._found: T
 
     async def look(self) -> T:
@@ -128,13 +128,12 @@ class SharedLooks(Generic[T]):
         Raises:
             Exception: what the look raised; the next who waits looks itself.
         """
-        self._asked += 1
-        mine = self._asked
+        begun = self._begun
         async with self._turn:
-            if self._answered < mine:
-                asked = self._asked
+            if self._found_by <= begun:
+                self._begun += 1
                 # Others wait for it: who looks does not take it along when it goes.
                 with trio.CancelScope(shield=True):
                     self._found = await self._look()
-                self._answered = asked
+                self._found_by = self._begun
             return self._found

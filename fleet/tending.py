@@ -19,7 +19,7 @@ from executor.errors import RequestError, SandboxUnavailableError
 from executor.model import Request, Status
 from fleet.forms import FormError
 from fleet.model import Order
-from fleet.sending import GiveUpError, Sending
+from fleet.sending import Sending
 from fleet.sent_run import SentRun
 from fleet.turns import DAY_S, Turns
 
@@ -85,23 +85,17 @@ async def _finish_left(sending: Sending, run_id: str, is_sent: bool, keep: KeepA
             raise
         label = f"{order.request.language}: left by another front"
         run = SentRun(order, sealed, label, is_left=True, is_submitted=is_sent)
+        put = turns.join if is_sent else turns.add
+        put(run.id, order.owner, time.time())
         try:
-            put = turns.join if is_sent else turns.add
-            put(run.id, order.owner, time.time())
-            completed = await _end_left(sending, run)
+            completed = await sending.bring_to_end(run)
+        except RequestError as error:
+            completed = run.end(Status.SANDBOX_UNAVAILABLE, str(error))
+        except (SandboxUnavailableError, OSError) as error:
+            completed = run.end(Status.SANDBOX_ERROR, str(error))
         except BaseException:
             turns.leave(run.id, time.time())  # the next front goes on with it
             turns.move_on(time.time())
             raise
         await sending.close(run, completed)
         await keep(order.request, completed)
-
-
-async def _end_left(sending: Sending, run: SentRun) -> Completed:
-    """Follow a run to its end; whatever prevents that is one."""
-    try:
-        return await sending.bring_to_end(run)
-    except (GiveUpError, RequestError) as error:
-        return run.end(Status.SANDBOX_UNAVAILABLE, str(error))
-    except (SandboxUnavailableError, OSError) as error:
-        return run.end(Status.SANDBOX_ERROR, str(error))

@@ -48,9 +48,6 @@ class Quota:
                 raise ValueError(f"{name} must be a positive, finite number, not {value!r}")
 
 
-NO_QUOTAS: Final[Mapping[str, Quota]] = {}
-
-
 @dataclass(slots=True)
 class _Owner:
     quota: Quota
@@ -85,12 +82,12 @@ class Turns:
     in seconds since the epoch. Who adds a run, or lets one go, has the others `move_on`."""
 
     def __init__(
-        self, at_once: int, quotas: Mapping[str, Quota] = NO_QUOTAS, default: Quota | None = None
+        self, at_once: int, quotas: Mapping[str, Quota] | None = None, usual: Quota | None = None
     ) -> None:
-        """Have at most `at_once` runs with the engine; `default` is for owners without a quota."""
+        """Have at most `at_once` runs with the engine; `usual` is for owners without a quota."""
         self._at_once = at_once
-        self._quotas = quotas
-        self._default = default or Quota()
+        self._quotas = quotas or {}
+        self._usual = usual or Quota()
         self._owners: dict[str, _Owner] = {}
         self._runs: dict[str, tuple[str, trio.Event]] = {}  # owner, and its turn
         self._running = 0
@@ -196,7 +193,7 @@ class Turns:
         assert run not in self._runs, "a run has one turn"
         self._runs[run] = (owner, trio.Event())
         if owner not in self._owners:
-            self._owners[owner] = _Owner(self._quotas.get(owner, self._default))
+            self._owners[owner] = _Owner(self._quotas.get(owner, self._usual))
         return self._owners[owner]
 
     def _level_beside(self, owner: str, now_s: float) -> float:
