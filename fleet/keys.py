@@ -10,7 +10,6 @@ The list is TOML, a table for each front; its owners are those for whom it may s
 from __future__ import annotations
 
 import base64
-import contextlib
 import os
 import stat
 import tomllib
@@ -39,7 +38,8 @@ class KeyFileError(ClusterError):
 
 
 def make_key(path: Path) -> str:
-    """Make a front's key in a new file of mode 0600; return its public key as a list has it.
+    """Make a front's key in a new file of mode 0600, with its folder; return its public key as a
+    list has it.
 
     Raises:
         KeyFileError: the file is there already, or cannot be written.
@@ -52,6 +52,7 @@ def make_key(path: Path) -> str:
     )
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with open(os.open(path, flags, 0o600), "wb") as file:
             file.write(pem)
     except OSError as error:
@@ -60,18 +61,17 @@ def make_key(path: Path) -> str:
 
 
 def have_key(path: Path) -> Ed25519PrivateKey:
-    """Return a front's key, made with the folder where there is none yet.
+    """Return a front's key, made where there is none yet.
 
     Raises:
         KeyFileError: it can't be used, or made.
     """
     if not path.exists():
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise KeyFileError(path, error.strerror or str(error)) from error
-        with contextlib.suppress(KeyFileError):  # another front makes it at the same time
             make_key(path)
+        except KeyFileError:
+            if not path.exists():  # else another front made it at the same time
+                raise
     return load_key(path)
 
 

@@ -88,7 +88,6 @@ class Sending:
         """
         left_s = run.order.not_after + CANCEL_S_MAX - time.time()
         with trio.move_on_after(max(left_s, 0)):
-            is_over = False
             try:
                 while True:
                     with self.desk.figures.measure(Stage.TURN):
@@ -97,11 +96,11 @@ class Sending:
                     end = await self._ask(run)
                     told = await self._after_loss(run, end) if isinstance(end, Lost) else end
                     if told is not None:
-                        is_over = True
                         return told
-            finally:
-                if not is_over and not run.is_left:  # cancelled, too late, or given up
+            except BaseException:  # cancelled, too late, or given up
+                if not run.is_left:
                     await self._cancel(run)
+                raise
         waited_s = self.desk.settings.wait_s
         waited = f"no worker had an answer within {waited_s:,.0f} s of its acceptance"
         return run.end(Status.SANDBOX_UNAVAILABLE, waited)
