@@ -29,8 +29,8 @@ GROUP_MAX: Final = 2**31
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-PROTOCOL: Final = 2
-"""Raised whenever an order or outcome of the release before would be misread."""
+PROTOCOL: Final = 3
+"""Raised whenever the form of an order or outcome changes, or what it means."""
 GRACE_S: Final = 30.0
 """Seconds of a worker beyond a run's wall time: laying out, packing, handing back."""
 Open = Callable[[], Iterable[bytes]]
@@ -196,9 +196,7 @@ class Order:
         Raises:
             FormError: it is none, or of another protocol.
         """
-        value = forms.parse(data)
-        _check_protocol(value.get("protocol"))
-        return forms.read(cls, value)
+        return forms.decode(cls, data)
 
 
 def why_here(request: Request, profile: Profile) -> str:
@@ -266,9 +264,7 @@ class Outcome:
         Raises:
             FormError: it is none, or another run's, or of another protocol.
         """
-        value = forms.parse(data)
-        _check_protocol(value.get("protocol"))
-        outcome = forms.read(cls, value)
+        outcome = forms.decode(cls, data)
         if outcome.run_id != run_id:
             raise FormError(f"it is of run {outcome.run_id}, not {run_id}")
         return outcome
@@ -310,9 +306,9 @@ def _check_run_id(run_id: str) -> None:
         raise FormError(f"no id of a run: {run_id[:80]!r}")
 
 
-def _check_protocol(protocol: object) -> None:
-    if protocol != PROTOCOL or isinstance(protocol, bool):
-        raise FormError(f"it is of protocol {str(protocol)[:20]}, and this release of {PROTOCOL}")
+def _check_protocol(protocol: int) -> None:
+    if protocol != PROTOCOL:
+        raise FormError(f"it is of protocol {protocol}, and this release of {PROTOCOL}")
 
 
 def _stays_inside(path: str) -> bool:

@@ -82,7 +82,7 @@ def read_books(state: Path) -> Books:
         with closing(sqlite3.connect(file)) as db, suppress(sqlite3.OperationalError):  # no table
             rows = db.execute("SELECT state, outcome FROM run ORDER BY sequence").fetchall()
             dropped = db.execute("SELECT coalesce(sum(outcomes), 0) FROM dropped").fetchone()[0]
-    results = tuple(forms.read(Result, forms.parse(outcome)) for _, outcome in rows if outcome)
+    results = tuple(forms.decode(Result, outcome) for _, outcome in rows if outcome)
     return Books(Counter(state for state, _ in rows), results, dropped)
 
 

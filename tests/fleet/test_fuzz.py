@@ -66,6 +66,11 @@ PATHS = [
 TARGETS = ["", "a.txt", "..", "../../..", "/etc/passwd", "host", "src/x", "new", "\0", "x" * 5000]
 
 
+def written(form: Any) -> bytes:
+    """A form as `fleet.forms` writes it."""
+    return json.dumps(form, sort_keys=True, separators=(",", ":")).encode()
+
+
 def mutated(data: bytes, pick: random.Random) -> bytes:
     """Bytes cut out, repeated, put in or exchanged."""
     changed = bytearray(data)
@@ -112,7 +117,7 @@ def test_mutated_forms_are_read_or_refused(seed: int, is_long: bool):
         else:
             form = json.loads(whole[kind])
             exchange(form, pick)
-            data = json.dumps(form).encode()
+            data = written(form)
         try:
             made = Order.decode(data) if kind == "order" else Outcome.decode(data, "run-0001")
         except FormError:
@@ -157,7 +162,7 @@ def random_delivery(ends: Ends, pick: random.Random) -> Delivery:
     form["changed"] = changes
     if pick.random() < 0.2:
         exchange(form["result"], pick)
-    files = {**FILES, "changed": b"".join(contents), "outcome.json": json.dumps(form).encode()}
+    files = {**FILES, "changed": b"".join(contents), "outcome.json": written(form)}
     if pick.random() < 0.1:
         name = pick.choice(list(files))
         files[name] = mutated(files[name], pick)

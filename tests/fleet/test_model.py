@@ -63,7 +63,7 @@ FILE = OUTCOME.changed[1]
 
 def test_a_loss_survives_its_form():
     lost = Lost("run-0001", Cause.WORKER, "no answer", "worker-1")
-    assert forms.read(Lost, forms.parse(forms.encode(lost))) == lost
+    assert forms.decode(Lost, forms.encode(lost)) == lost
 
 
 def test_an_order_and_an_outcome_survive_their_forms():
@@ -78,14 +78,14 @@ def test_equal_orders_have_equal_bytes():
 
 @given(requests)
 def test_every_request_has_the_form_of_its_json(request: Request):
-    form = forms.parse(forms.encode(request))
-    assert forms.read(Request, form) == Request.from_json(form) == request
+    form = forms.encode(request)
+    assert forms.decode(Request, form) == Request.from_json(json.loads(form)) == request
 
 
 @given(results)
 def test_every_result_has_the_form_of_its_json(result: Result):
-    form = forms.parse(forms.encode(result))
-    assert forms.read(Result, form) == Result.from_json(form) == result
+    form = forms.encode(result)
+    assert forms.decode(Result, form) == Result.from_json(json.loads(form)) == result
 
 
 @pytest.mark.parametrize(
@@ -202,55 +202,61 @@ def changed(path: str, value: object) -> bytes:
     for key in above:
         at = at[key]
     at[last] = value
-    return json.dumps(form).encode()
+    return json.dumps(form, sort_keys=True, separators=(",", ":")).encode()
 
 
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"", "no JSON"),
-        (b"[]", "no object"),
-        (b"\xff\xfe", "no JSON"),
-        (ORDER.encode()[:-1], "no JSON"),
-        (ORDER.encode()[:100], "no JSON"),
-        (b'{"protocol":1,"protocol":1}', "twice"),
-        (b'{"protocol":1,"not_after":NaN}', "NaN"),
-        (b'{"protocol":1,"not_after":' + b"9" * 5000 + b"}", "no JSON"),
+        (b"", "Expecting value"),
+        (b"[]", "Expected `object`"),
+        (b"\xff\xfe", "decode"),
+        (ORDER.encode().decode().encode("utf-16"), "decode"),
+        (ORDER.encode()[:-1], "delimiter"),
+        (ORDER.encode()[:100], "delimiter"),
+        (ORDER.encode().replace(b'"owner"', b'"owner":"you","owner"'), "twice"),
+        (ORDER.encode().replace(b'"owner":"me",', b""), "`owner`"),
+        (ORDER.encode().replace(b'"protocol":%d,' % PROTOCOL, b""), "missing"),
+        (ORDER.encode().replace(b",", b", "), "not written"),
+        (b'{"not_after":' + b"9" * 5000 + b"}", "limit"),
         (b" " * (BYTES_MAX + 1), "the most"),
         (b"[" * 10_000_000, "over"),
         (b"[" * (DEPTH_MAX + 1) + b"]" * (DEPTH_MAX + 1), "deeper"),
         (b"[[]" + b",[]" * CONTAINERS_MAX + b"]", "over"),
-        (b'"' + b'\\"' * 2_000_000, "no JSON"),
-        (b'{"protocol":%d}' % PROTOCOL, "is missing"),
+        (b'"' + b'\\"' * 2_000_000, "Unterminated"),
         (changed("protocol", PROTOCOL + 1), f"protocol {PROTOCOL + 1}"),
-        (changed("protocol", True), "protocol True"),
+        (changed("protocol", True), "protocol"),
         (changed("protocol", {}), "protocol"),
-        (changed("strange", 1), "strange is no field"),
-        (changed("not_after", float("1e308") * 10), "Infinity"),
-        (changed("not_after", "soon"), "not_after is no float"),
-        (changed("request", []), "request is no object"),
-        (changed("request.language", 1), "request.language is no text"),
-        (changed("request.background", 1), "request.background is no bool"),
-        (changed("request.args", ["a", 1]), r"request.args\[1\] is no text"),
-        (changed("request.args", {}), "request.args is no list"),
-        (changed("request.env", []), "request.env is no object"),
-        (changed("request.env", {"a": 1}), "request.env.a is no text"),
-        (changed("request.files", {"a": "*"}), "request.files.a is no base64"),
-        (changed("request.stdin", "\u00e4"), "request.stdin is no base64"),
-        (changed("request.code", "\ud800"), "half a character"),
-        (changed("request.env", {"\ud800": ""}), "half a character"),
-        (changed("limits.wall_s", -1), "limits does not hold"),
-        (changed("limits.processes", 1.5), "limits.processes is no int"),
-        (changed("limits.processes", 2**63), "limits.processes is no int"),
-        (changed("root.hash", "../x"), "root does not hold"),
-        (changed("root.size_bytes", -1), "root does not hold"),
-        (changed("profile.project", "nonsense"), "profile.project is none of"),
-        (changed("rules.rules.0.kind", "nonsense"), "kind is none of"),
-        (changed("rules.rules.0.decision", 4), "decision is none of"),
-        (changed("rules.rules.0.decision", True), "decision is none of"),
-        (changed("rules.rules.0.source", None), "source is no object"),
-        (changed("verdict", {"a": {"b": [{"c": "\ud800"}]}}), "half a character"),
-        (changed("verdict", {"a": 10**30}), "verdict.a"),
+        (changed("strange", 1), "is strange"),
+        (changed("not_after", float("inf")), "Out of range"),
+        (changed("not_after", float("nan")), "Out of range"),
+        (changed("verdict", {"a": float("nan")}), "Out of range"),
+        (changed("not_after", 5), "not written"),
+        (changed("not_after", "soon"), "`float`.*not_after"),
+        (changed("request", []), "`object`.*request"),
+        (changed("request.language", 1), "`str`.*request.language"),
+        (changed("request.background", 1), "`bool`.*request.background"),
+        (changed("request.args", ["a", 1]), r"`str`.*request.args\[1\]"),
+        (changed("request.args", {}), "`array`.*request.args"),
+        (changed("request.env", []), "`object`.*request.env"),
+        (changed("request.env", {"a": 1}), "`str`.*request.env"),
+        (changed("request.files", {"a": "*"}), "base64.*request.files"),
+        (changed("request.stdin", "\u00e4"), "base64.*request.stdin"),
+        (changed("request.stdin", "YR=="), "not written"),
+        (changed("request.code", "\ud800"), "surrogates not allowed"),
+        (changed("request.env", {"\ud800": ""}), "surrogates not allowed"),
+        (changed("limits.wall_s", -1), "limit wall_s.*limits"),
+        (changed("limits.processes", 1.5), "`int`.*limits.processes"),
+        (changed("limits.processes", 2**63), "too large"),
+        (changed("root.hash", "../x"), "digest.*root"),
+        (changed("root.size_bytes", -1), "size.*root"),
+        (changed("profile.project", "nonsense"), "enum.*profile.project"),
+        (changed("rules.0.0.1", "nonsense"), "enum.*rules"),
+        (changed("rules.0.0.4", 4), "enum.*rules"),
+        (changed("rules.0.0.4", True), "`int`.*rules"),
+        (changed("rules.0.0.5", None), "`array`.*rules"),
+        (changed("verdict", {"a": {"b": [{"c": "\ud800"}]}}), "surrogates not allowed"),
+        (changed("verdict", {"a": 10**30}), "too large"),
     ],
 )
 def test_what_is_no_order_is_refused_and_says_where(data: bytes, says: str):
@@ -260,7 +266,7 @@ def test_what_is_no_order_is_refused_and_says_where(data: bytes, says: str):
 
 def test_a_number_too_large_for_a_float_is_refused():
     data = ORDER.encode().replace(b'"not_after":1800000000.0', b'"not_after":1e999')
-    with pytest.raises(FormError, match="not_after"):
+    with pytest.raises(FormError, match="Out of range"):
         Order.decode(data)
 
 
@@ -274,7 +280,7 @@ def test_a_hostile_form_is_refused_before_it_takes_memory():
     data = b'{"a":[' + b"[]," * 5_000_000 + b"[]]}"
     tracemalloc.start()
     with pytest.raises(FormError):
-        forms.parse(data)
+        forms.decode(Order, data)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2 * len(data) + 1_000_000
