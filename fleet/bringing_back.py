@@ -22,7 +22,7 @@ from executor.project.view.record import Record
 from executor.project.view.walking import FOLDER_FLAGS
 from executor.run.artifacts import safe_name
 from executor.run.remote_commits import RemoteCommits
-from fleet.errors import BlobError, OutcomeError
+from fleet.errors import OutcomeError
 from fleet.forms import FormError
 from fleet.handed_files import (
     ARTIFACTS_FOLDER,
@@ -38,7 +38,7 @@ from fleet.handed_files import (
     may_be_cut,
 )
 from fleet.model import Delivery, Order, Outcome
-from fleet.returned_changes import as_change_set, cut_contents, fetch_entries, rebuild
+from fleet.returned_changes import as_change_set, cut_contents
 from fleet.tree import Digest
 
 if TYPE_CHECKING:
@@ -161,11 +161,11 @@ class _Bringing:
         return (*taken, *skipped)
 
     async def _commit(self, outcome: Outcome, result: Result) -> Result:
-        """Bring in what the run changed; what can't be held against the past is kept instead."""
+        """Bring in what the run changed, or keep it where the record of before is gone."""
         landing = self.landing
-        record, is_known = landing.record, True
+        record = landing.record or await landing.commits.record(self.order.profile)
         if record is None:
-            record, is_known = await self._rebuild_record(outcome)
+            raise RuntimeError("a profile that commits has a record")
         record = replace(record, hidden=record.hidden | landing.unseen)
         refused = [
             LeftOut(left.path, left.reason, left.kind)
@@ -182,7 +182,7 @@ class _Bringing:
             except BaseException:
                 os.close(contents)
                 raise
-            stage = self.order.profile.stage or not is_known
+            stage = self.order.profile.stage or landing.record is None
             committed = await landing.commits.bring_in(result, changes, landing.label, stage=stage)
         finally:
             if outcome.changed:
@@ -190,18 +190,7 @@ class _Bringing:
                     await trio.to_thread.run_sync(
                         partial(shutil.rmtree, ignore_errors=True), folder
                     )
-        return committed if is_known else _with_note(committed)
-
-    async def _rebuild_record(self, outcome: Outcome) -> tuple[Record, bool]:
-        """A record of when the order was sent, and whether it is one; else it is of now."""
-        now = await self.landing.commits.record(self.order.profile, whole=True)
-        if now is None:
-            raise RuntimeError("a profile that commits has a record")
-        try:
-            entries = await fetch_entries(self.order.root, self.blobs)
-        except BlobError:
-            return now, False
-        return await trio.to_thread.run_sync(rebuild, now, entries, outcome.changed), True
+        return committed if landing.record is not None else _with_note(committed)
 
     async def _take_contents(self, outcome: Outcome, folder: Path) -> int:
         """Write the contents of changed files; a descriptor of the folder that they are in."""
@@ -257,10 +246,7 @@ def _has_ended(result: Result) -> bool:
 
 def _with_note(result: Result) -> Result:
     """The result of a run that another front had sent."""
-    note = (
-        "its front ended meanwhile, and its project is gone from the engine: what it changed is "
-        "kept for a person to apply"
-    )
+    note = "its front ended meanwhile: what it changed is kept for a person to apply"
     message = f"{result.message}; {note}" if result.message else note
     return replace(result, message=message) if result.changes_id else result
 

@@ -10,11 +10,9 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO, Final
-
-import trio
 
 from executor.model import MIB
 from executor.project.plan import renames
@@ -25,11 +23,9 @@ from executor.project.view.contents import digest
 from executor.project.view.record import EntryState, Record, is_below
 from executor.project.view.tree import Tree, in_tree_order, split
 from executor.project.view.walking import FOLDER_FLAGS
-from fleet.errors import BlobError, OutcomeError
-from fleet.handed_files import ReturnedBlobs
-from fleet.layout import LAID_OUT_NS, TooLargeError, check_list_size, laid_out_mode
+from fleet.errors import OutcomeError
+from fleet.layout import LAID_OUT_NS, laid_out_mode
 from fleet.model import Changed
-from fleet.tree import Digest, Entry, TreeError, read_tree
 
 ATTRIBUTES: Final = ("mode", "times")
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -97,8 +93,6 @@ def _read(one: Changed, reading: _Reading) -> Change | None:
 
 def _as_differs(change: Change, before: EntryState) -> Change | None:
     """A change of a mode or time as the one that it is here, if it is any."""
-    if before.size < 0:
-        return change
     if change.kind != "link" and change.mode != before.mode & PERMISSIONS:
         return replace(change, change="mode")
     return replace(change, change="times") if change.mtime_ns != before.mtime_ns else None
@@ -133,10 +127,9 @@ def _is_same(one: Changed, reading: _Reading) -> bool:
 
 def _as_found(change: Change, before: EntryState, xattrs: Attributes) -> Change:
     """A change with the project's own mode and time, where the run left those that it found."""
-    mode, mtime_ns = change.mode, change.mtime_ns
-    if before.size >= 0:  # else it is not known any more what it was
-        mode = before.mode & PERMISSIONS if mode == laid_out_mode(before.mode) else mode
-        mtime_ns = before.mtime_ns if mtime_ns == LAID_OUT_NS else mtime_ns
+    is_found = change.mode == laid_out_mode(before.mode)
+    mode = before.mode & PERMISSIONS if is_found else change.mode
+    mtime_ns = before.mtime_ns if change.mtime_ns == LAID_OUT_NS else change.mtime_ns
     return replace(change, mode=mode, mtime_ns=mtime_ns, xattrs=xattrs)
 
 
@@ -216,67 +209,3 @@ def _above(path: str) -> Iterator[str]:
     """All folders above a path, the nearest first."""
     while path := split(path)[0]:
         yield path
-
-
-async def fetch_entries(root: Digest, blobs: ReturnedBlobs) -> Mapping[str, Entry]:
-    """Fetch what a tree has, by path.
-
-    Raises:
-        BlobError: its list is gone, or is none.
-        UnreachableError: the engine does not answer.
-    """
-    encoded = bytearray()
-    try:
-        check_list_size(root)
-        await blobs.get(root, encoded.extend)
-        return await trio.to_thread.run_sync(read_tree, bytes(encoded))
-    except (TreeError, TooLargeError) as error:
-        raise BlobError(f"{root} is not a list of entries: {error}") from error
-
-
-def rebuild(record: Record, entries: Mapping[str, Entry], changed: Iterable[Changed]) -> Record:
-    """A whole record of now as of the time at which the tree was made, as far as changes ask.
-
-    Raises:
-        OSError: the project can't be read.
-    """
-    states = dict(record.states)
-    top = os.open(record.project, FOLDER_FLAGS)
-    try:
-        with Tree(top) as project:
-            for one in changed:
-                entry, now = entries.get(one.path), states.get(one.path)
-                if entry is not None and not (now and _is_still(now, entry, project)):
-                    states[one.path] = _unknown(_entry_kind(entry))
-                elif entry is None and now and one.change != "created":
-                    states[one.path] = _unknown(stat.S_IFMT(now.mode))
-    finally:
-        os.close(top)
-    return replace(record, states=states)
-
-
-def _is_still(now: EntryState, entry: Entry, project: Tree) -> bool:
-    """Return whether the project has what a tree has."""
-    if stat.S_IFMT(now.mode) != _entry_kind(entry):
-        return False
-    try:
-        if entry.target is not None:
-            return project.target(entry.path) == entry.target
-        if entry.digest is not None:
-            is_alike = now.size == entry.digest.size_bytes
-            is_alike = is_alike and bool(now.mode & 0o100) is entry.is_executable
-            return is_alike and digest(project, entry.path) == entry.digest.hash
-    except OSError:
-        return False
-    return True
-
-
-def _entry_kind(entry: Entry) -> int:
-    if entry.target is not None:
-        return stat.S_IFLNK
-    return stat.S_IFDIR if entry.digest is None else stat.S_IFREG
-
-
-def _unknown(kind: int) -> EntryState:
-    """A state that no entry has."""
-    return EntryState(kind, -1, -1, -1, -1)
