@@ -131,7 +131,7 @@ class Desk:
             raise StaysHereError(reason)
         check_travels(judged, snapshot)
         order = make_order(judged, snapshot.tree.root, project, run_id, settings.wait_s)
-        return order, seal_order(order.encode(), self._parts.key, PROTOCOL)
+        return order, seal_order(forms.encode(order), self._parts.key, PROTOCOL)
 
     async def _look(self) -> Snapshot:
         """Take a snapshot of the project; one that is as before is the one before."""

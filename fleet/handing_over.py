@@ -20,6 +20,7 @@ from executor.project.view.tree import Tree
 from executor.project.view.walking import FOLDER_FLAGS
 from executor.run.artifacts import safe_name
 from executor.spawner.stand_ins import MARK
+from fleet import forms
 from fleet.forms import FormError
 from fleet.handed_files import (
     ARTIFACTS_FOLDER,
@@ -29,7 +30,7 @@ from fleet.handed_files import (
     STREAM_FILES,
     output_bytes_max,
 )
-from fleet.model import Changed, Order, Outcome
+from fleet.model import Order, Outcome, has_content
 
 NAME_CHARACTERS_MAX = 60
 """Of what an artifact is called, behind its number: `safe_name` takes it as it is."""
@@ -64,8 +65,8 @@ def hand_over(
     changed = () if kept is None else tuple(_tell(c) for c in kept.changes if not _stands_in(c))
     form = _encode(Outcome(order.run_id, worker, result, changed))
     if form is None:
-        form = Outcome(order.run_id, worker, _too_much(result, len(changed))).encode()
-    elif kept is not None and changes is not None and any(one.has_content for one in changed):
+        form = forms.encode(Outcome(order.run_id, worker, _too_much(result, len(changed))))
+    elif kept is not None and changes is not None and any(map(has_content, changed)):
         _copy_contents(changes / "kept" / kept.id / CONTENTS, changed, out / CHANGED_FILE)
     (out / OUTCOME_FILE).write_bytes(form)
 
@@ -126,26 +127,16 @@ def _stands_in(change: Change) -> bool:
     return any(name == MARK for name, _ in change.xattrs)
 
 
-def _tell(change: Change) -> Changed:
-    """A change in its form."""
-    return Changed(
-        path=change.path,
-        change=change.change,  # type: ignore[arg-type]  # checked when it is read, too
-        kind=change.kind,  # type: ignore[arg-type]
-        mode=change.mode,
-        size=change.size,
-        mtime_ns=change.mtime_ns,
-        target=change.target if change.change != "deleted" else "",
-        source=change.source,
-        group=change.group,
-        sha256=change.sha256,
-    )
+def _tell(change: Change) -> Change:
+    """A change without what only this machine has: attributes, and what was there before."""
+    target = change.target if change.change != "deleted" else ""
+    return replace(change, target=target, xattrs=(), before=None, before_sha256="")
 
 
 def _encode(outcome: Outcome) -> bytes | None:
     """Its form; None where what it changed makes that too large."""
     try:
-        return outcome.encode()
+        return forms.encode(outcome)
     except FormError:
         if not outcome.changed:
             raise
@@ -164,7 +155,7 @@ def _too_much(result: Result, count: int) -> Result:
     )
 
 
-def _copy_contents(contents: Path, changed: Iterable[Changed], target: Path) -> None:
+def _copy_contents(contents: Path, changed: Iterable[Change], target: Path) -> None:
     """Write the contents of changed files one after the other.
 
     Raises:
@@ -174,14 +165,14 @@ def _copy_contents(contents: Path, changed: Iterable[Changed], target: Path) -> 
     try:
         with Tree(top) as tree, open(target, "xb") as out:
             for one in changed:
-                if one.has_content:
+                if has_content(one):
                     with open(tree.open(one.path), "rb") as content:
                         _copy(content, out, one)
     finally:
         os.close(top)
 
 
-def _copy(content: BinaryIO, out: BinaryIO, one: Changed) -> None:
+def _copy(content: BinaryIO, out: BinaryIO, one: Change) -> None:
     if os.fstat(content.fileno()).st_size != one.size:
         raise OSError(errno.EIO, "it is not what was kept", one.path)
     shutil.copyfileobj(content, out, 1 << 20)

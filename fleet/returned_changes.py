@@ -25,7 +25,7 @@ from executor.project.view.tree import Tree, in_tree_order, split
 from executor.project.view.walking import FOLDER_FLAGS
 from fleet.errors import OutcomeError
 from fleet.layout import LAID_OUT_NS, laid_out_mode
-from fleet.model import Changed
+from fleet.model import has_content
 
 ATTRIBUTES: Final = ("mode", "times")
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -41,7 +41,7 @@ class _Reading:
 
 
 def as_change_set(
-    changed: Iterable[Changed], refused: Sequence[LeftOut], record: Record, contents: int
+    changed: Iterable[Change], refused: Sequence[LeftOut], record: Record, contents: int
 ) -> ChangeSet:
     """The changes with what `record` says was there before; contents may be moved away.
 
@@ -66,21 +66,16 @@ def as_change_set(
     return ChangeSet(record, final, contents, tuple(left_out), may_move=True)
 
 
-def _read(one: Changed, reading: _Reading) -> Change | None:
+def _read(one: Change, reading: _Reading) -> Change | None:
     """One change; None where the project is so already, as far as a worker can tell."""
     before = reading.record.states.get(one.path)
     if one.change == "deleted":
         return _deleted(one.path, before)
-    change = Change(
-        one.path,
-        one.change if before else "created",
-        one.kind,
-        one.mode,
-        one.size if one.kind == "file" else 0,
-        one.mtime_ns,
-        one.target,
-        one.source if _is_same(one, reading) else "",
-        one.group,
+    change = replace(
+        one,
+        change=one.change if before else "created",
+        source=one.source if _is_same(one, reading) else "",
+        sha256="",
         before=before,
     )
     if before is None or change.change == "created":
@@ -109,7 +104,7 @@ def _kind(state: EntryState) -> str:
     return KINDS.get(stat.S_IFMT(state.mode), "file")
 
 
-def _is_same(one: Changed, reading: _Reading) -> bool:
+def _is_same(one: Change, reading: _Reading) -> bool:
     """Whether a file that the run made a hard link to is what the run had there.
 
     A worker that could name any file would have its content shown under another name.
@@ -174,7 +169,7 @@ def _attributes(path: str, kind: str, project: Tree) -> Attributes:
         os.close(descriptor)
 
 
-def cut_contents(whole: BinaryIO, changed: Iterable[Changed], top: int) -> None:
+def cut_contents(whole: BinaryIO, changed: Iterable[Change], top: int) -> None:
     """Cut contents that come one after the other into files below `top`, an empty folder.
 
     Raises:
@@ -184,7 +179,7 @@ def cut_contents(whole: BinaryIO, changed: Iterable[Changed], top: int) -> None:
     made = {""}
     with Tree(top) as tree:
         for one in changed:
-            if not one.has_content:
+            if not has_content(one):
                 continue
             folder, name = split(one.path)
             for path in reversed([folder, *_above(folder)]):

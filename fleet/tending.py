@@ -138,7 +138,7 @@ async def _read_left(parts: Parts, left: Left) -> SentRun:
         FormError: its order can't be read by this release.
     """
     sealed = await parts.journal.read_order(left.run) or b""
-    order = Order.decode(sealed.partition(b"\n")[2])
+    order = forms.decode(Order, sealed.partition(b"\n")[2])
     label = f"{order.request.language}: left by another front"
     is_submitted = left.state is State.SENT
     return SentRun(order, sealed, label, is_left=True, is_submitted=is_submitted)

@@ -12,6 +12,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -24,6 +25,7 @@ from executor.model import Result, Status
 from executor.profile import ProjectAccess
 from executor.project.store.store import ChangeStore, UnknownChangesError
 from executor.settings import Settings
+from fleet import forms
 from fleet.blob_cache import BlobCache, MissingError
 from fleet.errors import BlobError
 from fleet.handing_over import hand_over
@@ -68,9 +70,8 @@ def read_order(sealed: bytes, keys: Path) -> Order:
         SealError: it is not to be run.
         KeyFileError: the list can't be used.
     """
-    return open_order(
-        sealed, Acceptance(load_served_keys(keys), PROTOCOL, time.time()), Order.decode
-    )
+    served = Acceptance(load_served_keys(keys), PROTOCOL, time.time())
+    return open_order(sealed, served, partial(forms.decode, Order))
 
 
 class Worker:
