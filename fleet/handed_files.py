@@ -22,7 +22,6 @@ STREAM_FILES: Final = ("stdout", "stderr")
 CHANGED_FILE: Final = "changed"
 """Contents of changed files one after the other, in the outcome's order."""
 ARTIFACTS_FOLDER: Final = "artifacts"
-OUTPUTS: Final = (OUTCOME_FILE, *STREAM_FILES, CHANGED_FILE, ARTIFACTS_FOLDER)
 RESULT_BYTES_MAX: Final = 4 * MIB
 """Of a result's form, beside its streams: what is told to the caller."""
 OUTPUT_SLACK_BYTES: Final = 4 * MIB

@@ -26,7 +26,6 @@ from fleet.handed_files import (
     ARTIFACTS_FOLDER,
     CHANGED_FILE,
     OUTCOME_FILE,
-    OUTPUTS,
     STREAM_FILES,
     output_bytes_max,
 )
@@ -39,16 +38,14 @@ NAME_CHARACTERS_MAX = 60
 def hand_over(
     completed: Completed, order: Order, worker: str, changes: Path | None, out: Path
 ) -> None:
-    """Write what came of an order into the folder `out`; streams and artifacts are moved there.
+    """Write what came of an order into an empty folder; streams and artifacts are moved there.
 
     `worker` is the worker's name. `changes` is the folder of what its engine has kept: the run's
-    change set is copied from there, and is the caller's to drop. What was in `out` is replaced.
+    change set is copied from there, and is the caller's to drop.
 
     Raises:
         OSError: there is no room, or something is gone.
     """
-    for name in OUTPUTS:
-        _clear(out / name)
     room = output_bytes_max(order.limits)
     for name, spool in zip(
         STREAM_FILES, (completed.stdout_spool, completed.stderr_spool), strict=True
@@ -69,14 +66,6 @@ def hand_over(
     elif kept is not None and changes is not None and any(map(has_content, changed)):
         _copy_contents(changes / "kept" / kept.id / CONTENTS, changed, out / CHANGED_FILE)
     (out / OUTCOME_FILE).write_bytes(form)
-
-
-def _clear(path: Path) -> None:
-    """Take away what lies at a path of our own."""
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def _move_stream(spool: Spool, target: Path, room: int) -> int:

@@ -6,12 +6,12 @@ and one time: what a run left of these as it found them stands for the project's
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import BinaryIO, Final
 
 from executor.model import MIB
@@ -23,9 +23,10 @@ from executor.project.view.contents import digest
 from executor.project.view.record import EntryState, Record, is_below
 from executor.project.view.tree import Tree, in_tree_order, split
 from executor.project.view.walking import FOLDER_FLAGS
-from fleet.errors import OutcomeError
+from fleet.errors import BlobError, OutcomeError
 from fleet.layout import LAID_OUT_NS, laid_out_mode
 from fleet.model import has_content
+from fleet.tree import Digest, prove
 
 ATTRIBUTES: Final = ("mode", "times")
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -176,31 +177,30 @@ def cut_contents(whole: BinaryIO, changed: Iterable[Change], top: int) -> None:
         OutcomeError: one has another digest than was told, or there is more.
         OSError: one can't be written.
     """
-    made = {""}
+    made: set[str] = set()
     with Tree(top) as tree:
-        for one in changed:
-            if not has_content(one):
-                continue
-            folder, name = split(one.path)
-            for path in reversed([folder, *_above(folder)]):
+        for one in filter(has_content, changed):
+            *above, name = one.path.split("/")
+            for path in accumulate(above, "{}/{}".format):
                 if path not in made:
-                    above, last = split(path)
-                    os.mkdir(last, 0o700, dir_fd=tree.folder(above))
+                    folder, last = split(path)
+                    os.mkdir(last, 0o700, dir_fd=tree.folder(folder))
                     made.add(path)
-            target = os.open(name, _NEW_FILE, 0o600, dir_fd=tree.folder(folder))
-            seen, left = hashlib.sha256(), one.size
+            target = os.open(name, _NEW_FILE, 0o600, dir_fd=tree.folder("/".join(above)))
             with open(target, "wb") as file:
-                while left and (piece := whole.read(min(left, MIB))):
-                    file.write(piece)
-                    seen.update(piece)
-                    left -= len(piece)
-            if left or seen.hexdigest() != one.sha256:
-                raise OutcomeError("a changed file has another content than was told")
+                file.writelines(_cut(whole, one))
     if whole.read(1):
         raise OutcomeError("the changed files have more content than was told")
 
 
-def _above(path: str) -> Iterator[str]:
-    """All folders above a path, the nearest first."""
-    while path := split(path)[0]:
-        yield path
+def _cut(whole: BinaryIO, one: Change) -> Iterator[bytes]:
+    """The next content in pieces.
+
+    Raises:
+        OutcomeError: it is not what was told.
+    """
+    sizes = (min(MIB, one.size - at) for at in range(0, one.size, MIB))
+    try:
+        yield from prove(Digest(one.sha256, one.size), map(whole.read, sizes))
+    except BlobError:
+        raise OutcomeError("a changed file has another content than was told") from None

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
+
+from fleet.errors import BlobError
 
 SIZE_MAX = 2**63 - 1
 ENTRIES_MAX = 200_000
@@ -48,6 +50,23 @@ class Digest:
 def digest_of(data: bytes) -> Digest:
     """Return the digest of a blob."""
     return Digest(hashlib.sha256(data).hexdigest(), len(data))
+
+
+def prove(digest: Digest, pieces: Iterable[bytes]) -> Generator[bytes]:
+    """Pass pieces of a blob on; they are void if this raises, at the end or once they are too much.
+
+    Raises:
+        BlobError: in all they are not what the digest says.
+    """
+    seen, size = hashlib.sha256(), 0
+    for piece in pieces:
+        size += len(piece)
+        if size > digest.size_bytes:
+            break
+        seen.update(piece)
+        yield piece
+    if (seen.hexdigest(), size) != (digest.hash, digest.size_bytes):
+        raise BlobError(f"what came as {digest} has another content")
 
 
 class Entry(NamedTuple):

@@ -335,13 +335,6 @@ async def test_a_worker_says_only_which_names_it_refused(ends: Ends):
     assert (result.changes_id, result.session, result.profile) == (None, None, "build")
 
 
-async def test_what_was_in_the_worker_s_folder_is_replaced(ends: Ends):
-    """As where a run that ended was late, and is told so instead."""
-    ends.hand_over(at_worker(ends, b"x" * 10_000, 4096))
-    late = Completed(Result(Status.CANCELLED, message="late"))
-    assert list(ends.hand_over(late).files) == ["outcome.json"]
-
-
 async def test_a_spool_on_another_file_system_is_copied(
     ends: Ends, monkeypatch: pytest.MonkeyPatch
 ):

@@ -25,7 +25,8 @@ from fleet.seal import (
     open_order,
     seal_order,
 )
-from fleet.worker import WorkerTerms, open_worker
+from fleet.slot import WorkerTerms
+from fleet.worker import open_worker
 from policy.model import Decision, RuleSource
 from policy.rules import Rule, Rules
 from tests.fleet.orders import OTHER_KEY, TestFront, result_in, sealed, write_keys

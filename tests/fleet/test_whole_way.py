@@ -19,9 +19,10 @@ from fleet.bringing_back import Landing, bring_back
 from fleet.keys import write_public
 from fleet.model import PROTOCOL, Delivery, Order
 from fleet.seal import seal_order
+from fleet.slot import WorkerTerms
 from fleet.snapshot import take
 from fleet.travel import Terms
-from fleet.worker import Worker, WorkerTerms, open_worker
+from fleet.worker import Worker, open_worker
 from policy.rules import Rules
 from tests.executor.project.conftest import make_old
 from tests.executor.project.viewing import tree
