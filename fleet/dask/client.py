@@ -9,6 +9,7 @@ import operator
 import pkgutil
 import ssl
 from collections.abc import AsyncIterator, Iterable
+from functools import partial
 from typing import Any, Final
 
 import trio
@@ -20,7 +21,7 @@ from distributed.security import Security
 
 from fleet.cluster import Cluster, Credentials, check_credentials
 from fleet.dask.blobs import FileBlobs
-from fleet.dask.side_loop import SideLoop, open_side_loop
+from fleet.dask.side_loop import Ask, open_side_loop
 from fleet.dask.task import CARRIED_BYTES_MAX, FUNCTION, SentOrder, count_resources
 from fleet.errors import ClusterError, OutcomeError, UnreachableError
 from fleet.model import Cause, Delivery, Lost
@@ -51,8 +52,8 @@ async def open_dask(cluster: Cluster) -> AsyncIterator[DaskRuns]:
     security = security_of(cluster.credentials)
     blobs = FileBlobs(cluster.blobs)
     await blobs.check()
-    async with open_side_loop("dask") as loop:
-        runs = DaskRuns(cluster, security, blobs, loop)
+    async with open_side_loop("dask") as ask:
+        runs = DaskRuns(cluster, security, blobs, ask)
         try:
             await runs.connect()
             yield runs
@@ -65,12 +66,12 @@ class DaskRuns:
     unless the next one waits for them. A run's id is its key at the scheduler."""
 
     def __init__(
-        self, cluster: Cluster, security: Security | None, blobs: FileBlobs, loop: SideLoop
+        self, cluster: Cluster, security: Security | None, blobs: FileBlobs, ask: Ask
     ) -> None:
         self.blobs = blobs
         self._cluster = cluster
         self._security = security
-        self._loop = loop
+        self._ask = ask
         self._lock = trio.Lock()
         self._futures: dict[str, Future[Any]] = {}
         self._client: Any = None  # a `Client`, which is untyped
@@ -88,7 +89,7 @@ class DaskRuns:
             await self._disconnect()
             await try_out(self._cluster, self._security)
             try:
-                self._client = await self._loop.run(self._open)
+                self._client = await self._ask(self._open)
             except (OSError, TimeoutError) as error:
                 said = f"no scheduler at {self._cluster.target}: {error}"
                 raise UnreachableError(said) from None
@@ -135,7 +136,7 @@ class DaskRuns:
             keep(future)  # it goes on without this front, for the next one to join
             return future
 
-        self._futures[run_id] = await self._loop.run(submit)
+        self._futures[run_id] = await self._ask(submit)
 
     async def wait(self, run_id: str) -> Delivery | Lost:
         """Wait for an order's end, however long. Cancelling this leaves the order as it is.
@@ -170,7 +171,7 @@ class DaskRuns:
         client = self._client
         if client is None or client is not future.client:
             raise UnreachableError("the connection to the scheduler was lost")
-        return await self._loop.run(lambda: _wait_for_answer(client, future))
+        return await self._ask(_wait_for_answer, client, future)
 
     async def find_delay(self, run_id: str) -> str:
         """Say why no worker has begun an order, by its task's state; empty if one has.
@@ -189,11 +190,7 @@ class DaskRuns:
         """
         future = self._futures.pop(run_id, None) or await self._join(run_id)
         if future is not None:
-
-            async def end() -> None:
-                await future.client.cancel([future], force=True, reason=_CANCELLED)
-
-            await self._loop.run(end)
+            await self._ask(partial(future.client.cancel, force=True, reason=_CANCELLED), [future])
 
     async def _join(self, run_id: str) -> Future[Any] | None:
         """Return the future of a run that the scheduler knows; None if it knows none.
@@ -211,7 +208,8 @@ class DaskRuns:
             client._send_to_scheduler(wanted)
             return future
 
-        self._futures[run_id] = future = await self._loop.run(want)
+        future: Future[Any] = await self._ask(want)
+        self._futures[run_id] = future
         return future
 
     async def _find_state(self, client: Any, run_id: str) -> str | None:  # noqa: ANN401
@@ -225,7 +223,7 @@ class DaskRuns:
             return await asyncio.wait_for(client.scheduler.get_task_status(keys=[run_id]), ANSWER_S)
 
         try:
-            found: dict[str, str | None] = await self._loop.run(ask)
+            found: dict[str, str | None] = await self._ask(ask)
         except (OSError, TimeoutError) as error:
             raise UnreachableError(f"the scheduler does not answer: {error}") from None
         return found.get(run_id)
@@ -245,7 +243,7 @@ class DaskRuns:
         client, self._client = self._client, None
         self._futures.clear()
         if client is not None:
-            await self._loop.run(lambda: _close(client))
+            await self._ask(_close, client)
 
 
 async def _close(client: Any) -> None:  # noqa: ANN401

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import anyio
 import trio
 from distributed import Status, Worker, WorkerPlugin
 
@@ -23,7 +24,7 @@ from fleet.cluster import Cluster
 from fleet.dask import task
 from fleet.dask.blobs import FileBlobs
 from fleet.dask.client import quieten, security_of, try_out
-from fleet.dask.side_loop import SideLoop, open_side_loop
+from fleet.dask.side_loop import Ask, open_side_loop
 from fleet.errors import BlobError, UnreachableError
 from fleet.model import Cause
 from fleet.seal import SEALED_BYTES_MAX, SealError
@@ -81,13 +82,13 @@ async def serve(cluster: Cluster, doer: Doer, how: Serving) -> None:
     task.enter(how.name, here)
     pause_s = PAUSE_S[0]
     try:
-        async with open_side_loop("dask") as loop:
+        async with open_side_loop("dask") as ask:
             while not how.leave.is_set():
                 with tempfile.TemporaryDirectory(prefix="dask-", dir=how.folder) as folder:
                     try:
                         await try_out(cluster, security)
                         terms = {"security": security, "local_directory": folder}
-                        await _serve_once(cluster.scheduler, terms, here, loop)
+                        await _serve_once(cluster.scheduler, terms, here, ask)
                         pause_s = PAUSE_S[0]
                     except UnreachableError as error:
                         await _pause_after(error, pause_s, how.leave)
@@ -104,7 +105,7 @@ async def _pause_after(error: UnreachableError, pause_s: float, leave: trio.Even
         await leave.wait()
 
 
-async def _serve_once(url: str, terms: dict[str, Any], here: OrderDoer, loop: SideLoop) -> None:
+async def _serve_once(url: str, terms: dict[str, Any], here: OrderDoer, ask: Ask) -> None:
     """Be a worker until the scheduler is gone, or it is time to leave.
 
     Raises:
@@ -129,17 +130,18 @@ async def _serve_once(url: str, terms: dict[str, Any], here: OrderDoer, loop: Si
             await _close(made)
             raise UnreachableError(f"the scheduler does not take this worker: {error}") from None
         except asyncio.CancelledError:
-            await _close(made)
+            with anyio.CancelScope(shield=True):  # else it is cancelled, too
+                await _close(made)
             raise
 
-    worker = await loop.run(start)
+    worker = await ask(start)
     log.info("serving %s", url)
     try:
-        await _until_left(worker, here, loop)
+        await _until_left(worker, here, ask)
     finally:
         here.hold_answers()
         with trio.CancelScope(shield=True, deadline=trio.current_time() + _CLOSE_S):
-            await loop.run(lambda: _close(worker))
+            await ask(_close, worker)
         here.release_answers()
 
 
@@ -158,10 +160,10 @@ async def _close(worker: Worker) -> None:
             worker.http_server.stop()
 
 
-async def _until_left(worker: Worker, here: OrderDoer, loop: SideLoop) -> None:
+async def _until_left(worker: Worker, here: OrderDoer, ask: Ask) -> None:
     async def leave(gone: trio.CancelScope) -> None:
         await here.how.leave.wait()
-        await loop.run(lambda: _pause(worker))
+        await ask(setattr, worker, "status", Status.paused)
         while worker.state.executing:  # noqa: ASYNC110 - Dask tells nobody
             await trio.sleep(_LOOK_S)
         with trio.move_on_after(FETCHED_S):
@@ -171,12 +173,8 @@ async def _until_left(worker: Worker, here: OrderDoer, loop: SideLoop) -> None:
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(leave, nursery.cancel_scope)
-        await loop.run(worker.finished)
+        await ask(worker.finished)
         nursery.cancel_scope.cancel()
-
-
-async def _pause(worker: Worker) -> None:
-    worker.status = Status.paused
 
 
 class _Watch(WorkerPlugin):
