@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -155,7 +155,7 @@ class Worker:
         changes = self._terms.state_dir / "changes"
         kept = completed.result.changes_id
         try:
-            hand_over(completed, order, self._terms.name, changes if kept else None, out)
+            hand_over(completed, order, self._terms.name, changes, out)
         finally:
             for spool in filter(None, (completed.stdout_spool, completed.stderr_spool)):
                 spool.delete()
@@ -185,10 +185,10 @@ class Worker:
         self._idle.append(slot)
         self._free.release()
 
-    async def _keep_slot(
+    async def keep_slot(
         self, place: Path, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Have a slot at a place, opened anew whenever its project can't be laid out."""
+        """Keep a slot at a place, opened anew whenever its project can't be laid out."""
         while True:
             async with open_slot(place, self._terms, self._cache) as slot:
                 self.tier = slot.engine.isolation.tier
@@ -196,16 +196,6 @@ class Worker:
                 task_status.started()
                 task_status = trio.TASK_STATUS_IGNORED
                 await slot.is_done.wait()
-
-    async def keep_slots(
-        self, places: Sequence[Path], task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-    ) -> None:
-        """Keep slots at these places until cancelled; started once the first is open."""
-        async with trio.open_nursery() as nursery:
-            await nursery.start(self._keep_slot, places[0])
-            for place in places[1:]:
-                nursery.start_soon(self._keep_slot, place)
-            task_status.started()
 
 
 @contextlib.asynccontextmanager
@@ -224,7 +214,9 @@ async def open_worker(terms: WorkerTerms) -> AsyncIterator[Worker]:
         worker = Worker(terms, cache)
         with single_error():
             async with trio.open_nursery() as nursery:
-                await nursery.start(worker.keep_slots, places)
+                await nursery.start(worker.keep_slot, places[0])
+                for place in places[1:]:
+                    nursery.start_soon(worker.keep_slot, place)
                 yield worker
                 nursery.cancel_scope.cancel()
 

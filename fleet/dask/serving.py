@@ -292,25 +292,15 @@ async def upload_results(out: Path, blobs: FileBlobs) -> Results:
 
 def _look(out: Path) -> Results:
     """Digest all files, and read the smallest of them."""
-    files = {str(path.relative_to(out)): _digest(path) for path in _files(out)}
+    found = sorted(path for path in out.rglob("*") if path.is_file() and not path.is_symlink())
+    files = {str(path.relative_to(out)): _digest(path) for path in found}
     contents, room = {}, SMALL_BYTES
     for path, digest in sorted(files.items(), key=lambda one: one[1].size_bytes):
         room -= digest.size_bytes
         if room < 0:
             break
-        with open_plain(out / path, follow=False) as file:
-            contents[path] = file.read(digest.size_bytes + 1)
+        contents[path] = b"".join(_pieces(out / path))
     return files, contents
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.iterdir()):
-        if path.is_symlink():
-            continue
-        if path.is_dir():
-            yield from _files(path)
-        elif path.is_file():
-            yield path
 
 
 def _pieces(path: Path) -> Iterator[bytes]:
