@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
@@ -15,6 +14,18 @@ from fleet.tree import Digest, prove
 
 BYTES_MAX = 10 * GIB
 _UNFINISHED = ".new"
+
+
+def make_own(folder: Path, mode: int) -> None:
+    """Make a folder with these permissions, or give them to it.
+
+    Raises:
+        OSError: it can't be made, or belongs to somebody else.
+    """
+    folder.mkdir(mode=mode, parents=True, exist_ok=True)
+    if os.stat(folder).st_uid != os.geteuid():
+        raise PermissionError(f"{folder} belongs to somebody else")
+    os.chmod(folder, mode)
 
 
 class BlobCache:
@@ -29,12 +40,7 @@ class BlobCache:
         Raises:
             OSError: it can't be made, or belongs to somebody else.
         """
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        info = os.stat(folder)
-        if info.st_uid != os.geteuid():
-            raise PermissionError(f"{folder} belongs to somebody else")
-        if stat.S_IMODE(info.st_mode) != 0o700:
-            os.chmod(folder, 0o700)
+        make_own(folder, 0o700)
         self._folder = folder
 
     def has(self, digest: Digest) -> bool:

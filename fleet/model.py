@@ -19,7 +19,7 @@ from executor.project.store.manifest import Change
 from executor.project.view.walking import DEPTH_MAX
 from executor.run.artifacts import safe_name
 from fleet.forms import FormError
-from fleet.tree import Digest, is_entry_name
+from fleet.tree import Digest
 from policy.rules import Rules
 
 NAME_BYTES_MAX: Final = 255  # linux/limits.h
@@ -211,7 +211,7 @@ class Outcome:
             raise FormError("an artifact stands twice")
         for change in self.result.changed_files:
             for path in (change.path.removesuffix("/"), *filter(None, (change.source,))):
-                if not _is_relative(path):
+                if not is_plain(path):
                     raise FormError(f"no path of a changed file: {path[:200]!r}")
         check_changes(self.changed)
 
@@ -262,8 +262,3 @@ def _stays_inside(path: str) -> bool:
     if "\0" in path or path.startswith("/") or "//" in path:
         return False
     return os.path.normpath(path).partition("/")[0] != ".."
-
-
-def _is_relative(path: str) -> bool:
-    """Whether a path that is only shown is relative, and says where it is by names alone."""
-    return all(is_entry_name(name) for name in path.split("/"))

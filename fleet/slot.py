@@ -18,7 +18,7 @@ from executor.opening import open_engine
 from executor.profile import ANALYZE
 from executor.service import LocalEngine
 from executor.settings import Settings
-from fleet.blob_cache import BlobCache
+from fleet.blob_cache import BlobCache, make_own
 from fleet.layout import renew
 from fleet.tree import Digest, build
 from policy.rules import Rules
@@ -91,8 +91,7 @@ def claim_place(slots: Path) -> Iterator[Path]:
     Raises:
         OSError: it can't be written, or all are taken.
     """
-    slots.mkdir(mode=ENTERED, parents=True, exist_ok=True)
-    os.chmod(slots, ENTERED)
+    make_own(slots, ENTERED)
     with contextlib.ExitStack() as stack:
         for number in range(SLOTS_MAX):
             try:

@@ -142,11 +142,6 @@ def read_tree(encoded: bytes) -> dict[str, Entry]:
     return entries
 
 
-def is_entry_name(name: str) -> bool:
-    """Return whether a name leads to an entry of its folder, and nowhere else."""
-    return name not in ("", ".", "..") and "/" not in name and "\0" not in name
-
-
 def _check(entry: Entry, held: Mapping[str, Entry]) -> None:
     """Check an entry, whose folder is among those that are held.
 
@@ -154,7 +149,7 @@ def _check(entry: Entry, held: Mapping[str, Entry]) -> None:
         TreeError: it leads elsewhere, or through what is not a folder.
     """
     folder, slash, name = entry.path.rpartition("/")
-    if not is_entry_name(name) or bool(slash) is not bool(folder):
+    if name in ("", ".", "..") or "\0" in name or bool(slash) is not bool(folder):
         raise TreeError(f"not a plain relative path: {entry.path[:80]!r}")
     if folder and (folder not in held or not held[folder].is_folder):
         raise TreeError(f"it leads through what is not a folder: {entry.path[:80]!r}")

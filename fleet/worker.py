@@ -7,7 +7,6 @@ rules and the operator's, and run in a slot. No more than `at_once` runs are und
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
@@ -24,7 +23,7 @@ from executor.model import Result, Status
 from executor.profile import ProjectAccess
 from executor.project.store.store import ChangeStore, UnknownChangesError
 from fleet import forms
-from fleet.blob_cache import BlobCache
+from fleet.blob_cache import BlobCache, make_own
 from fleet.errors import single_error
 from fleet.handing_over import hand_over
 from fleet.joint_rules import consent_by, join, load_operator_rules, relocate
@@ -225,10 +224,7 @@ def _open_cache(terms: WorkerTerms) -> BlobCache:
     """Make the worker's folder, and see that what the operator wrote can be used."""
     load_served_keys(terms.keys)
     load_operator_rules(terms.rules, terms.folder, terms.home)
-    terms.folder.mkdir(mode=ENTERED, parents=True, exist_ok=True)
-    if os.stat(terms.folder).st_uid != os.geteuid():
-        raise PermissionError(f"{terms.folder} belongs to somebody else")
-    os.chmod(terms.folder, ENTERED)
+    make_own(terms.folder, ENTERED)
     terms.state_dir.mkdir(mode=0o700, exist_ok=True)
     return BlobCache(terms.folder / "blobs")
 

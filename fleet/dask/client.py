@@ -148,30 +148,29 @@ class DaskRuns:
         if future is None:
             return Lost(run_id, Cause.ENGINE, "the scheduler knows no such run")
         try:
-            answer = await self._wait(future)
-        except FutureCancelledError as error:
+            end = await self._wait(run_id, future)
+        except UnreachableError:
             self._futures.pop(run_id, None)
+            raise
+        self._futures.pop(run_id, None)  # so that it is done again if it is asked for again
+        return end
+
+    async def _wait(self, run_id: str, future: Future[Any]) -> Delivery | Lost:
+        client = self._client
+        if client is None or client is not future.client:
+            raise UnreachableError("the connection to the scheduler was lost")
+        try:
+            return _delivery(run_id, await self._ask(_wait_for_answer, client, future))
+        except FutureCancelledError as error:
             if error.reason == _CANCELLED:
                 return Lost(run_id, Cause.CANCELLED, _CANCELLED)
             raise UnreachableError(f"the scheduler is lost: {error.reason}") from None
         except KilledWorker as error:
-            lost = Lost(run_id, Cause.WORKER, str(error), str(error.last_worker.name))
+            return Lost(run_id, Cause.WORKER, str(error), str(error.last_worker.name))
         except UnreachableError:
-            self._futures.pop(run_id, None)
             raise
         except Exception as error:
-            lost = Lost(run_id, Cause.WORKER, f"{type(error).__name__}: {error}")
-        else:
-            self._futures.pop(run_id, None)  # so that it is done again if it is asked for again
-            return _delivery(run_id, answer)
-        self._futures.pop(run_id, None)
-        return lost
-
-    async def _wait(self, future: Future[Any]) -> Any:  # noqa: ANN401 - checked where it is taken
-        client = self._client
-        if client is None or client is not future.client:
-            raise UnreachableError("the connection to the scheduler was lost")
-        return await self._ask(_wait_for_answer, client, future)
+            return Lost(run_id, Cause.WORKER, f"{type(error).__name__}: {error}")
 
     async def find_delay(self, run_id: str) -> str:
         """Say why no worker has begun an order, by its task's state; empty if one has.
