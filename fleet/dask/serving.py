@@ -79,22 +79,18 @@ async def serve(cluster: Cluster, doer: Doer, how: Serving) -> None:
     blobs = FileBlobs(cluster.blobs)
     await blobs.check()
     here = OrderDoer(blobs, doer, how)
-    task.enter(how.name, here)
     pause_s = PAUSE_S[0]
-    try:
-        async with open_side_loop("dask") as ask:
-            while not how.leave.is_set():
-                with tempfile.TemporaryDirectory(prefix="dask-", dir=how.folder) as folder:
-                    try:
-                        await try_out(cluster, security)
-                        terms = {"security": security, "local_directory": folder}
-                        await _serve_once(cluster.scheduler, terms, here, ask)
-                        pause_s = PAUSE_S[0]
-                    except UnreachableError as error:
-                        await _pause_after(error, pause_s, how.leave)
-                        pause_s = min(2 * pause_s, PAUSE_S[1])
-    finally:
-        task.leave(how.name)
+    async with open_side_loop("dask") as ask:
+        while not how.leave.is_set():
+            with tempfile.TemporaryDirectory(prefix="dask-", dir=how.folder) as folder:
+                try:
+                    await try_out(cluster, security)
+                    terms = {"security": security, "local_directory": folder}
+                    await _serve_once(cluster.scheduler, terms, here, ask)
+                    pause_s = PAUSE_S[0]
+                except UnreachableError as error:
+                    await _pause_after(error, pause_s, how.leave)
+                    pause_s = min(2 * pause_s, PAUSE_S[1])
 
 
 async def _pause_after(error: UnreachableError, pause_s: float, leave: trio.Event) -> None:
@@ -121,7 +117,7 @@ async def _serve_once(url: str, terms: dict[str, Any], here: OrderDoer, ask: Ask
             memory_limit=0,  # a run's memory is the sandbox's business
             dashboard=False,
             dashboard_address="127.0.0.1:0",  # else it answers anybody, there
-            plugins=(_Watch(here),),
+            plugins=(here,),
             **terms,
         )
         try:
@@ -177,26 +173,13 @@ async def _until_left(worker: Worker, here: OrderDoer, ask: Ask) -> None:
         nursery.cancel_scope.cancel()
 
 
-class _Watch(WorkerPlugin):
-    """Ends what the scheduler has taken back: Dask itself lets it run on."""
+class OrderDoer(WorkerPlugin):
+    """Does the orders that a Dask worker of this process is given.
 
-    def __init__(self, here: OrderDoer) -> None:
-        self._here = here
+    As its plugin it ends what the scheduler has taken back: Dask itself lets it run on.
+    """
 
-    def teardown(self, worker: Worker) -> None:
-        """Dask's own name: the worker ends, as one whose scheduler is lost does."""
-        with contextlib.suppress(trio.RunFinishedError):
-            self._here.token.run_sync_soon(self._here.end_all)
-
-    def transition(self, key: object, start: str, finish: str, **_: object) -> None:
-        """Dask's own name: a task of this worker is in another state."""
-        if start == "executing" and finish == "released":
-            with contextlib.suppress(trio.RunFinishedError):
-                self._here.token.run_sync_soon(self._here.end, str(key))
-
-
-class OrderDoer:
-    """Does the orders that a Dask worker of this process is given."""
+    name = task.PLUGIN
 
     def __init__(self, blobs: FileBlobs, doer: Doer, how: Serving) -> None:
         self.token = trio.lowlevel.current_trio_token()
@@ -245,8 +228,18 @@ class OrderDoer:
         await self._blobs.get(order, sealed.extend)
         return bytes(sealed)
 
-    def end(self, run_id: str) -> None:
-        """End an order, if it is under way."""
+    def teardown(self, worker: Worker) -> None:
+        """Dask's own name: the worker ends, as one whose scheduler is lost does."""
+        with contextlib.suppress(trio.RunFinishedError):
+            self.token.run_sync_soon(self.end_all)
+
+    def transition(self, key: object, start: str, finish: str, **_: object) -> None:
+        """Dask's own name: a task of this worker is in another state."""
+        if start == "executing" and finish == "released":
+            with contextlib.suppress(trio.RunFinishedError):
+                self.token.run_sync_soon(self._end, str(key))
+
+    def _end(self, run_id: str) -> None:
         if run_id in self._scopes:
             self._scopes[run_id].cancel()
 
