@@ -216,6 +216,7 @@ class _Bringing:
             stage = self.order.profile.stage or landing.record is None
             committed = await landing.commits.bring_in(result, changes, landing.label, stage=stage)
         finally:
+            record.close()
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(partial(shutil.rmtree, ignore_errors=True), folder)
         return committed if landing.record is not None else _with_note(committed)

@@ -26,5 +26,6 @@ async def open_side_loop(name: str) -> AsyncIterator[Ask]:
     finally:
         end = partial(opened.__exit__, None, None, None)
         with trio.move_on_after(_END_S, shield=True):
-            loop.start_task_soon(loop.stop, True)  # cancels what is left
+            with contextlib.suppress(RuntimeError):  # it has ended by itself
+                loop.start_task_soon(loop.stop, True)  # which cancels what is left
             await trio.to_thread.run_sync(end, abandon_on_cancel=True)
