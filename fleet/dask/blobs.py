@@ -117,7 +117,7 @@ class FileBlobs:
         """Bring blobs into a worker's cache; see `Fetch`."""
 
         async def fetch_one(digest: Digest) -> None:
-            keep = functools.partial(self._keep, digest, cache)
+            keep = functools.partial(cache.add, digest, self._pieces(digest))
             await self._in_thread(keep, digest.size_bytes)
 
         await _each(fetch_one, digests)
@@ -177,9 +177,6 @@ class FileBlobs:
         with file:
             while piece := _ask(file.read, _PIECE):
                 yield piece
-
-    def _keep(self, digest: Digest, cache: BlobCache) -> None:
-        cache.add(digest, self._pieces(digest))
 
     def _make_folder(self, place: str) -> None:
         folder = place.rpartition("/")[0]
