@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from executor.model import GIB, MIB
+from executor.model import GIB
 from fleet.errors import BlobError
-from fleet.tree import Digest
-
-__all__ = ["BlobCache", "BlobError", "MissingError", "copy_file"]
+from fleet.tree import Digest, prove
 
 BYTES_MAX = 10 * GIB
 _UNFINISHED = ".new"
 
 
-class MissingError(Exception):
-    """Blobs that are not in the cache: they have to be fetched first."""
+def make_own(folder: Path, mode: int) -> None:
+    """Make a folder with these permissions, or give them to it.
 
-    def __init__(self, digests: Iterable[Digest]) -> None:
-        """Name them."""
-        self.digests = frozenset(digests)
-        super().__init__(f"{len(self.digests)} blobs are missing")
+    Raises:
+        OSError: it can't be made, or belongs to somebody else.
+    """
+    folder.mkdir(mode=mode, parents=True, exist_ok=True)
+    if os.stat(folder).st_uid != os.geteuid():
+        raise PermissionError(f"{folder} belongs to somebody else")
+    os.chmod(folder, mode)
 
 
 class BlobCache:
@@ -41,18 +40,8 @@ class BlobCache:
         Raises:
             OSError: it can't be made, or belongs to somebody else.
         """
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        info = os.stat(folder)
-        if info.st_uid != os.geteuid():
-            raise PermissionError(f"{folder} belongs to somebody else")
-        if stat.S_IMODE(info.st_mode) != 0o700:
-            os.chmod(folder, 0o700)
+        make_own(folder, 0o700)
         self._folder = folder
-
-    @property
-    def folder(self) -> Path:
-        """Where it is: for what is on its way into it, too, in files without a name."""
-        return self._folder
 
     def has(self, digest: Digest) -> bool:
         """Whether a blob is there; it counts as used."""
@@ -66,12 +55,12 @@ class BlobCache:
         """A blob, for reading.
 
         Raises:
-            MissingError: it is not there.
+            BlobError: it is not there, as where others had to have its room.
         """
         try:
             return open(self._place(digest), "rb", buffering=0)
         except FileNotFoundError:
-            raise MissingError([digest]) from None
+            raise BlobError(f"{digest} is not in the worker's cache") from None
 
     def add(self, digest: Digest, pieces: Iterable[bytes]) -> None:
         """Keep a blob, if its content is what the digest says; else nothing is left of it.
@@ -83,17 +72,9 @@ class BlobCache:
         place = self._place(digest)
         beside = place.with_name(f"{place.name}.{os.urandom(8).hex()}{_UNFINISHED}")
         place.parent.mkdir(mode=0o700, exist_ok=True)
-        seen, size = hashlib.sha256(), 0
         try:
             with open(beside, "xb") as out:
-                for piece in pieces:
-                    size += len(piece)
-                    if size > digest.size_bytes:
-                        break
-                    seen.update(piece)
-                    out.write(piece)
-            if (seen.hexdigest(), size) != (digest.hash, digest.size_bytes):
-                raise BlobError(f"what came as {digest} has another content")
+                out.writelines(prove(digest, pieces))
             os.rename(beside, place)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -118,14 +99,3 @@ class BlobCache:
 
     def _place(self, digest: Digest) -> Path:
         return self._folder / digest.hash[:2] / f"{digest.hash}-{digest.size_bytes}"
-
-
-def copy_file(source: BinaryIO, target: int) -> None:
-    """Copy an open file from its beginning into an empty one, by the kernel; never as a link.
-
-    Raises:
-        OSError: there is no room.
-    """
-    at = 0
-    while sent := os.sendfile(target, source.fileno(), at, MIB):
-        at += sent

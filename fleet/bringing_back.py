@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,39 +12,35 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from executor.engine.engine import Completed
-from executor.model import MIB, Artifact, Result, Stream, readable
+from executor.engine.engine import Completed, FileSpool
+from executor.model import Artifact, Result, Status, Stream, readable
 from executor.profile import ProjectAccess
 from executor.project.door import LISTED_MAX
 from executor.project.store.manifest import LeftOut
 from executor.project.view.record import Record
 from executor.project.view.walking import FOLDER_FLAGS
 from executor.run.artifacts import safe_name
+from executor.run.capture import HEAD_SHARE, Capture, cut_head, cut_tail
 from executor.run.remote_commits import RemoteCommits
-from fleet.errors import BlobError, OutcomeError
+from fleet import forms
+from fleet.errors import OutcomeError
 from fleet.forms import FormError
 from fleet.handed_files import (
     ARTIFACTS_FOLDER,
     CHANGED_FILE,
     OUTCOME_FILE,
     STREAM_FILES,
-    ReturnedBlobs,
-    StreamTerms,
-    artifact_name,
-    capture,
     check_files,
-    check_streams,
-    may_be_cut,
+    check_outcome,
+    has_ended,
+    stream_bytes,
 )
 from fleet.model import Delivery, Order, Outcome
-from fleet.returned_changes import as_change_set, cut_contents, fetch_entries, rebuild
-from fleet.tree import Digest
+from fleet.returned_changes import as_change_set, cut_contents
 
 if TYPE_CHECKING:
     from fleet.dask.blobs import FileBlobs
 
-RESULT_BYTES_MAX: Final = 4 * MIB
-"""Of a result's form, beside its streams: what is told to the caller."""
 CONTENTS_FOLDER: Final = "contents"
 
 
@@ -82,11 +77,11 @@ async def bring_back(
         RequestError, SandboxUnavailableError: without a record, none can be made of the project.
         OSError: there is no room at the front.
     """
-    bringing = _Bringing(delivery.files, ReturnedBlobs(delivery.contents, blobs), order, landing)
+    bringing = _Bringing(delivery, blobs, order, landing)
     try:
         check_files(delivery.files, order)
         outcome = await bringing.read()
-        _check(outcome, delivery.files, order)
+        check_outcome(outcome, delivery.files, order)
         return await bringing.take(outcome)
     except BaseException:
         for entry in tuple(landing.folder.iterdir()):
@@ -101,34 +96,39 @@ async def bring_back(
 class _Bringing:
     """One outcome on its way."""
 
-    files: Mapping[str, Digest]
-    blobs: ReturnedBlobs
+    delivery: Delivery
+    blobs: FileBlobs
     order: Order
     landing: Landing
+
+    async def _get(self, path: str, write: Callable[[bytes], object]) -> None:
+        """Pass the content of a file to `write`: it came along, or is among the engine's blobs."""
+        digest = self.delivery.files[path]
+        content = self.delivery.contents.get(digest)
+        if content is None:
+            await self.blobs.get(digest, write)
+        else:
+            write(content)
 
     async def read(self) -> Outcome:
         """The outcome itself.
 
         Raises:
-            OutcomeError: it is none, or another run's.
+            OutcomeError: it is none.
         """
         form = bytearray()
-        await self.blobs.get(self.files[OUTCOME_FILE], form.extend)
+        await self._get(OUTCOME_FILE, form.extend)
         try:
-            return await trio.to_thread.run_sync(Outcome.decode, bytes(form), self.order.run_id)
+            return await trio.to_thread.run_sync(forms.decode, Outcome, bytes(form))
         except FormError as error:
             raise OutcomeError(str(error)) from error
 
     async def take(self, outcome: Outcome) -> Completed:
         """What came, as of a local run."""
         told = outcome.result
-        terms = StreamTerms(
-            self.landing.inline_bytes, may_be_cut(told, drains=self.order.request.drain)
-        )
+        is_cut = self.order.request.drain or told.status is Status.OUTPUT_LIMIT
         (stdout, stdout_spool), (stderr, stderr_spool) = [
-            await capture(
-                stream, self.files.get(name), self.blobs, self.landing.folder / name, terms
-            )
+            await self._capture(name, stream, is_cut=is_cut)
             for name, stream in zip(STREAM_FILES, (told.stdout, told.stderr), strict=True)
         ]
         result = replace(
@@ -144,9 +144,40 @@ class _Bringing:
             session=None,
             worker=outcome.worker,
         )
-        if self.order.profile.project is ProjectAccess.COMMIT and _has_ended(told):
+        if self.order.profile.project is ProjectAccess.COMMIT and has_ended(told):
             result = await self._commit(outcome, result)
         return Completed(result, stdout_spool, stderr_spool)
+
+    async def _capture(
+        self, name: str, told: Stream, *, is_cut: bool
+    ) -> tuple[Stream, FileSpool | None]:
+        """Capture a stream as a local run's, and give a handle to all of it, if that is more.
+
+        It is made from the whole of it, if that came, else from what the worker told. One that
+        `is_cut` may have been longer than what came.
+
+        Raises:
+            OutcomeError: neither is the whole stream.
+        """
+        came = name in self.delivery.files
+        if told.truncated and not came and not is_cut:
+            raise OutcomeError("it has not the whole of its output")
+        taken = Capture(self.landing.folder / name, self.landing.inline_bytes)
+        try:
+            if came:
+                await self._get(name, taken.feed)
+            else:
+                taken.feed(stream_bytes(told.head))
+        finally:
+            taken.close()
+        stream = taken.stream()
+        if is_cut and told.truncated and told.bytes_total > taken.bytes_total:
+            stream = _with_discarded(stream, told, self.landing.inline_bytes)
+        elif told.binary and not came and not stream.truncated:
+            # What is not text was replaced at the worker, and counted as it was.
+            total = min(told.bytes_total, taken.bytes_total)
+            stream = replace(stream, bytes_total=total, binary=True)
+        return stream, taken.spool
 
     async def _take_artifacts(self, artifacts: Sequence[Artifact]) -> tuple[Artifact, ...]:
         """Copy them into the folder, named as those of a local run are."""
@@ -155,25 +186,25 @@ class _Bringing:
             target = self.landing.folder / f"{number:02d}-{safe_name(one.name)}"
             copy = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(copy, "wb") as out:
-                await self.blobs.get(self.files[f"{ARTIFACTS_FOLDER}/{one.path}"], out.write)
+                await self._get(f"{ARTIFACTS_FOLDER}/{one.path}", out.write)
             taken.append(Artifact(readable(one.name), one.bytes, str(target)))
         skipped = [Artifact(readable(a.name), reason=a.reason) for a in artifacts if a.path is None]
         return (*taken, *skipped)
 
     async def _commit(self, outcome: Outcome, result: Result) -> Result:
-        """Bring in what the run changed; what can't be held against the past is kept instead."""
+        """Bring in what the run changed, or keep it where the record of before is gone."""
         landing = self.landing
-        record, is_known = landing.record, True
+        record = landing.record or await landing.commits.record(self.order.profile)
         if record is None:
-            record, is_known = await self._rebuild_record(outcome)
+            raise RuntimeError("a profile that commits has a record")
         record = replace(record, hidden=record.hidden | landing.unseen)
         refused = [
             LeftOut(left.path, left.reason, left.kind)
             for left in outcome.result.not_committed
             if left.kind == "refused"
         ]
-        folder = landing.folder / CONTENTS_FOLDER if outcome.changed else landing.folder
-        folder.mkdir(mode=0o700, exist_ok=True)
+        folder = landing.folder / CONTENTS_FOLDER
+        folder.mkdir(mode=0o700)
         try:
             contents = await self._take_contents(outcome, folder)
             read = partial(as_change_set, outcome.changed, refused[:LISTED_MAX], record, contents)
@@ -182,34 +213,21 @@ class _Bringing:
             except BaseException:
                 os.close(contents)
                 raise
-            stage = self.order.profile.stage or not is_known
+            stage = self.order.profile.stage or landing.record is None
             committed = await landing.commits.bring_in(result, changes, landing.label, stage=stage)
         finally:
-            if outcome.changed:
-                with trio.CancelScope(shield=True):
-                    await trio.to_thread.run_sync(
-                        partial(shutil.rmtree, ignore_errors=True), folder
-                    )
-        return committed if is_known else _with_note(committed)
-
-    async def _rebuild_record(self, outcome: Outcome) -> tuple[Record, bool]:
-        """A record of when the order was sent, and whether it is one; else it is of now."""
-        now = await self.landing.commits.record(self.order.profile, whole=True)
-        if now is None:
-            raise RuntimeError("a profile that commits has a record")
-        try:
-            entries = await fetch_entries(self.order.root, self.blobs)
-        except BlobError:
-            return now, False
-        return await trio.to_thread.run_sync(rebuild, now, entries, outcome.changed), True
+            record.close()
+            with trio.CancelScope(shield=True):
+                await trio.to_thread.run_sync(partial(shutil.rmtree, ignore_errors=True), folder)
+        return committed if landing.record is not None else _with_note(committed)
 
     async def _take_contents(self, outcome: Outcome, folder: Path) -> int:
         """Write the contents of changed files; a descriptor of the folder that they are in."""
         whole = self.landing.folder / CHANGED_FILE
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         with os.fdopen(os.open(whole, flags, 0o600), "w+b") as file:
-            if CHANGED_FILE in self.files:
-                await self.blobs.get(self.files[CHANGED_FILE], file.write)
+            if CHANGED_FILE in self.delivery.files:
+                await self._get(CHANGED_FILE, file.write)
             file.seek(0)
             top = os.open(folder, FOLDER_FLAGS)
             try:
@@ -221,46 +239,26 @@ class _Bringing:
         return top
 
 
-def _check(outcome: Outcome, files: Mapping[str, Digest], order: Order) -> None:
-    """Hold an outcome against its order, and the files that came with it.
-
-    Raises:
-        OutcomeError: they don't fit.
-    """
-    result = outcome.result
-    check_streams(result, order.limits)
-    rest = replace(result, stdout=Stream(), stderr=Stream()).to_json()
-    try:
-        size = len(json.dumps(rest, ensure_ascii=False).encode())
-    except UnicodeEncodeError as error:
-        raise OutcomeError("its result holds half a character") from error
-    if size > RESULT_BYTES_MAX:
-        raise OutcomeError(f"its result has {size:,} bytes, and {RESULT_BYTES_MAX:,} is the most")
-    came = {name: one.size_bytes for path, one in files.items() if (name := artifact_name(path))}
-    told = {one.path: one.bytes for one in result.artifacts if one.path is not None}
-    if told != came:
-        raise OutcomeError("the artifacts of the result are not those that came")
-    if outcome.changed and not (
-        order.profile.project is ProjectAccess.COMMIT and _has_ended(result)
-    ):
-        raise OutcomeError("it changed files, and none were to be changed")
-    size = sum(one.size for one in outcome.changed if one.has_content)
-    there = files[CHANGED_FILE].size_bytes if CHANGED_FILE in files else 0
-    if size != there:
-        raise OutcomeError(f"{size:,} bytes of changed files were told, and {there:,} came")
-
-
-def _has_ended(result: Result) -> bool:
-    """Whether its supervisor saw a run's end: only then is anything committed."""
-    return result.exit_code is not None or result.signal is not None
+def _with_discarded(stream: Stream, told: Stream, inline_bytes: int) -> Stream:
+    """A stream of which only the beginning came, with the end and the counts that were told."""
+    share = int(inline_bytes * HEAD_SHARE)
+    head = cut_head(stream_bytes(stream.head), share)
+    tail = cut_tail(stream_bytes(told.tail), inline_bytes - share)
+    lines = head.count(b"\n") + tail.count(b"\n")
+    return Stream(
+        head=head.decode(errors="replace"),
+        tail=tail.decode(errors="replace"),
+        bytes_total=told.bytes_total,
+        lines_total=told.lines_total,
+        bytes_omitted=max(0, told.bytes_total - len(head) - len(tail)),
+        lines_omitted=max(0, told.lines_total - lines),
+        binary=stream.binary or told.binary,
+    )
 
 
 def _with_note(result: Result) -> Result:
     """The result of a run that another front had sent."""
-    note = (
-        "its front ended meanwhile, and its project is gone from the engine: what it changed is "
-        "kept for a person to apply"
-    )
+    note = "its front ended meanwhile: what it changed is kept for a person to apply"
     message = f"{result.message}; {note}" if result.message else note
     return replace(result, message=message) if result.changes_id else result
 

@@ -16,6 +16,7 @@ from executor.project.view.record import EntryState
 from executor.run.job import first_line
 from executor.service import LocalEngine
 from executor.terms import JudgedRequest
+from fleet import forms
 from fleet.cluster import Connection
 from fleet.errors import BlobError, UnreachableError
 from fleet.figures import Figures, Stage
@@ -110,7 +111,7 @@ class Desk:
         check_travels(judged, snapshot)
         run_id = secrets.token_hex(16)
         order = make_order(judged, snapshot.tree.root, project, run_id, settings.wait_s)
-        return order, seal_order(order.encode(), self._key, PROTOCOL)
+        return order, seal_order(forms.encode(order), self._key, PROTOCOL)
 
     async def _look(self) -> Snapshot:
         """Take a snapshot of the project, and remember it among the last."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 from executor.errors import RequestError
 
 
@@ -19,3 +22,15 @@ class BlobError(Exception):
 
 class OutcomeError(Exception):
     """What a worker handed back is not what its order allows: that worker lost the run."""
+
+
+@contextlib.contextmanager
+def single_error() -> Iterator[None]:
+    """Raise an error as what it is where nurseries wrap it, or the first of several."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None

@@ -8,10 +8,9 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
 
 from executor.engine.engine import Completed, Spool
-from executor.model import Artifact, Result, Status
+from executor.model import MIB, Artifact, Result, Status
 from executor.profile import ProjectAccess
 from executor.project.store.change_set_folder import CONTENTS, Kept
 from executor.project.store.manifest import Change
@@ -20,34 +19,30 @@ from executor.project.view.tree import Tree
 from executor.project.view.walking import FOLDER_FLAGS
 from executor.run.artifacts import safe_name
 from executor.spawner.stand_ins import MARK
+from fleet import forms
 from fleet.forms import FormError
 from fleet.handed_files import (
     ARTIFACTS_FOLDER,
     CHANGED_FILE,
     OUTCOME_FILE,
-    OUTPUTS,
     STREAM_FILES,
     output_bytes_max,
 )
-from fleet.model import Changed, Order, Outcome
+from fleet.model import Order, Outcome, has_content
 
 NAME_CHARACTERS_MAX = 60
 """Of what an artifact is called, behind its number: `safe_name` takes it as it is."""
 
 
-def hand_over(
-    completed: Completed, order: Order, worker: str, changes: Path | None, out: Path
-) -> None:
-    """Write what came of an order into the folder `out`; streams and artifacts are moved there.
+def hand_over(completed: Completed, order: Order, worker: str, changes: Path, out: Path) -> None:
+    """Write what came of an order into an empty folder; streams and artifacts are moved there.
 
     `worker` is the worker's name. `changes` is the folder of what its engine has kept: the run's
-    change set is copied from there, and is the caller's to drop. What was in `out` is replaced.
+    change set is copied from there, and is the caller's to drop.
 
     Raises:
         OSError: there is no room, or something is gone.
     """
-    for name in OUTPUTS:
-        _clear(out / name)
     room = output_bytes_max(order.limits)
     for name, spool in zip(
         STREAM_FILES, (completed.stdout_spool, completed.stderr_spool), strict=True
@@ -58,24 +53,20 @@ def hand_over(
     result = replace(
         completed.result, artifacts=artifacts, changes_id=None, output_id=None, persists=False
     )
-    kept = _find_kept(result, completed.result.changes_id, changes)
+    kept = _find_kept(completed.result.changes_id, changes)
     if order.profile.project is ProjectAccess.COMMIT:  # the front's commit tells them
         result = replace(result, changed_files=(), changed_files_omitted=0)
     changed = () if kept is None else tuple(_tell(c) for c in kept.changes if not _stands_in(c))
-    form = _encode(Outcome(order.run_id, worker, result, changed))
-    if form is None:
-        form = Outcome(order.run_id, worker, _too_much(result, len(changed))).encode()
-    elif kept is not None and changes is not None and any(one.has_content for one in changed):
-        _copy_contents(changes / "kept" / kept.id / CONTENTS, changed, out / CHANGED_FILE)
-    (out / OUTCOME_FILE).write_bytes(form)
-
-
-def _clear(path: Path) -> None:
-    """Take away what lies at a path of our own."""
-    if path.is_dir():
-        shutil.rmtree(path)
+    try:
+        form = forms.encode(Outcome(order.run_id, worker, result, changed))
+    except FormError:
+        if not changed:
+            raise
+        form = forms.encode(Outcome(order.run_id, worker, _too_much(result, len(changed))))
     else:
-        path.unlink(missing_ok=True)
+        if kept is not None and any(map(has_content, changed)):
+            _copy_contents(changes / "kept" / kept.id / CONTENTS, changed, out / CHANGED_FILE)
+    (out / OUTCOME_FILE).write_bytes(form)
 
 
 def _move_stream(spool: Spool, target: Path, room: int) -> int:
@@ -107,16 +98,16 @@ def _move_artifacts(artifacts: Iterable[Artifact], folder: Path) -> tuple[Artifa
     return tuple(moved)
 
 
-def _find_kept(result: Result, id: str | None, changes: Path | None) -> Kept | None:  # noqa: A002
-    """What the run changed, as the engine keeps it.
+def _find_kept(changes_id: str | None, changes: Path) -> Kept | None:
+    """What the run changed, as the engine keeps it; None if that is nothing.
 
     Raises:
         OSError: it is gone.
     """
-    if id is None or changes is None:
+    if changes_id is None:
         return None
     try:
-        return ChangeStore(changes).get(id)
+        return ChangeStore(changes).get(changes_id)
     except UnknownChangesError as error:
         raise OSError(errno.ENOENT, f"what the run changed is gone: {error}") from error
 
@@ -126,30 +117,10 @@ def _stands_in(change: Change) -> bool:
     return any(name == MARK for name, _ in change.xattrs)
 
 
-def _tell(change: Change) -> Changed:
-    """A change in its form."""
-    return Changed(
-        path=change.path,
-        change=change.change,  # type: ignore[arg-type]  # checked when it is read, too
-        kind=change.kind,  # type: ignore[arg-type]
-        mode=change.mode,
-        size=change.size,
-        mtime_ns=change.mtime_ns,
-        target=change.target if change.change != "deleted" else "",
-        source=change.source,
-        group=change.group,
-        sha256=change.sha256,
-    )
-
-
-def _encode(outcome: Outcome) -> bytes | None:
-    """Its form; None where what it changed makes that too large."""
-    try:
-        return outcome.encode()
-    except FormError:
-        if not outcome.changed:
-            raise
-        return None
+def _tell(change: Change) -> Change:
+    """A change without what only this machine has: attributes, and what was there before."""
+    target = change.target if change.change != "deleted" else ""
+    return replace(change, target=target, xattrs=(), before=None, before_sha256="")
 
 
 def _too_much(result: Result, count: int) -> Result:
@@ -164,7 +135,7 @@ def _too_much(result: Result, count: int) -> Result:
     )
 
 
-def _copy_contents(contents: Path, changed: Iterable[Changed], target: Path) -> None:
+def _copy_contents(contents: Path, changed: Iterable[Change], target: Path) -> None:
     """Write the contents of changed files one after the other.
 
     Raises:
@@ -173,15 +144,10 @@ def _copy_contents(contents: Path, changed: Iterable[Changed], target: Path) -> 
     top = os.open(contents, FOLDER_FLAGS)
     try:
         with Tree(top) as tree, open(target, "xb") as out:
-            for one in changed:
-                if one.has_content:
-                    with open(tree.open(one.path), "rb") as content:
-                        _copy(content, out, one)
+            for one in filter(has_content, changed):
+                with open(tree.open(one.path), "rb") as content:
+                    if os.fstat(content.fileno()).st_size != one.size:
+                        raise OSError(errno.EIO, "it is not what was kept", one.path)
+                    shutil.copyfileobj(content, out, MIB)
     finally:
         os.close(top)
-
-
-def _copy(content: BinaryIO, out: BinaryIO, one: Changed) -> None:
-    if os.fstat(content.fileno()).st_size != one.size:
-        raise OSError(errno.EIO, "it is not what was kept", one.path)
-    shutil.copyfileobj(content, out, 1 << 20)

@@ -9,17 +9,18 @@ import os
 import shutil
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from executor.model import GIB, MIB
 from executor.project.view.tree import Tree, in_tree_order, split
 from executor.project.view.walking import DEPTH_MAX, FOLDER_FLAGS
-from fleet.blob_cache import BlobCache, copy_file
-from fleet.tree import ENTRIES_MAX, Digest, Entry, read_tree
+from fleet.blob_cache import BlobCache
+from fleet.tree import Digest, Entry, TreeError, read_tree
 
 LIST_BYTES_MAX = 64 * MIB
 """Of a tree's list: 200,000 entries with paths of 250 bytes take as much."""
+BYTES_MAX = 4 * GIB
+"""Of a tree's files."""
 LAID_OUT_NS = 1_000_000_000_000_000_000
 """The time of every entry, of 2001-09-09: none seems newer than what it was made from."""
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -28,47 +29,32 @@ _LAID_OUT = (LAID_OUT_NS, LAID_OUT_NS)
 Entries = Mapping[str, Entry]
 
 
-class TooLargeError(Exception):
-    """A tree that is larger, or deeper, than a worker lays out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Caps:
-    """The most that a worker lays out of one tree."""
-
-    bytes_max: int = 4 * GIB
-    entries_max: int = ENTRIES_MAX
-
-
-def find_missing(root: Digest, cache: BlobCache, caps: Caps | None = None) -> frozenset[Digest]:
+def find_missing(root: Digest, cache: BlobCache) -> frozenset[Digest]:
     """Find what has to be fetched of a tree: its list, or what that names if it is here.
 
     Raises:
-        TreeError: the blob is not a list of entries.
-        TooLargeError: there is too much.
+        TreeError: the blob is not a list of entries, or there is too much.
     """
-    check_list_size(root)
+    _check_list_size(root)
     if not cache.has(root):
         return frozenset([root])
-    files = {one.digest for one in _read(root, cache, caps).values() if one.digest is not None}
+    files = {one.digest for one in _read(root, cache).values() if one.digest is not None}
     return frozenset(one for one in files if not cache.has(one))
 
 
-def renew(
-    folder: Path, old: Digest, new: Digest, cache: BlobCache, caps: Caps | None = None
-) -> None:
+def renew(folder: Path, old: Digest, new: Digest, cache: BlobCache) -> None:
     """Make the laid-out folder of one tree that of another, writing only what differs.
 
     Nothing may have written to it since it was laid out. At an error nothing is left of it. Files
     have mode 0644, or 0755 if they are executable, and all the same time.
 
     Raises:
-        MissingError: a blob is not in the cache.
-        TreeError, TooLargeError: it can't be laid out.
+        BlobError: a blob is not in the cache.
+        TreeError: it can't be laid out.
         OSError: the folder can't be written.
     """
     try:
-        before, after = _read(old, cache, caps), _read(new, cache, caps)
+        before, after = _read(old, cache), _read(new, cache)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -80,33 +66,24 @@ def laid_out_mode(mode: int) -> int:
     return 0o755 if stat.S_ISDIR(mode) or mode & 0o100 else 0o644
 
 
-def check_list_size(root: Digest) -> None:
-    """Refuse a tree whose list alone is too large to be read.
-
-    Raises:
-        TooLargeError: it is.
-    """
+def _check_list_size(root: Digest) -> None:
     if root.size_bytes > LIST_BYTES_MAX:
-        raise TooLargeError(f"the list {root} is too large")
+        raise TreeError(f"the list {root} is too large")
 
 
-def _read(root: Digest, cache: BlobCache, caps: Caps | None) -> Entries:
-    """Read a tree's list from the cache, and hold it to the caps.
+def _read(root: Digest, cache: BlobCache) -> Entries:
+    """Read a tree's list from the cache, and hold it to what is laid out.
 
     Raises:
-        MissingError, TreeError, TooLargeError: it can't be laid out.
+        BlobError, TreeError: it can't be laid out.
     """
-    check_list_size(root)
+    _check_list_size(root)
     with cache.open(root) as blob:
         entries = read_tree(blob.read())
-    caps = caps or Caps()
-    size = sum(one.digest.size_bytes for one in entries.values() if one.digest is not None)
-    if len(entries) > caps.entries_max or size > caps.bytes_max:
-        raise TooLargeError(
-            f"the tree has over {caps.entries_max:,} entries, or {caps.bytes_max:,} bytes"
-        )
+    if sum(one.digest.size_bytes for one in entries.values() if one.digest) > BYTES_MAX:
+        raise TreeError(f"the tree has over {BYTES_MAX:,} bytes")
     if any(path.count("/") >= DEPTH_MAX for path, one in entries.items() if one.is_folder):
-        raise TooLargeError(f"the tree is deeper than {DEPTH_MAX} folders")
+        raise TreeError(f"the tree is deeper than {DEPTH_MAX} folders")
     return entries
 
 
@@ -168,10 +145,13 @@ def _put_in(old: Entries, new: Entries, cache: BlobCache, tree: Tree) -> set[str
 
 
 def _copy(digest: Digest, name: str, cache: BlobCache, into: int, mode: int) -> None:
+    """Copy a blob into a new file, by the kernel; never as a link."""
     with cache.open(digest) as source:
         target = os.open(name, _NEW_FILE, mode, dir_fd=into)
         try:
-            copy_file(source, target)
+            at = 0
+            while sent := os.sendfile(target, source.fileno(), at, MIB):
+                at += sent
             os.fchmod(target, mode)
             os.utime(target, ns=_LAID_OUT)
         finally:

@@ -11,26 +11,28 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from executor.model import Limits, Request, Result
 from executor.profile import Profile, ProjectAccess
+from executor.project.store.manifest import Change
 from executor.project.view.walking import DEPTH_MAX
 from executor.run.artifacts import safe_name
-from fleet import forms
 from fleet.forms import FormError
-from fleet.tree import Digest, is_entry_name
+from fleet.tree import Digest
 from policy.rules import Rules
 
 NAME_BYTES_MAX: Final = 255  # linux/limits.h
 PATH_BYTES_MAX: Final = 4095
 MODE_MAX: Final = 0o777
 GROUP_MAX: Final = 2**31
+CHANGES: Final = ("created", "modified", "deleted", "mode", "times")
+KINDS: Final = ("file", "folder", "link")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-PROTOCOL: Final = 2
-"""Raised whenever an order or outcome of the release before would be misread."""
+PROTOCOL: Final = 3
+"""Raised whenever the form of an order or outcome changes, or what it means."""
 GRACE_S: Final = 30.0
 """Seconds of a worker beyond a run's wall time: laying out, packing, handing back."""
 Open = Callable[[], Iterable[bytes]]
@@ -40,70 +42,29 @@ WORKER_CHARACTERS_MAX = 200
 _RUN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """One entry that is not as it was laid out: `executor.project.store.manifest.Change` in a form.
-
-    Names that are no UTF-8 stand by surrogates. `size` is in bytes, `mode` has permissions alone.
-    `target` is a link's. Hard links to one another share a `group` above 0; `source` is an
-    unchanged file beside them. `sha256` is that of a file's content, which comes with the outcome;
-    what was deleted has none.
-    """
-
-    path: str
-    change: Literal["created", "modified", "deleted", "mode", "times"]
-    kind: Literal["file", "folder", "link"]
-    mode: int
-    size: int
-    mtime_ns: int
-    target: str = ""
-    source: str = ""
-    group: int = 0
-    sha256: str = ""
-
-    def __post_init__(self) -> None:
-        """Refuse what no run can leave behind.
-
-        Raises:
-            FormError: it says what.
-        """
-        for path in (self.path, *filter(None, (self.source,))):
-            if not is_plain(path):
-                raise FormError(f"no path of a changed file: {path[:200]!r}")
-        if not 0 <= self.mode <= MODE_MAX or self.size < 0 or not 0 <= self.group < GROUP_MAX:
-            raise FormError(f"no mode, size or group of a changed file: {self.path[:200]!r}")
-        if bool(self.target) is not (self.kind == "link" and self.change != "deleted"):
-            raise FormError(f"a link leads somewhere, and nothing else: {self.path[:200]!r}")
-        if "\0" in self.target or len(os.fsencode(self.target)) > PATH_BYTES_MAX:
-            raise FormError(f"the link {self.path[:200]!r} can't lead anywhere")
-        if self.has_content is not bool(self.sha256) or not is_sha256(self.sha256 or "0" * 64):
-            raise FormError(f"a file has a digest, and nothing else: {self.path[:200]!r}")
-        if (self.size and not self.has_content and self.change != "deleted") or (
-            self.source and not self.group
-        ):
-            raise FormError(f"its size or source is another's: {self.path[:200]!r}")
-
-    @property
-    def has_content(self) -> bool:
-        """True if its content comes with the outcome."""
-        return self.kind == "file" and self.change != "deleted"
+def has_content(change: Change) -> bool:
+    """Tell whether a change's content comes with its outcome."""
+    return change.kind == "file" and change.change != "deleted"
 
 
-def check_changes(changes: Iterable[Changed]) -> None:
-    """Refuse changes that contradict one another.
+def check_changes(changes: Iterable[Change]) -> None:
+    """Refuse changes that no run can leave behind, or that contradict one another.
+
+    Names that are no UTF-8 stand by surrogates. What was there before is for the front to say.
 
     Raises:
-        FormError: a path stands twice or leads through a file, or hard links differ.
+        FormError: it says what.
     """
     kinds: dict[str, str] = {}
     groups: dict[int, tuple[str, int, int, str]] = {}
     for one in changes:
+        _check_change(one)
         if one.path in kinds:
             raise FormError(f"a changed file stands twice: {one.path[:200]!r}")
         kinds[one.path] = "gone" if one.change == "deleted" else one.kind
         if one.group:
             inode = (one.sha256, one.size, one.mode, one.source)
-            if not one.has_content or groups.setdefault(one.group, inode) != inode:
+            if not has_content(one) or groups.setdefault(one.group, inode) != inode:
                 raise FormError(f"no hard link to another: {one.path[:200]!r}")
     for path, kind in kinds.items():
         folder = path.rpartition("/")[0] if kind != "gone" else ""
@@ -111,6 +72,28 @@ def check_changes(changes: Iterable[Changed]) -> None:
             if kinds.get(folder, "folder") != "folder":
                 raise FormError(f"it leads through what is no folder: {path[:200]!r}")
             folder = folder.rpartition("/")[0]
+
+
+def _check_change(one: Change) -> None:
+    for path in (one.path, *filter(None, (one.source,))):
+        if not is_plain(path):
+            raise FormError(f"no path of a changed file: {path[:200]!r}")
+    if one.change not in CHANGES or one.kind not in KINDS:
+        raise FormError(f"no change, or of nothing that a project has: {one.path[:200]!r}")
+    if one.xattrs or one.before is not None or one.before_sha256:
+        raise FormError(f"no worker knows what was there before: {one.path[:200]!r}")
+    if not 0 <= one.mode <= MODE_MAX or one.size < 0 or not 0 <= one.group < GROUP_MAX:
+        raise FormError(f"no mode, size or group of a changed file: {one.path[:200]!r}")
+    if bool(one.target) is not (one.kind == "link" and one.change != "deleted"):
+        raise FormError(f"a link leads somewhere, and nothing else: {one.path[:200]!r}")
+    if "\0" in one.target or len(os.fsencode(one.target)) > PATH_BYTES_MAX:
+        raise FormError(f"the link {one.path[:200]!r} can't lead anywhere")
+    if has_content(one) is not bool(one.sha256) or not is_sha256(one.sha256 or "0" * 64):
+        raise FormError(f"a file has a digest, and nothing else: {one.path[:200]!r}")
+    if (one.size and not has_content(one) and one.change != "deleted") or (
+        one.source and not one.group
+    ):
+        raise FormError(f"its size or source is another's: {one.path[:200]!r}")
 
 
 def is_plain(path: str) -> bool:
@@ -170,14 +153,6 @@ class Order:
             if path is not None and not _stays_inside(path if path is cwd else f"{cwd}/{path}"):
                 raise FormError(f"{path[:200]!r} is not in the project, or no relative path")
 
-    def encode(self) -> bytes:
-        """Its form, the same bytes for the same order.
-
-        Raises:
-            FormError: it is too large to be sent.
-        """
-        return forms.encode(self)
-
     @property
     def needs(self) -> tuple[str, ...]:
         """Offers that its worker has to make; see `Worker.list_offers`."""
@@ -188,17 +163,6 @@ class Order:
     def timeout_s(self) -> float:
         """Seconds that a worker may take for it."""
         return self.limits.wall_s + GRACE_S
-
-    @classmethod
-    def decode(cls, data: bytes) -> Order:
-        """The order of a form.
-
-        Raises:
-            FormError: it is none, or of another protocol.
-        """
-        value = forms.parse(data)
-        _check_protocol(value.get("protocol"))
-        return forms.read(cls, value)
 
 
 def why_here(request: Request, profile: Profile) -> str:
@@ -219,14 +183,14 @@ class Outcome:
     """What came of an order; the contents that belong to it lie beside it.
 
     A result's artifact that was handed back has as its path the name of a file beside it. `changed`
-    is what the run changed in the project, where that is to be committed; the worker commits
-    nothing, so that its result tells of no commit.
+    is what the run changed in the project, where that is to be committed, with no word of what was
+    there before; the worker commits nothing, so that its result tells of no commit.
     """
 
     run_id: str
     worker: str
     result: Result
-    changed: tuple[Changed, ...] = ()
+    changed: tuple[Change, ...] = ()
     protocol: int = PROTOCOL
 
     def __post_init__(self) -> None:
@@ -247,31 +211,9 @@ class Outcome:
             raise FormError("an artifact stands twice")
         for change in self.result.changed_files:
             for path in (change.path.removesuffix("/"), *filter(None, (change.source,))):
-                if not _is_relative(path):
+                if not is_plain(path):
                     raise FormError(f"no path of a changed file: {path[:200]!r}")
         check_changes(self.changed)
-
-    def encode(self) -> bytes:
-        """Its form, the same bytes for the same outcome.
-
-        Raises:
-            FormError: it is too large to be sent.
-        """
-        return forms.encode(self)
-
-    @classmethod
-    def decode(cls, data: bytes, run_id: str) -> Outcome:
-        """The outcome of a form, which has to be that of the run.
-
-        Raises:
-            FormError: it is none, or another run's, or of another protocol.
-        """
-        value = forms.parse(data)
-        _check_protocol(value.get("protocol"))
-        outcome = forms.read(cls, value)
-        if outcome.run_id != run_id:
-            raise FormError(f"it is of run {outcome.run_id}, not {run_id}")
-        return outcome
 
 
 class Cause(StrEnum):
@@ -310,9 +252,9 @@ def _check_run_id(run_id: str) -> None:
         raise FormError(f"no id of a run: {run_id[:80]!r}")
 
 
-def _check_protocol(protocol: object) -> None:
-    if protocol != PROTOCOL or isinstance(protocol, bool):
-        raise FormError(f"it is of protocol {str(protocol)[:20]}, and this release of {PROTOCOL}")
+def _check_protocol(protocol: int) -> None:
+    if protocol != PROTOCOL:
+        raise FormError(f"it is of protocol {protocol}, and this release of {PROTOCOL}")
 
 
 def _stays_inside(path: str) -> bool:
@@ -320,8 +262,3 @@ def _stays_inside(path: str) -> bool:
     if "\0" in path or path.startswith("/") or "//" in path:
         return False
     return os.path.normpath(path).partition("/")[0] != ".."
-
-
-def _is_relative(path: str) -> bool:
-    """Whether a path that is only shown is relative, and says where it is by names alone."""
-    return all(is_entry_name(name) for name in path.split("/"))

@@ -6,15 +6,13 @@ and one time: what a run left of these as it found them stands for the project's
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import BinaryIO, Final
-
-import trio
 
 from executor.model import MIB
 from executor.project.plan import renames
@@ -26,10 +24,9 @@ from executor.project.view.record import EntryState, Record, is_below
 from executor.project.view.tree import Tree, in_tree_order, split
 from executor.project.view.walking import FOLDER_FLAGS
 from fleet.errors import BlobError, OutcomeError
-from fleet.handed_files import ReturnedBlobs
-from fleet.layout import LAID_OUT_NS, TooLargeError, check_list_size, laid_out_mode
-from fleet.model import Changed
-from fleet.tree import Digest, Entry, TreeError, read_tree
+from fleet.layout import LAID_OUT_NS, laid_out_mode
+from fleet.model import has_content
+from fleet.tree import Digest, prove
 
 ATTRIBUTES: Final = ("mode", "times")
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -45,7 +42,7 @@ class _Reading:
 
 
 def as_change_set(
-    changed: Iterable[Changed], refused: Sequence[LeftOut], record: Record, contents: int
+    changed: Iterable[Change], refused: Sequence[LeftOut], record: Record, contents: int
 ) -> ChangeSet:
     """The changes with what `record` says was there before; contents may be moved away.
 
@@ -70,21 +67,16 @@ def as_change_set(
     return ChangeSet(record, final, contents, tuple(left_out), may_move=True)
 
 
-def _read(one: Changed, reading: _Reading) -> Change | None:
+def _read(one: Change, reading: _Reading) -> Change | None:
     """One change; None where the project is so already, as far as a worker can tell."""
     before = reading.record.states.get(one.path)
     if one.change == "deleted":
         return _deleted(one.path, before)
-    change = Change(
-        one.path,
-        one.change if before else "created",
-        one.kind,
-        one.mode,
-        one.size if one.kind == "file" else 0,
-        one.mtime_ns,
-        one.target,
-        one.source if _is_same(one, reading) else "",
-        one.group,
+    change = replace(
+        one,
+        change=one.change if before else "created",
+        source=one.source if _is_same(one, reading) else "",
+        sha256="",
         before=before,
     )
     if before is None or change.change == "created":
@@ -97,8 +89,6 @@ def _read(one: Changed, reading: _Reading) -> Change | None:
 
 def _as_differs(change: Change, before: EntryState) -> Change | None:
     """A change of a mode or time as the one that it is here, if it is any."""
-    if before.size < 0:
-        return change
     if change.kind != "link" and change.mode != before.mode & PERMISSIONS:
         return replace(change, change="mode")
     return replace(change, change="times") if change.mtime_ns != before.mtime_ns else None
@@ -115,7 +105,7 @@ def _kind(state: EntryState) -> str:
     return KINDS.get(stat.S_IFMT(state.mode), "file")
 
 
-def _is_same(one: Changed, reading: _Reading) -> bool:
+def _is_same(one: Change, reading: _Reading) -> bool:
     """Whether a file that the run made a hard link to is what the run had there.
 
     A worker that could name any file would have its content shown under another name.
@@ -133,10 +123,9 @@ def _is_same(one: Changed, reading: _Reading) -> bool:
 
 def _as_found(change: Change, before: EntryState, xattrs: Attributes) -> Change:
     """A change with the project's own mode and time, where the run left those that it found."""
-    mode, mtime_ns = change.mode, change.mtime_ns
-    if before.size >= 0:  # else it is not known any more what it was
-        mode = before.mode & PERMISSIONS if mode == laid_out_mode(before.mode) else mode
-        mtime_ns = before.mtime_ns if mtime_ns == LAID_OUT_NS else mtime_ns
+    is_found = change.mode == laid_out_mode(before.mode)
+    mode = before.mode & PERMISSIONS if is_found else change.mode
+    mtime_ns = before.mtime_ns if change.mtime_ns == LAID_OUT_NS else change.mtime_ns
     return replace(change, mode=mode, mtime_ns=mtime_ns, xattrs=xattrs)
 
 
@@ -181,102 +170,37 @@ def _attributes(path: str, kind: str, project: Tree) -> Attributes:
         os.close(descriptor)
 
 
-def cut_contents(whole: BinaryIO, changed: Iterable[Changed], top: int) -> None:
+def cut_contents(whole: BinaryIO, changed: Iterable[Change], top: int) -> None:
     """Cut contents that come one after the other into files below `top`, an empty folder.
 
     Raises:
         OutcomeError: one has another digest than was told, or there is more.
         OSError: one can't be written.
     """
-    made = {""}
+    made: set[str] = set()
     with Tree(top) as tree:
-        for one in changed:
-            if not one.has_content:
-                continue
-            folder, name = split(one.path)
-            for path in reversed([folder, *_above(folder)]):
+        for one in filter(has_content, changed):
+            *above, name = one.path.split("/")
+            for path in accumulate(above, "{}/{}".format):
                 if path not in made:
-                    above, last = split(path)
-                    os.mkdir(last, 0o700, dir_fd=tree.folder(above))
+                    folder, last = split(path)
+                    os.mkdir(last, 0o700, dir_fd=tree.folder(folder))
                     made.add(path)
-            target = os.open(name, _NEW_FILE, 0o600, dir_fd=tree.folder(folder))
-            seen, left = hashlib.sha256(), one.size
+            target = os.open(name, _NEW_FILE, 0o600, dir_fd=tree.folder("/".join(above)))
             with open(target, "wb") as file:
-                while left and (piece := whole.read(min(left, MIB))):
-                    file.write(piece)
-                    seen.update(piece)
-                    left -= len(piece)
-            if left or seen.hexdigest() != one.sha256:
-                raise OutcomeError("a changed file has another content than was told")
+                file.writelines(_cut(whole, one))
     if whole.read(1):
         raise OutcomeError("the changed files have more content than was told")
 
 
-def _above(path: str) -> Iterator[str]:
-    """All folders above a path, the nearest first."""
-    while path := split(path)[0]:
-        yield path
-
-
-async def fetch_entries(root: Digest, blobs: ReturnedBlobs) -> Mapping[str, Entry]:
-    """Fetch what a tree has, by path.
+def _cut(whole: BinaryIO, one: Change) -> Iterator[bytes]:
+    """The next content in pieces.
 
     Raises:
-        BlobError: its list is gone, or is none.
-        UnreachableError: the engine does not answer.
+        OutcomeError: it is not what was told.
     """
-    encoded = bytearray()
+    sizes = (min(MIB, one.size - at) for at in range(0, one.size, MIB))
     try:
-        check_list_size(root)
-        await blobs.get(root, encoded.extend)
-        return await trio.to_thread.run_sync(read_tree, bytes(encoded))
-    except (TreeError, TooLargeError) as error:
-        raise BlobError(f"{root} is not a list of entries: {error}") from error
-
-
-def rebuild(record: Record, entries: Mapping[str, Entry], changed: Iterable[Changed]) -> Record:
-    """A whole record of now as of the time at which the tree was made, as far as changes ask.
-
-    Raises:
-        OSError: the project can't be read.
-    """
-    states = dict(record.states)
-    top = os.open(record.project, FOLDER_FLAGS)
-    try:
-        with Tree(top) as project:
-            for one in changed:
-                entry, now = entries.get(one.path), states.get(one.path)
-                if entry is not None and not (now and _is_still(now, entry, project)):
-                    states[one.path] = _unknown(_entry_kind(entry))
-                elif entry is None and now and one.change != "created":
-                    states[one.path] = _unknown(stat.S_IFMT(now.mode))
-    finally:
-        os.close(top)
-    return replace(record, states=states)
-
-
-def _is_still(now: EntryState, entry: Entry, project: Tree) -> bool:
-    """Return whether the project has what a tree has."""
-    if stat.S_IFMT(now.mode) != _entry_kind(entry):
-        return False
-    try:
-        if entry.target is not None:
-            return project.target(entry.path) == entry.target
-        if entry.digest is not None:
-            is_alike = now.size == entry.digest.size_bytes
-            is_alike = is_alike and bool(now.mode & 0o100) is entry.is_executable
-            return is_alike and digest(project, entry.path) == entry.digest.hash
-    except OSError:
-        return False
-    return True
-
-
-def _entry_kind(entry: Entry) -> int:
-    if entry.target is not None:
-        return stat.S_IFLNK
-    return stat.S_IFDIR if entry.digest is None else stat.S_IFREG
-
-
-def _unknown(kind: int) -> EntryState:
-    """A state that no entry has."""
-    return EntryState(kind, -1, -1, -1, -1)
+        yield from prove(Digest(one.sha256, one.size), map(whole.read, sizes))
+    except BlobError:
+        raise OutcomeError("a changed file has another content than was told") from None

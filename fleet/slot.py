@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from executor.opening import open_engine
 from executor.profile import ANALYZE
 from executor.service import LocalEngine
 from executor.settings import Settings
-from fleet.blob_cache import BlobCache
+from fleet.blob_cache import BlobCache, make_own
 from fleet.layout import renew
 from fleet.tree import Digest, build
 from policy.rules import Rules
@@ -33,14 +34,27 @@ _WARM_RUNS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class SlotTerms:
-    """What the slots of a worker share: its state, its cache, what its programs may have."""
+class WorkerTerms:
+    """What a worker is opened with.
 
-    state_dir: Path
-    home: Path
-    cache: BlobCache
-    settings: Settings
+    `folder` is the worker's own; programs have to be able to enter it. `keys` lists the fronts that
+    are served, `rules` is the operator's file; both are read anew for each order. `warm` are
+    languages that are made ready ahead.
+    """
+
+    folder: Path
+    keys: Path
+    rules: Path | None = None
+    name: str = field(default_factory=socket.gethostname)
+    at_once: int = field(default_factory=lambda: os.cpu_count() or 1)
+    home: Path = field(default_factory=Path.home)
+    settings: Settings = field(default_factory=Settings)
     warm: tuple[str, ...] = ()
+
+    @property
+    def state_dir(self) -> Path:
+        """Where its engines keep what they do."""
+        return self.folder / "state"
 
 
 @dataclass(slots=True, eq=False)
@@ -58,7 +72,7 @@ class Slot:
         """Make the project's folder that of another tree. A slot where that fails is broken.
 
         Raises:
-            MissingError, TreeError, TooLargeError, OSError: see `layout.renew`.
+            BlobError, TreeError, OSError: see `layout.renew`.
         """
         if root == self.root:
             return
@@ -69,15 +83,6 @@ class Slot:
             raise
         self.root = root
 
-    @contextlib.contextmanager
-    def mended_after_failure(self) -> Iterator[None]:
-        """Have the slot opened anew where what is done in it fails for no reason of an order's."""
-        try:
-            yield
-        except Exception:
-            self.is_broken = True
-            raise
-
 
 @contextlib.contextmanager
 def claim_place(slots: Path) -> Iterator[Path]:
@@ -86,8 +91,7 @@ def claim_place(slots: Path) -> Iterator[Path]:
     Raises:
         OSError: it can't be written, or all are taken.
     """
-    slots.mkdir(mode=ENTERED, parents=True, exist_ok=True)
-    os.chmod(slots, ENTERED)
+    make_own(slots, ENTERED)
     with contextlib.ExitStack() as stack:
         for number in range(SLOTS_MAX):
             try:
@@ -100,7 +104,7 @@ def claim_place(slots: Path) -> Iterator[Path]:
 
 
 @contextlib.asynccontextmanager
-async def open_slot(place: Path, terms: SlotTerms) -> AsyncIterator[Slot]:
+async def open_slot(place: Path, terms: WorkerTerms, cache: BlobCache) -> AsyncIterator[Slot]:
     """A slot with an empty project, at a place that was claimed; it is removed on the way out.
 
     Raises:
@@ -108,7 +112,7 @@ async def open_slot(place: Path, terms: SlotTerms) -> AsyncIterator[Slot]:
         OSError: the folder can't be written.
     """
     project = place / "project"
-    await trio.to_thread.run_sync(_empty, place, project, terms.cache)
+    await trio.to_thread.run_sync(_empty, place, project, cache)
     settings = replace(terms.settings, storage=terms.state_dir)
     try:
         async with open_engine(

@@ -17,6 +17,7 @@ from base.locks import is_held
 from executor.engine.engine import Completed
 from executor.errors import RequestError, SandboxUnavailableError
 from executor.model import Request, Status
+from fleet import forms
 from fleet.forms import FormError
 from fleet.model import Order
 from fleet.sending import Sending
@@ -79,7 +80,7 @@ async def _finish_left(sending: Sending, run_id: str, is_sent: bool, keep: KeepA
     with _reported(f"run {run_id}"):
         sealed = await journal.read_order(run_id) or b""
         try:
-            order = Order.decode(sealed.partition(b"\n")[2])
+            order = forms.decode(Order, sealed.partition(b"\n")[2])
         except FormError:  # of another release
             await journal.finish(run_id)
             raise

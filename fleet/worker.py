@@ -7,11 +7,10 @@ rules and the operator's, and run in a slot. No more than `at_once` runs are und
 from __future__ import annotations
 
 import contextlib
-import os
-import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -23,16 +22,16 @@ from executor.instance.removal import remove
 from executor.model import Result, Status
 from executor.profile import ProjectAccess
 from executor.project.store.store import ChangeStore, UnknownChangesError
-from executor.settings import Settings
-from fleet.blob_cache import BlobCache, MissingError
-from fleet.errors import BlobError
+from fleet import forms
+from fleet.blob_cache import BlobCache, make_own
+from fleet.errors import single_error
 from fleet.handing_over import hand_over
 from fleet.joint_rules import consent_by, join, load_operator_rules, relocate
 from fleet.keys import load_served_keys
-from fleet.layout import TooLargeError, find_missing
+from fleet.layout import find_missing
 from fleet.model import PROTOCOL, Order
 from fleet.seal import open_order
-from fleet.slot import ENTERED, Slot, SlotTerms, claim_place, open_slot
+from fleet.slot import ENTERED, Slot, WorkerTerms, claim_place, open_slot
 from fleet.tree import Digest, TreeError
 from policy.rules import Rules
 
@@ -42,25 +41,6 @@ Fetch = Callable[[frozenset[Digest], BlobCache], Awaitable[None]]
 TRIMMED_EVERY_BYTES = 1 << 28
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerTerms:
-    """What a worker is opened with.
-
-    `folder` is the worker's own; programs have to be able to enter it. `keys` lists the fronts that
-    are served, `rules` is the operator's file; both are read anew for each order. `warm` are
-    languages that are made ready ahead.
-    """
-
-    folder: Path
-    keys: Path
-    rules: Path | None = None
-    name: str = field(default_factory=socket.gethostname)
-    at_once: int = field(default_factory=lambda: os.cpu_count() or 1)
-    home: Path = field(default_factory=Path.home)
-    settings: Settings = field(default_factory=Settings)
-    warm: tuple[str, ...] = ()
-
-
 def read_order(sealed: bytes, keys: Path) -> Order:
     """The order under a seal, if a front in the list `keys` sealed it so, and in time.
 
@@ -68,7 +48,8 @@ def read_order(sealed: bytes, keys: Path) -> Order:
         SealError: it is not to be run.
         KeyFileError: the list can't be used.
     """
-    return open_order(sealed, load_served_keys(keys), PROTOCOL, time.time(), Order.decode)
+    served = load_served_keys(keys)
+    return open_order(sealed, served, PROTOCOL, time.time(), partial(forms.decode, Order))
 
 
 class Worker:
@@ -81,23 +62,8 @@ class Worker:
         self._idle: list[Slot] = []
         self._free = trio.Semaphore(0)
         self._added_bytes = TRIMMED_EVERY_BYTES  # what was there before counts
-        self._tier = ""
-        self.under_way = 0
-
-    @property
-    def name(self) -> str:
-        """What it is called in outcomes."""
-        return self._terms.name
-
-    @property
-    def at_once(self) -> int:
-        """How many orders it does at a time."""
-        return self._terms.at_once
-
-    @property
-    def tier(self) -> str:
-        """The tier of its slots."""
-        return self._tier
+        self.tier = ""
+        """Of its slots, once one was opened."""
 
     async def list_offers(self) -> tuple[str, ...]:
         """List what orders may need of it: its protocol, its tier, the languages that run here."""
@@ -106,7 +72,7 @@ class Worker:
         runnable = (name for name, report in languages.items() if report.runnable)
         return (
             f"context-mode={PROTOCOL}",
-            f"tier={self._tier}",
+            f"tier={self.tier}",
             *(f"language={name}" for name in runnable),
         )
 
@@ -122,16 +88,12 @@ class Worker:
             SandboxUnavailableError: a slot can't be used any more; another is opened in its place.
             OSError: there is no room.
         """
-        self.under_way += 1
-        try:
-            order = await trio.to_thread.run_sync(read_order, sealed, self._terms.keys)
-            with trio.move_on_after(max(0.0, order.not_after - time.time())) as in_time:
-                await self._do(order, fetch, out)
-            if in_time.cancelled_caught:
-                late = Result(Status.CANCELLED, message="its time was over before it ended")
-                await self._hand_over(Completed(late), order, out)
-        finally:
-            self.under_way -= 1
+        order = await trio.to_thread.run_sync(read_order, sealed, self._terms.keys)
+        with trio.move_on_after(max(0.0, order.not_after - time.time())) as in_time:
+            await self._do(order, fetch, out)
+        if in_time.cancelled_caught:
+            late = Result(Status.CANCELLED, message="its time was over before it ended")
+            await self._hand_over(Completed(late), order, out)
 
     async def _do(self, order: Order, fetch: Fetch, out: Path) -> None:
         try:
@@ -139,13 +101,14 @@ class Worker:
                 if slot.root != order.root:
                     await self._fetch(order.root, fetch)
                 operator = await trio.to_thread.run_sync(self._prepare, order, slot)
-                with slot.mended_after_failure():
+                try:
                     completed = await self._run(order, slot, operator)
-                slot.is_broken |= completed.result.status is Status.SANDBOX_ERROR
+                except Exception:  # for no reason of the order's
+                    slot.is_broken = True
+                    raise
+                slot.is_broken = completed.result.status is Status.SANDBOX_ERROR
                 await self._hand_over(completed, order, out)
-        except MissingError as error:  # the cache was trimmed meanwhile: the front sends it again
-            raise BlobError(f"the worker's cache is too small: {error}") from error
-        except (TreeError, TooLargeError) as error:
+        except TreeError as error:
             await self._hand_over(_refused(order, f"its project: {error}"), order, out)
 
     async def _fetch(self, root: Digest, fetch: Fetch) -> None:
@@ -188,10 +151,10 @@ class Worker:
             await trio.to_thread.run_sync(self._write, completed, order, out)
 
     def _write(self, completed: Completed, order: Order, out: Path) -> None:
-        changes = self._state_dir / "changes"
+        changes = self._terms.state_dir / "changes"
         kept = completed.result.changes_id
         try:
-            hand_over(completed, order, self.name, changes if kept else None, out)
+            hand_over(completed, order, self._terms.name, changes, out)
         finally:
             for spool in filter(None, (completed.stdout_spool, completed.stderr_spool)):
                 spool.delete()
@@ -221,33 +184,17 @@ class Worker:
         self._idle.append(slot)
         self._free.release()
 
-    @property
-    def _state_dir(self) -> Path:
-        return self._terms.folder / "state"
-
-    async def _keep_slot(
+    async def keep_slot(
         self, place: Path, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Have a slot at a place, opened anew whenever its project can't be laid out."""
-        terms = self._terms
-        shared = SlotTerms(self._state_dir, terms.home, self._cache, terms.settings, terms.warm)
+        """Keep a slot at a place, opened anew whenever its project can't be laid out."""
         while True:
-            async with open_slot(place, shared) as slot:
-                self._tier = slot.engine.isolation.tier
+            async with open_slot(place, self._terms, self._cache) as slot:
+                self.tier = slot.engine.isolation.tier
                 self._add(slot)
                 task_status.started()
                 task_status = trio.TASK_STATUS_IGNORED
                 await slot.is_done.wait()
-
-    async def keep_slots(
-        self, places: Sequence[Path], task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-    ) -> None:
-        """Keep slots at these places until cancelled; started once the first is open."""
-        async with trio.open_nursery() as nursery:
-            await nursery.start(self._keep_slot, places[0])
-            for place in places[1:]:
-                nursery.start_soon(self._keep_slot, place)
-            task_status.started()
 
 
 @contextlib.asynccontextmanager
@@ -264,9 +211,11 @@ async def open_worker(terms: WorkerTerms) -> AsyncIterator[Worker]:
         slots = terms.folder / "slots"
         places = [stack.enter_context(claim_place(slots)) for _ in range(terms.at_once)]
         worker = Worker(terms, cache)
-        with _single_error():
+        with single_error():
             async with trio.open_nursery() as nursery:
-                await nursery.start(worker.keep_slots, places)
+                await nursery.start(worker.keep_slot, places[0])
+                for place in places[1:]:
+                    nursery.start_soon(worker.keep_slot, place)
                 yield worker
                 nursery.cancel_scope.cancel()
 
@@ -275,24 +224,9 @@ def _open_cache(terms: WorkerTerms) -> BlobCache:
     """Make the worker's folder, and see that what the operator wrote can be used."""
     load_served_keys(terms.keys)
     load_operator_rules(terms.rules, terms.folder, terms.home)
-    terms.folder.mkdir(mode=ENTERED, parents=True, exist_ok=True)
-    if os.stat(terms.folder).st_uid != os.geteuid():
-        raise PermissionError(f"{terms.folder} belongs to somebody else")
-    os.chmod(terms.folder, ENTERED)
-    (terms.folder / "state").mkdir(mode=0o700, exist_ok=True)
+    make_own(terms.folder, ENTERED)
+    terms.state_dir.mkdir(mode=0o700, exist_ok=True)
     return BlobCache(terms.folder / "blobs")
-
-
-@contextlib.contextmanager
-def _single_error() -> Iterator[None]:
-    """Let an error that came alone through nurseries be caught as what it is."""
-    try:
-        yield
-    except BaseExceptionGroup as group:
-        error: BaseException = group
-        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-            error = error.exceptions[0]
-        raise error from None
 
 
 def _refused(order: Order, message: str) -> Completed:

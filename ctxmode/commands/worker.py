@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import trio
 
     from fleet.cluster import Cluster
-    from fleet.worker import Worker, WorkerTerms
+    from fleet.slot import WorkerTerms
 
 OF_MACHINE: Final = Path("/etc/context-mode")
 KEYS_FILE, RULES_FILE = "fronts.toml", "rules.toml"
@@ -88,7 +88,7 @@ def _choose_folder(given: str | None, config: Config) -> Path:
 
 
 def _make_terms(args: argparse.Namespace, config: Config, folder: Path) -> WorkerTerms:
-    from fleet.worker import WorkerTerms  # noqa: PLC0415 - loads what the extra installs
+    from fleet.slot import WorkerTerms  # noqa: PLC0415 - loads what the extra installs
 
     name = args.name if args.name is not None else socket.gethostname()
     if not name.isprintable() or not 0 < len(name) <= NAME_CHARACTERS_MAX:
@@ -150,14 +150,11 @@ async def _work(cluster: Cluster, terms: WorkerTerms) -> None:
             offers = await worker.list_offers()
             out = terms.folder / "out"
             out.mkdir(mode=0o700, exist_ok=True)
-            how = Serving(worker.name, worker.at_once, offers, out, leave)
-            _tell(f"worker {worker.name} serves {cluster.scheduler}: {_describe(worker)}")
+            how = Serving(terms.name, terms.at_once, offers, out, leave)
+            room = f"tier {worker.tier}, {terms.at_once} at once"
+            _tell(f"worker {terms.name} serves {cluster.scheduler}: {room}")
             await serve(cluster, worker, how)
             nursery.cancel_scope.cancel()
-
-
-def _describe(worker: Worker) -> str:
-    return f"tier {worker.tier}, {worker.at_once} at once"
 
 
 def _tell(text: str) -> None:

@@ -26,17 +26,16 @@ class RemoteCommits:
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
 
-    async def record(self, profile: Profile, *, whole: bool = False) -> Record | None:
+    async def record(self, profile: Profile) -> Record | None:
         """The project as it is now; None where a profile commits nothing.
 
-        What the host changes from now on is told apart from what the run does. One that is `whole`
-        has been read ahead.
+        What the host changes from now on is told apart from what the run does.
 
         Raises:
             RequestError: it is too large.
             SandboxUnavailableError: it can't be read.
         """
-        record = await self._runner.record(profile, whole=whole)
+        record = await self._runner.record(profile, whole=False)
         if record is not None:
             await trio.to_thread.run_sync(record.settle)
         return record

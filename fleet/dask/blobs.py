@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import os
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from typing import Any, Final, TypeVar
@@ -17,9 +16,9 @@ import fsspec
 import trio
 
 from fleet.blob_cache import BlobCache
-from fleet.errors import BlobError, ClusterError, UnreachableError
+from fleet.errors import BlobError, ClusterError, UnreachableError, single_error
 from fleet.model import Open
-from fleet.tree import Digest, digest_of
+from fleet.tree import Digest, digest_of, prove
 
 ANSWER_S: Final = 20.0
 """How long a store may take for one answer; each MiB of a blob adds a second."""
@@ -98,7 +97,7 @@ class FileBlobs:
         async def put_one(blob: tuple[Digest, Open]) -> None:
             await self._in_thread(functools.partial(self._put, *blob), blob[0].size_bytes)
 
-        await _each(put_one, list(blobs.items()))
+        await _each(put_one, blobs.items())
 
     async def get(self, digest: Digest, write: Callable[[bytes], object]) -> None:
         """Pass a blob to `write`, in pieces of up to 1 MiB. All are void if this raises.
@@ -107,7 +106,7 @@ class FileBlobs:
             BlobError: it is absent, or something else.
             UnreachableError: the store does not answer.
         """
-        pieces = self._pieces(digest)
+        pieces = prove(digest, self._pieces(digest))
         try:
             while piece := await self._in_thread(lambda: next(pieces, b""), _PIECE):
                 write(piece)
@@ -118,10 +117,10 @@ class FileBlobs:
         """Bring blobs into a worker's cache; see `Fetch`."""
 
         async def fetch_one(digest: Digest) -> None:
-            keep = functools.partial(self._keep, digest, cache)
+            keep = functools.partial(cache.add, digest, self._pieces(digest))
             await self._in_thread(keep, digest.size_bytes)
 
-        await _each(fetch_one, list(digests))
+        await _each(fetch_one, digests)
 
     async def _in_thread(self, function: Callable[[], T], size_bytes: int) -> T:
         """Do in a thread what asks the store.
@@ -163,36 +162,21 @@ class FileBlobs:
             raise
 
     def _copy(self, digest: Digest, opener: Open, to: str) -> None:
-        check, size = hashlib.sha256(), 0
         target = _ask(self._files.open, to, "wb")
         try:
-            for piece in opener():
-                size += len(piece)
-                check.update(piece)
+            for piece in prove(digest, opener()):
                 _ask(target.write, piece)
         finally:
             _ask(target.close)
-        if (check.hexdigest(), size) != (digest.hash, digest.size_bytes):
-            raise BlobError(f"a content is shorter, longer or another than {digest}")
 
     def _pieces(self, digest: Digest) -> Generator[bytes]:
-        check, size = hashlib.sha256(), 0
         try:
             file = _ask(self._files.open, self._place(digest), "rb")
         except _AbsentError:
             raise BlobError(f"{digest} is not in {self._folder}") from None
         with file:
             while piece := _ask(file.read, _PIECE):
-                size += len(piece)
-                check.update(piece)
-                if size > digest.size_bytes:
-                    break
                 yield piece
-        if (check.hexdigest(), size) != (digest.hash, digest.size_bytes):
-            raise BlobError(f"{self._folder} has something else as {digest}")
-
-    def _keep(self, digest: Digest, cache: BlobCache) -> None:
-        cache.add(digest, self._pieces(digest))
 
     def _make_folder(self, place: str) -> None:
         folder = place.rpartition("/")[0]
@@ -222,25 +206,9 @@ def _ask(function: Callable[..., Any], *given: object) -> Any:  # noqa: ANN401 -
         raise UnreachableError(f"{type(error).__name__}: {error}") from error
 
 
-async def _each(do: Callable[[Any], Awaitable[None]], many: list[Any]) -> None:
-    """Do something with each of many, some at a time; the first error ends it and is raised.
-
-    It is raised as it is, where a nursery would wrap it.
-    """
-    failed: list[Exception] = []
-
-    async def one(given: object) -> None:
-        try:
-            await do(given)
-        except Exception as error:
-            failed.append(error)
-            nursery.cancel_scope.cancel()
-
-    if len(many) == 1:
-        await do(many[0])
-        return
-    async with trio.open_nursery() as nursery:
-        for given in many:
-            nursery.start_soon(one, given)
-    if failed:
-        raise failed[0]
+async def _each(do: Callable[[T], Awaitable[None]], many: Iterable[T]) -> None:
+    """Do something with each of many, some at a time; the first error ends it and is raised."""
+    with single_error():
+        async with trio.open_nursery() as nursery:
+            for given in many:
+                nursery.start_soon(do, given)

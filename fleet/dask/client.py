@@ -9,6 +9,7 @@ import operator
 import pkgutil
 import ssl
 from collections.abc import AsyncIterator, Iterable
+from functools import partial
 from typing import Any, Final
 
 import trio
@@ -20,11 +21,11 @@ from distributed.security import Security
 
 from fleet.cluster import Cluster, Credentials, check_credentials
 from fleet.dask.blobs import FileBlobs
-from fleet.dask.side_loop import SideLoop, open_side_loop
+from fleet.dask.side_loop import Ask, open_side_loop
 from fleet.dask.task import CARRIED_BYTES_MAX, FUNCTION, SentOrder, count_resources
 from fleet.errors import ClusterError, OutcomeError, UnreachableError
 from fleet.model import Cause, Delivery, Lost
-from fleet.tree import Digest, TreeError, digest_of, is_entry_name
+from fleet.tree import Digest, TreeError, digest_of
 
 ANSWER_S: Final = 10.0
 CONNECT_S: Final = 10.0
@@ -51,8 +52,8 @@ async def open_dask(cluster: Cluster) -> AsyncIterator[DaskRuns]:
     security = security_of(cluster.credentials)
     blobs = FileBlobs(cluster.blobs)
     await blobs.check()
-    async with open_side_loop("dask") as loop:
-        runs = DaskRuns(cluster, security, blobs, loop)
+    async with open_side_loop("dask") as ask:
+        runs = DaskRuns(cluster, security, blobs, ask)
         try:
             await runs.connect()
             yield runs
@@ -65,12 +66,12 @@ class DaskRuns:
     unless the next one waits for them. A run's id is its key at the scheduler."""
 
     def __init__(
-        self, cluster: Cluster, security: Security | None, blobs: FileBlobs, loop: SideLoop
+        self, cluster: Cluster, security: Security | None, blobs: FileBlobs, ask: Ask
     ) -> None:
         self.blobs = blobs
         self._cluster = cluster
         self._security = security
-        self._loop = loop
+        self._ask = ask
         self._lock = trio.Lock()
         self._futures: dict[str, Future[Any]] = {}
         self._client: Any = None  # a `Client`, which is untyped
@@ -88,7 +89,7 @@ class DaskRuns:
             await self._disconnect()
             await try_out(self._cluster, self._security)
             try:
-                self._client = await self._loop.run(self._open)
+                self._client = await self._ask(self._open)
             except (OSError, TimeoutError) as error:
                 said = f"no scheduler at {self._cluster.target}: {error}"
                 raise UnreachableError(said) from None
@@ -135,7 +136,7 @@ class DaskRuns:
             keep(future)  # it goes on without this front, for the next one to join
             return future
 
-        self._futures[run_id] = await self._loop.run(submit)
+        self._futures[run_id] = await self._ask(submit)
 
     async def wait(self, run_id: str) -> Delivery | Lost:
         """Wait for an order's end, however long. Cancelling this leaves the order as it is.
@@ -147,30 +148,29 @@ class DaskRuns:
         if future is None:
             return Lost(run_id, Cause.ENGINE, "the scheduler knows no such run")
         try:
-            answer = await self._wait(future)
-        except FutureCancelledError as error:
+            end = await self._wait(run_id, future)
+        except UnreachableError:
             self._futures.pop(run_id, None)
+            raise
+        self._futures.pop(run_id, None)  # so that it is done again if it is asked for again
+        return end
+
+    async def _wait(self, run_id: str, future: Future[Any]) -> Delivery | Lost:
+        client = self._client
+        if client is None or client is not future.client:
+            raise UnreachableError("the connection to the scheduler was lost")
+        try:
+            return _delivery(run_id, await self._ask(_wait_for_answer, client, future))
+        except FutureCancelledError as error:
             if error.reason == _CANCELLED:
                 return Lost(run_id, Cause.CANCELLED, _CANCELLED)
             raise UnreachableError(f"the scheduler is lost: {error.reason}") from None
         except KilledWorker as error:
-            lost = Lost(run_id, Cause.WORKER, str(error), str(error.last_worker.name))
+            return Lost(run_id, Cause.WORKER, str(error), str(error.last_worker.name))
         except UnreachableError:
-            self._futures.pop(run_id, None)
             raise
         except Exception as error:
-            lost = Lost(run_id, Cause.WORKER, f"{type(error).__name__}: {error}")
-        else:
-            self._futures.pop(run_id, None)  # so that it is done again if it is asked for again
-            return _delivery(run_id, answer)
-        self._futures.pop(run_id, None)
-        return lost
-
-    async def _wait(self, future: Future[Any]) -> Any:  # noqa: ANN401 - checked where it is taken
-        client = self._client
-        if client is None or client is not future.client:
-            raise UnreachableError("the connection to the scheduler was lost")
-        return await self._loop.run(lambda: _wait_for_answer(client, future))
+            return Lost(run_id, Cause.WORKER, f"{type(error).__name__}: {error}")
 
     async def find_delay(self, run_id: str) -> str:
         """Say why no worker has begun an order, by its task's state; empty if one has.
@@ -189,11 +189,7 @@ class DaskRuns:
         """
         future = self._futures.pop(run_id, None) or await self._join(run_id)
         if future is not None:
-
-            async def end() -> None:
-                await future.client.cancel([future], force=True, reason=_CANCELLED)
-
-            await self._loop.run(end)
+            await self._ask(partial(future.client.cancel, force=True, reason=_CANCELLED), [future])
 
     async def _join(self, run_id: str) -> Future[Any] | None:
         """Return the future of a run that the scheduler knows; None if it knows none.
@@ -211,7 +207,8 @@ class DaskRuns:
             client._send_to_scheduler(wanted)
             return future
 
-        self._futures[run_id] = future = await self._loop.run(want)
+        future: Future[Any] = await self._ask(want)
+        self._futures[run_id] = future
         return future
 
     async def _find_state(self, client: Any, run_id: str) -> str | None:  # noqa: ANN401
@@ -225,7 +222,7 @@ class DaskRuns:
             return await asyncio.wait_for(client.scheduler.get_task_status(keys=[run_id]), ANSWER_S)
 
         try:
-            found: dict[str, str | None] = await self._loop.run(ask)
+            found: dict[str, str | None] = await self._ask(ask)
         except (OSError, TimeoutError) as error:
             raise UnreachableError(f"the scheduler does not answer: {error}") from None
         return found.get(run_id)
@@ -245,7 +242,7 @@ class DaskRuns:
         client, self._client = self._client, None
         self._futures.clear()
         if client is not None:
-            await self._loop.run(lambda: _close(client))
+            await self._ask(_close, client)
 
 
 async def _close(client: Any) -> None:  # noqa: ANN401
@@ -276,13 +273,13 @@ async def _wait_for_answer(client: Any, future: Future[Any]) -> Any:  # noqa: AN
 
 
 def _delivery(run_id: str, answer: Any) -> Delivery | Lost:  # noqa: ANN401 - a worker's word
-    """Read what a worker handed back, if it holds."""
+    """Read what a worker handed back, if it holds; which files may be there is checked later."""
     try:
         worker = str(answer["worker"])[:200]
         if "cause" in answer:
             detail = str(answer["detail"])[:2000]
             return Lost(run_id, Cause(answer["cause"]), detail, worker)
-        files = {_plain_path(path): Digest(*one) for path, one in answer["files"].items()}
+        files = {str(path): Digest(*one) for path, one in answer["files"].items()}
         contents = {}
         for path, content in answer["contents"].items():
             if files.get(path) != digest_of(content):
@@ -291,18 +288,6 @@ def _delivery(run_id: str, answer: Any) -> Delivery | Lost:  # noqa: ANN401 - a 
     except (OutcomeError, TreeError, TypeError, ValueError, KeyError, AttributeError) as error:
         return Lost(run_id, Cause.WORKER, f"what it handed back: {error}")
     return Delivery(files, worker, contents)
-
-
-def _plain_path(path: str) -> str:
-    """Return a relative path of names that lead nowhere else.
-
-    Raises:
-        OutcomeError: it could.
-    """
-    for name in path.split("/"):
-        if not is_entry_name(name):
-            raise OutcomeError(f"not the name of an entry: {name[:80]!r}")
-    return path
 
 
 def security_of(credentials: Credentials | None) -> Security | None:

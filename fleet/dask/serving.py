@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import anyio
 import trio
 from distributed import Status, Worker, WorkerPlugin
 
@@ -23,7 +24,7 @@ from fleet.cluster import Cluster
 from fleet.dask import task
 from fleet.dask.blobs import FileBlobs
 from fleet.dask.client import quieten, security_of, try_out
-from fleet.dask.side_loop import SideLoop, open_side_loop
+from fleet.dask.side_loop import Ask, open_side_loop
 from fleet.errors import BlobError, UnreachableError
 from fleet.model import Cause
 from fleet.seal import SEALED_BYTES_MAX, SealError
@@ -78,22 +79,18 @@ async def serve(cluster: Cluster, doer: Doer, how: Serving) -> None:
     blobs = FileBlobs(cluster.blobs)
     await blobs.check()
     here = OrderDoer(blobs, doer, how)
-    task.enter(how.name, here)
     pause_s = PAUSE_S[0]
-    try:
-        async with open_side_loop("dask") as loop:
-            while not how.leave.is_set():
-                with tempfile.TemporaryDirectory(prefix="dask-", dir=how.folder) as folder:
-                    try:
-                        await try_out(cluster, security)
-                        terms = {"security": security, "local_directory": folder}
-                        await _serve_once(cluster.scheduler, terms, here, loop)
-                        pause_s = PAUSE_S[0]
-                    except UnreachableError as error:
-                        await _pause_after(error, pause_s, how.leave)
-                        pause_s = min(2 * pause_s, PAUSE_S[1])
-    finally:
-        task.leave(how.name)
+    async with open_side_loop("dask") as ask:
+        while not how.leave.is_set():
+            with tempfile.TemporaryDirectory(prefix="dask-", dir=how.folder) as folder:
+                try:
+                    await try_out(cluster, security)
+                    terms = {"security": security, "local_directory": folder}
+                    await _serve_once(cluster.scheduler, terms, here, ask)
+                    pause_s = PAUSE_S[0]
+                except UnreachableError as error:
+                    await _pause_after(error, pause_s, how.leave)
+                    pause_s = min(2 * pause_s, PAUSE_S[1])
 
 
 async def _pause_after(error: UnreachableError, pause_s: float, leave: trio.Event) -> None:
@@ -104,7 +101,7 @@ async def _pause_after(error: UnreachableError, pause_s: float, leave: trio.Even
         await leave.wait()
 
 
-async def _serve_once(url: str, terms: dict[str, Any], here: OrderDoer, loop: SideLoop) -> None:
+async def _serve_once(url: str, terms: dict[str, Any], here: OrderDoer, ask: Ask) -> None:
     """Be a worker until the scheduler is gone, or it is time to leave.
 
     Raises:
@@ -120,7 +117,7 @@ async def _serve_once(url: str, terms: dict[str, Any], here: OrderDoer, loop: Si
             memory_limit=0,  # a run's memory is the sandbox's business
             dashboard=False,
             dashboard_address="127.0.0.1:0",  # else it answers anybody, there
-            plugins=(_Watch(here),),
+            plugins=(here,),
             **terms,
         )
         try:
@@ -129,17 +126,18 @@ async def _serve_once(url: str, terms: dict[str, Any], here: OrderDoer, loop: Si
             await _close(made)
             raise UnreachableError(f"the scheduler does not take this worker: {error}") from None
         except asyncio.CancelledError:
-            await _close(made)
+            with anyio.CancelScope(shield=True):  # else it is cancelled, too
+                await _close(made)
             raise
 
-    worker = await loop.run(start)
+    worker = await ask(start)
     log.info("serving %s", url)
     try:
-        await _until_left(worker, here, loop)
+        await _until_left(worker, here, ask)
     finally:
         here.hold_answers()
         with trio.CancelScope(shield=True, deadline=trio.current_time() + _CLOSE_S):
-            await loop.run(lambda: _close(worker))
+            await ask(_close, worker)
         here.release_answers()
 
 
@@ -158,10 +156,10 @@ async def _close(worker: Worker) -> None:
             worker.http_server.stop()
 
 
-async def _until_left(worker: Worker, here: OrderDoer, loop: SideLoop) -> None:
+async def _until_left(worker: Worker, here: OrderDoer, ask: Ask) -> None:
     async def leave(gone: trio.CancelScope) -> None:
         await here.how.leave.wait()
-        await loop.run(lambda: _pause(worker))
+        await ask(setattr, worker, "status", Status.paused)
         while worker.state.executing:  # noqa: ASYNC110 - Dask tells nobody
             await trio.sleep(_LOOK_S)
         with trio.move_on_after(FETCHED_S):
@@ -171,34 +169,17 @@ async def _until_left(worker: Worker, here: OrderDoer, loop: SideLoop) -> None:
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(leave, nursery.cancel_scope)
-        await loop.run(worker.finished)
+        await ask(worker.finished)
         nursery.cancel_scope.cancel()
 
 
-async def _pause(worker: Worker) -> None:
-    worker.status = Status.paused
+class OrderDoer(WorkerPlugin):
+    """Does the orders that a Dask worker of this process is given.
 
+    As its plugin it ends what the scheduler has taken back: Dask itself lets it run on.
+    """
 
-class _Watch(WorkerPlugin):
-    """Ends what the scheduler has taken back: Dask itself lets it run on."""
-
-    def __init__(self, here: OrderDoer) -> None:
-        self._here = here
-
-    def teardown(self, worker: Worker) -> None:
-        """Dask's own name: the worker ends, as one whose scheduler is lost does."""
-        with contextlib.suppress(trio.RunFinishedError):
-            self._here.token.run_sync_soon(self._here.end_all)
-
-    def transition(self, key: object, start: str, finish: str, **_: object) -> None:
-        """Dask's own name: a task of this worker is in another state."""
-        if start == "executing" and finish == "released":
-            with contextlib.suppress(trio.RunFinishedError):
-                self._here.token.run_sync_soon(self._here.end, str(key))
-
-
-class OrderDoer:
-    """Does the orders that a Dask worker of this process is given."""
+    name = task.PLUGIN
 
     def __init__(self, blobs: FileBlobs, doer: Doer, how: Serving) -> None:
         self.token = trio.lowlevel.current_trio_token()
@@ -247,8 +228,18 @@ class OrderDoer:
         await self._blobs.get(order, sealed.extend)
         return bytes(sealed)
 
-    def end(self, run_id: str) -> None:
-        """End an order, if it is under way."""
+    def teardown(self, worker: Worker) -> None:
+        """Dask's own name: the worker ends, as one whose scheduler is lost does."""
+        with contextlib.suppress(trio.RunFinishedError):
+            self.token.run_sync_soon(self.end_all)
+
+    def transition(self, key: object, start: str, finish: str, **_: object) -> None:
+        """Dask's own name: a task of this worker is in another state."""
+        if start == "executing" and finish == "released":
+            with contextlib.suppress(trio.RunFinishedError):
+                self.token.run_sync_soon(self._end, str(key))
+
+    def _end(self, run_id: str) -> None:
         if run_id in self._scopes:
             self._scopes[run_id].cancel()
 
@@ -294,25 +285,15 @@ async def upload_results(out: Path, blobs: FileBlobs) -> Results:
 
 def _look(out: Path) -> Results:
     """Digest all files, and read the smallest of them."""
-    files = {str(path.relative_to(out)): _digest(path) for path in _files(out)}
+    found = sorted(path for path in out.rglob("*") if path.is_file() and not path.is_symlink())
+    files = {str(path.relative_to(out)): _digest(path) for path in found}
     contents, room = {}, SMALL_BYTES
     for path, digest in sorted(files.items(), key=lambda one: one[1].size_bytes):
         room -= digest.size_bytes
         if room < 0:
             break
-        with open_plain(out / path, follow=False) as file:
-            contents[path] = file.read(digest.size_bytes + 1)
+        contents[path] = b"".join(_pieces(out / path))
     return files, contents
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.iterdir()):
-        if path.is_symlink():
-            continue
-        if path.is_dir():
-            yield from _files(path)
-        elif path.is_file():
-            yield path
 
 
 def _pieces(path: Path) -> Iterator[bytes]:

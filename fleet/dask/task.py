@@ -8,7 +8,6 @@ A scheduler that lacks our modules passes it on, for it goes as a name until a w
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,14 +18,12 @@ if TYPE_CHECKING:
     from fleet.dask.serving import OrderDoer
 
 FUNCTION: Final = f"{__name__}:execute"
+PLUGIN: Final = "context-mode"
+"""The name by which a Dask worker of ours has its `OrderDoer`."""
 CARRIED_BYTES_MAX: Final = 16 << 10
 """Of an order in a task."""
 SentOrder = bytes | tuple[str, int]
 """The sealed bytes of an order; or their hash and size."""
-
-
-_HERE: Final[dict[str, OrderDoer]] = {}
-_LOCK: Final = threading.Lock()
 
 
 class NoWorkerError(Exception):
@@ -41,18 +38,6 @@ def count_resources(offers: Iterable[str], count: int = 1) -> dict[str, float]:
     return dict.fromkeys(("run", *offers), float(count))
 
 
-def enter(name: str, here: OrderDoer) -> None:
-    """Have the Dask worker of a name do its orders here."""
-    with _LOCK:
-        _HERE[name] = here
-
-
-def leave(name: str) -> None:
-    """Forget a worker."""
-    with _LOCK:
-        _HERE.pop(name, None)
-
-
 def execute(run_id: str, order: SentOrder, timeout_s: float) -> dict[str, Any]:
     """Do an order in a thread of a Dask worker.
 
@@ -62,11 +47,12 @@ def execute(run_id: str, order: SentOrder, timeout_s: float) -> dict[str, Any]:
     Raises:
         NoWorkerError: this Dask worker is none of ours.
     """
-    name = str(get_worker().name)
-    here = _HERE.get(name)
+    worker: Any = get_worker()  # untyped
+    here: OrderDoer | None = worker.plugins.get(PLUGIN)
     if here is None:
         raise NoWorkerError(
-            f"the Dask worker {name} does no orders: start it by context-mode worker --cluster URL"
+            f"the Dask worker {worker.name} does no orders: start it by "
+            "context-mode worker --cluster URL"
         )
     answer: dict[str, Any] = trio.from_thread.run(
         here.do, run_id, order, timeout_s, trio_token=here.token

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from fleet.blob_cache import BlobCache
-from fleet.layout import Caps, renew
+from fleet.layout import renew
 from fleet.tree import Digest, build
 
 _EMPTY = build(())
 
 
-def lay_out(root: Digest, cache: BlobCache, folder: Path, caps: Caps | None = None) -> None:
+def lay_out(root: Digest, cache: BlobCache, folder: Path) -> None:
     """Make `folder` that of a tree; see `renew`."""
     cache.add(_EMPTY.root, [_EMPTY.encoded])
     folder.mkdir()
-    renew(folder, _EMPTY.root, root, cache, caps)
+    renew(folder, _EMPTY.root, root, cache)

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from executor.model import Limits, Request
 from executor.profile import PROFILES
 from executor.project.view.search import ProjectSearch
+from fleet import forms
 from fleet.blob_cache import BlobCache
 from fleet.handed_files import OUTCOME_FILE
 from fleet.model import PROTOCOL, Order
@@ -81,7 +82,7 @@ class TestFront:
 
 def sealed(order: Order, key: Ed25519PrivateKey = KEY) -> bytes:
     """An order under the seal of a front."""
-    return seal_order(order.encode(), key, PROTOCOL)
+    return seal_order(forms.encode(order), key, PROTOCOL)
 
 
 def result_in(out: Path) -> Mapping[str, Any]:

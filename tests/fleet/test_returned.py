@@ -14,11 +14,13 @@ import trio.testing
 from executor.engine.engine import Completed, FileSpool
 from executor.model import Artifact, Limits, NotCommitted, Request, Result, Status, Stream
 from executor.profile import ANALYZE
+from executor.project.store.manifest import Change
 from executor.run.capture import Capture
+from fleet import forms
 from fleet.errors import BlobError, OutcomeError
 from fleet.forms import BYTES_MAX
 from fleet.handed_files import OUTPUT_SLACK_BYTES
-from fleet.model import Changed, Delivery, Outcome
+from fleet.model import Delivery, Outcome
 from fleet.tree import Digest, digest_of
 from tests.fleet.returning import RUN_ID, Ends
 
@@ -126,7 +128,7 @@ async def test_artifacts_are_copied_under_the_names_that_they_have_here(ends: En
     assert Path(str(brought[0].path)).name == "01-a.png"
 
 
-FILE = Changed("new", "created", "file", 0o644, 3, 1, sha256=digest_of(b"new").hash)
+FILE = Change("new", "created", "file", 0o644, 3, 1, sha256=digest_of(b"new").hash)
 HONEST = Outcome(
     RUN_ID,
     "worker-1",
@@ -141,7 +143,7 @@ TOLD = replace(
 
 def deliver(ends: Ends, outcome: Outcome, files: Mapping[str, bytes]) -> Delivery:
     """What a worker hands back that says what it likes."""
-    named = {"outcome.json": outcome.encode(), **files}
+    named = {"outcome.json": forms.encode(outcome), **files}
     return Delivery({path: ends.blobs.add(data) for path, data in named.items()})
 
 
@@ -282,7 +284,7 @@ async def test_who_stops_waiting_leaves_nothing_behind(
     assert_nothing_came(ends)
 
 
-ELSEWHERE: dict[str, tuple[Changed, ...]] = {
+ELSEWHERE: dict[str, tuple[Change, ...]] = {
     "through a link of the project": (replace(FILE, path="link/new"),),
     "below a file": (replace(FILE, path="a.txt/new"),),
     "in a folder that is nowhere": (replace(FILE, path="nowhere/new"),),
@@ -293,7 +295,7 @@ ELSEWHERE: dict[str, tuple[Changed, ...]] = {
 
 @pytest.mark.parametrize("changed", ELSEWHERE.values(), ids=ELSEWHERE.keys())
 async def test_changes_lead_nowhere_else(
-    project: Path, tmp_path: Path, changed: tuple[Changed, ...]
+    project: Path, tmp_path: Path, changed: tuple[Change, ...]
 ):
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -331,13 +333,6 @@ async def test_a_worker_says_only_which_names_it_refused(ends: Ends):
     result = (await ends.bring_back(deliver(ends, outcome, FILES))).result
     assert result.not_committed == told[:1]
     assert (result.changes_id, result.session, result.profile) == (None, None, "build")
-
-
-async def test_what_was_in_the_worker_s_folder_is_replaced(ends: Ends):
-    """As where a run that ended was late, and is told so instead."""
-    ends.hand_over(at_worker(ends, b"x" * 10_000, 4096))
-    late = Completed(Result(Status.CANCELLED, message="late"))
-    assert list(ends.hand_over(late).files) == ["outcome.json"]
 
 
 async def test_a_spool_on_another_file_system_is_copied(

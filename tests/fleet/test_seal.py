@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import policy
+from fleet import forms
 from fleet.seal import (
     ANY_OWNER,
     ORDER_BYTES_MAX,
@@ -24,7 +25,8 @@ from fleet.seal import (
     open_order,
     seal_order,
 )
-from fleet.worker import WorkerTerms, open_worker
+from fleet.slot import WorkerTerms
+from fleet.worker import open_worker
 from policy.model import Decision, RuleSource
 from policy.rules import Rule, Rules
 from tests.fleet.orders import OTHER_KEY, TestFront, result_in, sealed, write_keys
@@ -154,7 +156,7 @@ def test_no_bytes_make_it_fail_otherwise(data):
 
 HARMS: dict[str, Callable[[TestFront], bytes]] = {
     "changed": lambda front: front.seal("echo ran").replace(b"echo ran", b"echo RAN"),
-    "unsealed": lambda front: front.order("echo ran").encode(),
+    "unsealed": lambda front: forms.encode(front.order("echo ran")),
     "unknown_key": lambda front: sealed(front.order("echo ran"), OTHER_KEY),
     "expired": lambda front: front.seal("echo ran", not_after=time.time() - 1),
     "owner": lambda front: front.seal("echo ran", owner="mallory"),

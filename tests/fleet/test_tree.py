@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +18,19 @@ NAMES = st.text(
 DIGESTS = st.builds(digest_of, st.binary(max_size=3)) | st.builds(
     lambda size: Digest("0123456789abcdef" * 4, size), st.integers(0, 2**63 - 1)
 )
-FILE = b"fa\0" + EMPTY.hash.encode() + b" 0\0"
+FILE = build([Entry("a", EMPTY)]).encoded
+
+
+def listing(*entries: object) -> bytes:
+    """A list as it is written, of whatever entries."""
+    return msgspec.msgpack.encode(entries)
+
+
+def file(path: object, hash: object = EMPTY.hash, size: object = 0, **more: object) -> list[object]:  # noqa: A002
+    return [path, {"hash": hash, "size_bytes": size, **more}, False, None]
+
+
+FOLDER, LINK = ["a", None, False, None], ["a", None, False, "x"]
 
 
 @st.composite
@@ -85,32 +98,32 @@ def test_paths_that_no_tree_can_hold_are_refused(entries: list[Entry]):
 @pytest.mark.parametrize(
     "data",
     [
-        FILE.replace(b"fa", b"f.."),
-        FILE.replace(b"fa", b"f."),
-        FILE.replace(b"fa", b"f"),
-        FILE.replace(b"fa", b"fa/b"),
-        FILE.replace(b"fa", b"f/etc/passwd"),
-        FILE.replace(b"fa", b"fa/../b"),
-        FILE.replace(b"fa", b"fa\0b"),
-        FILE.replace(b"fa", b"ga"),
-        FILE.replace(b" 0", b" -1"),
-        FILE.replace(b" 0", b" 00"),
-        FILE.replace(b" 0", b""),
-        FILE.replace(b" 0", b" 9999999999999999999"),
-        FILE.replace(EMPTY.hash.encode(), b"../x"),
+        *(listing(file(path)) for path in ("..", ".", "", "a/b", "/etc/passwd", "a/../b", "a\0b")),
+        *(listing(file("a", size=size)) for size in (-1, 2**63, "0", 0.0, True, None)),
+        listing(file("a", "../x")),
+        listing(file("a", more=1)),
+        listing([*file("a")[:2], True, "x"]),
+        listing([*file("a"), None]),
+        listing(file("a")[:2]),
+        listing([*FOLDER[:2], True, None]),
+        listing([*LINK[:3], ""]),
+        listing(file("a"), file("a")),
+        listing(file("a"), LINK),
+        listing(file("b"), file("a")),
+        listing(file("a"), file("a/b")),
+        listing(LINK, file("a/b")),
+        listing(file("a/b")),
+        msgspec.msgpack.encode([{"path": "a"}]),
         FILE[:-1],
         FILE * 2,
-        FILE + b"la\0x\0",
-        FILE.replace(b"fa", b"fb") + FILE,
-        FILE + FILE.replace(b"fa", b"fa/b"),
-        b"la\0x\0" + FILE.replace(b"fa", b"fa/b"),
-        b"la\0\0",
-        b"da\0x\0",
-        b"d\xff\xfe\0\0",
+        FILE.replace(b"\xa1a", b"\xd9\x01a"),  # its length in two bytes
+        FILE.replace(b"\xa1a", b"\xa2\xff\xfe"),
+        b"",
         b"\0",
-        b"\0\0",
         b"x",
-        b"da\0\0" * (ENTRIES_MAX + 1),
+        b"\x91" * 100_000,
+        b"\xdd\xff\xff\xff\xff",
+        listing(*[FOLDER] * (ENTRIES_MAX + 1)),
     ],
 )
 def test_what_is_no_list_is_refused(data: bytes):

@@ -14,13 +14,15 @@ from executor import LocalEngine, Request, open_engine
 from executor.engine.engine import Completed
 from executor.model import Limits, Result
 from executor.profile import PROFILES
+from fleet import forms
 from fleet.bringing_back import Landing, bring_back
 from fleet.keys import write_public
 from fleet.model import PROTOCOL, Delivery, Order
 from fleet.seal import seal_order
+from fleet.slot import WorkerTerms
 from fleet.snapshot import take
 from fleet.travel import Terms
-from fleet.worker import Worker, WorkerTerms, open_worker
+from fleet.worker import Worker, open_worker
 from policy.rules import Rules
 from tests.executor.project.conftest import make_old
 from tests.executor.project.viewing import tree
@@ -68,7 +70,7 @@ class Fleet:
 
         out = place / "out"
         out.mkdir(parents=True)
-        await self.worker.do(seal_order(order.encode(), self.key, PROTOCOL), fetch, out)
+        await self.worker.do(seal_order(forms.encode(order), self.key, PROTOCOL), fetch, out)
         files = {}
         for folder, _, names in os.walk(out):
             for path in (Path(folder, name) for name in names):
