@@ -219,7 +219,7 @@ async def test_the_queues_length_is_the_number_of_runs_that_wait(journal, clock)
 
 def test_the_runs_that_wait_are_counted_by_an_index(journal):
     (plan,) = journal._db.execute(f"EXPLAIN QUERY PLAN {_COUNT_WAITING}", ("a",))
-    assert "USING INDEX run_waits (owner=?)" in plan[-1]
+    assert plan[-1].endswith("INDEX run_waits (owner=?)")  # covering or not
 
 
 @pytest.mark.parametrize("steps", range(1, len(STEPS)))
