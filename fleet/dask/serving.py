@@ -9,6 +9,7 @@ import hashlib
 import logging
 import random
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -159,18 +160,26 @@ async def _close(worker: Worker) -> None:
 async def _until_left(worker: Worker, here: OrderDoer, ask: Ask) -> None:
     async def leave(gone: trio.CancelScope) -> None:
         await here.how.leave.wait()
-        await ask(setattr, worker, "status", Status.paused)
-        while worker.state.executing:  # noqa: ASYNC110 - Dask tells nobody
-            await trio.sleep(_LOOK_S)
-        with trio.move_on_after(FETCHED_S):
-            while worker.data:  # noqa: ASYNC110 - answers that their fronts have not got yet
-                await trio.sleep(_LOOK_S)
+        await ask(_finish, worker)
         gone.cancel()
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(leave, nursery.cancel_scope)
         await ask(worker.finished)
         nursery.cancel_scope.cancel()
+
+
+async def _finish(worker: Worker) -> None:
+    """Take no more orders, end those that are there, and wait until fronts have got their answers.
+
+    Looked at from another thread, an order that ends may be neither executed nor an answer yet.
+    """
+    worker.status = Status.paused
+    while worker.state.executing:  # noqa: ASYNC110 - Dask tells nobody
+        await asyncio.sleep(_LOOK_S)
+    last = time.monotonic() + FETCHED_S
+    while worker.data and time.monotonic() < last:  # noqa: ASYNC110
+        await asyncio.sleep(_LOOK_S)
 
 
 class OrderDoer(WorkerPlugin):
