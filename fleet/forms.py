@@ -111,15 +111,17 @@ def _integer(text: str) -> int:
 
 
 def _plain(value: object) -> object:
-    return msgspec.to_builtins(value, enc_hook=_as_dict)
+    return msgspec.to_builtins(value, enc_hook=_as_builtin)
 
 
-def _as_dict(value: object) -> object:
-    """Make a mapping that msgspec does not know a dictionary.
+def _as_builtin(value: object) -> object:
+    """Make a mapping that msgspec does not know a dictionary, and a text that bears more a text.
 
     Raises:
         TypeError: it is something else.
     """
     if isinstance(value, Mapping):
         return dict(value)
+    if isinstance(value, str):
+        return str(value)
     raise TypeError(f"a {type(value).__name__} has no form")

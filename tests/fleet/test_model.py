@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from executor.model import Artifact, ChangedFile, Limits, Request, Result, Status
+from base.remedy import Remedy
+from executor.model import Artifact, ChangedFile, Limits, Refusal, Request, Result, Status
 from executor.network import Allowlist
 from executor.profile import ANALYZE, BUILD, Profile, ProjectAccess
 from executor.project.store.manifest import Change
@@ -52,6 +53,7 @@ OUTCOME = Outcome(
         exit_code=0,
         artifacts=(Artifact("out/a.png", 3, "a.png"), Artifact("b", reason="none")),
         changed_files=(ChangedFile("src/a", "modified", 3), ChangedFile("b", "renamed", 1, "c")),
+        refusals=(Refusal("limit", "memory", "cgroup", "exact", remedy=Remedy("set it", "set x")),),
     ),
     changed=(
         Change("a", "created", "folder", 0o755, 0, 1),
