@@ -76,10 +76,8 @@ class Fleet:
         try:
             run = await self._accept_in_time(judged)
             run.on_output = on_output
-            if observe:
-                observe(run)
             with local.list_run(run):
-                return await self.sending.follow(run)
+                return await self.sending.follow(run, observe)
         except (StaysHereError, RequestError) as error:
             if is_sent_always or isinstance(error.__cause__, QueueFullError):
                 raise _explain(error) from error

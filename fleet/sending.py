@@ -13,11 +13,17 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from executor.engine.engine import Completed, OnOutput
+from executor.engine.engine import Completed, Observe, OnOutput
 from executor.model import Status
 from fleet.bringing_back import Landing, bring_back
 from fleet.desk import Desk
-from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError
+from fleet.errors import (
+    BlobError,
+    ClusterError,
+    OutcomeError,
+    UnreachableError,
+    single_error,
+)
 from fleet.figures import Stage
 from fleet.forms import FormError
 from fleet.journal import JournalError
@@ -57,8 +63,10 @@ class Sending:
         self._told_at = -math.inf
         self._landings: set[Path] = set()
 
-    async def follow(self, run: SentRun) -> Completed:
+    async def follow(self, run: SentRun, observe: Observe | None = None) -> Completed:
         """Follow an accepted run to its end, however it comes. Cancelling ends it, too.
+
+        `observe` gets the run at once.
 
         Raises:
             GiveUpError: the fleet does not bring it there.
@@ -67,6 +75,8 @@ class Sending:
         completed: Completed | None = None
         try:
             self.turns.add(run.id, run.order.owner, time.time())
+            if observe:
+                observe(run)
             with run.scope:
                 completed = await self.bring_to_end(run)
             if completed is None:
@@ -129,24 +139,23 @@ class Sending:
         delays it.
 
         A front that dies before that is noted sends the run again, and joins it.
+
+        Raises:
+            JournalError: that can't be noted.
+            UnreachableError: the engine does not answer.
         """
-        end: Delivery | Lost | UnreachableError
         is_new = not run.is_submitted
         if is_new:
             await engine.submit(run.id, run.sealed, run.order.needs, run.order.timeout_s)
             run.is_submitted, run.place = True, self.desk.settings.url
             self.desk.figures.sent[run.order.owner] += 1
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._tell_delays, run, engine)
-            if is_new:
-                nursery.start_soon(self.desk.journal.note_sent, run.id)  # which is not cancelled
-            try:
+        with single_error():
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._tell_delays, run, engine)
+                if is_new:  # which is not cancelled
+                    nursery.start_soon(self.desk.journal.note_sent, run.id)
                 end = await engine.wait(run.id)
-            except UnreachableError as error:  # a nursery would raise a group
-                end = error
-            nursery.cancel_scope.cancel()
-        if isinstance(end, UnreachableError):
-            raise end
+                nursery.cancel_scope.cancel()
         return end
 
     async def _tell_delays(self, run: SentRun, engine: DaskRuns) -> None:

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 TURN_S: Final = 1.0
 """How often the line moves on by itself: an owner's day may have begun."""
 ADOPT_S: Final = 15.0
-OUTCOMES_KEPT_S: Final = 7 * DAY_S
+DONE_KEPT_S: Final = 7 * DAY_S
 
 KeepAdopted = Callable[[Request, Completed], Awaitable[object]]
 """Takes the outcome of a run that a dead front left: nobody waits for it."""
@@ -39,8 +39,8 @@ async def tend(sending: Sending, keep: KeepAdopted) -> None:
     journal, locks = sending.desk.journal, sending.desk.local.instance.folder
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_move_on, sending.turns)
-        with _reported("old outcomes"):
-            await journal.prune(time.time() - OUTCOMES_KEPT_S)
+        with _reported("old runs"):
+            await journal.prune(time.time() - DONE_KEPT_S)
         while True:
             with _reported("what other fronts left"):
                 left = await journal.adopt(partial(_is_alive, locks))

@@ -14,6 +14,7 @@ import policy
 from executor import Caller
 from executor.errors import RequestError
 from executor.model import Request, Status
+from fleet.journal import JournalError
 from fleet.model import Cause
 from fleet.settings import Fallback, Send
 from fleet.turns import Quota
@@ -160,6 +161,31 @@ async def test_while_the_engine_is_silent_runs_are_done_here(tmp_path):
         completed = await front.local.run(ECHO)
     assert (completed.result.stdout.text, completed.result.worker) == ("here\n", None)
     assert "nobody is there" in front.fleet.notices[0]
+
+
+async def test_a_run_whose_observer_fails_is_over_and_no_other_front_does_it(tmp_path):
+    def fail(_: object) -> None:
+        raise ZeroDivisionError
+
+    async with open_front(tmp_path) as front:
+        with pytest.raises(ZeroDivisionError):
+            await front.local.run(ECHO, observe=fail)
+        assert front.fleet.turns.waiting() == front.fleet.turns.running() == {}
+        await front.local.run(ECHO)
+    with closing(sqlite3.connect(next(front.folder.glob("*.sqlite3")))) as db:
+        assert db.execute("SELECT state FROM run").fetchall() == [("done",), ("done",)]
+
+
+async def test_a_journal_that_fails_meanwhile_is_told_as_what_it_is(tmp_path, monkeypatch):
+    async def fail(_: str) -> None:
+        raise JournalError("the disk is full")
+
+    async with open_front(tmp_path) as front:
+        front.worker.may_end = trio.Event()
+        monkeypatch.setattr(front.fleet.desk.journal, "note_sent", fail)
+        with pytest.raises(JournalError, match="the disk is full"):
+            await front.local.run(ECHO)
+        assert front.fleet.turns.running() == {}
 
 
 async def test_it_is_said_why_no_worker_begins_a_run_once_for_all(tmp_path, monkeypatch, caplog):
