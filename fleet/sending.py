@@ -17,13 +17,7 @@ from executor.engine.engine import Completed, Observe, OnOutput
 from executor.model import Status
 from fleet.bringing_back import Landing, bring_back
 from fleet.desk import Desk
-from fleet.errors import (
-    BlobError,
-    ClusterError,
-    OutcomeError,
-    UnreachableError,
-    single_error,
-)
+from fleet.errors import BlobError, ClusterError, OutcomeError, UnreachableError, single_error
 from fleet.figures import Stage
 from fleet.forms import FormError
 from fleet.journal import JournalError
@@ -191,11 +185,9 @@ class Sending:
             return Lost(run.id, Cause.BLOB, str(error), found.worker)
         run.record = None  # closed with the commit
         self.desk.figures.bytes_back += sum(one.size_bytes for one in found.files.values())
-        result = completed.result
         if run.on_output:
             await _tell_output(completed, run.on_output)
-        named = replace(result, worker=result.worker or found.worker, verdict=run.order.verdict)
-        return replace(completed, result=named)
+        return replace(completed, result=replace(completed.result, verdict=run.order.verdict))
 
     def _make_landing(self) -> Path:
         """A new folder for what comes back, once those are gone from which all was taken."""
