@@ -73,7 +73,7 @@ class App:
     ) -> None:
         self.config = config
         self.fleet = fleet
-        """What sends runs to other machines; None where nothing does."""
+        """The sender of runs to other machines; None where all are done here."""
         self.calls = SessionCalls(str(config.project))
         """The calls that are recorded of clients whose hosts write no transcript."""
         self._engine = engine

@@ -77,7 +77,7 @@ class JudgedRequest:
 
 
 class Elsewhere(Protocol):
-    """What may have runs done on other machines."""
+    """A sender of runs to other machines."""
 
     async def place(
         self, judged: JudgedRequest, *, on_output: OnOutput | None, observe: Observe | None

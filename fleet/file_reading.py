@@ -74,7 +74,7 @@ class FileReading:
         known.update(settled)
 
     def _read(self, path: str) -> tuple[EntryState, KnownFile] | None:
-        """What a file holds, and its state all the while; None where there is no file to send.
+        """Read a file, and its state all the while; None where there is no file to send.
 
         Raises:
             RequestError: it changes whenever it is read.
@@ -107,7 +107,7 @@ class FileReading:
 
 
 def _examine(descriptor: int, expected: int) -> KnownFile:
-    """What an open file holds, at most a byte more than expected."""
+    """Read an open file, at most a byte more than expected."""
     seen, size, token = hashlib.sha256(), 0, ""
     for piece in read_pieces(descriptor, expected):
         seen.update(piece)

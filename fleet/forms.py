@@ -95,7 +95,7 @@ def _check_shape(data: bytes) -> None:
 
 
 def _check_characters(value: object) -> None:
-    """Refuse half characters, but for those that stand for a byte that is no UTF-8.
+    """Refuse half characters, but for those that stand for a byte that is not UTF-8.
 
     Raises:
         UnicodeEncodeError: there is one.

@@ -104,7 +104,7 @@ def check_outcome(outcome: Outcome, files: Mapping[str, Digest], order: Order) -
 
 
 def has_ended(result: Result) -> bool:
-    """Whether its supervisor saw a run's end: only then is anything committed."""
+    """Tell whether its supervisor saw a run's end: only then is anything committed."""
     return result.exit_code is not None or result.signal is not None
 
 

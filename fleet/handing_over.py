@@ -99,7 +99,7 @@ def _move_artifacts(artifacts: Iterable[Artifact], folder: Path) -> tuple[Artifa
 
 
 def _find_kept(changes_id: str | None, changes: Path) -> Kept | None:
-    """What the run changed, as the engine keeps it; None if that is nothing.
+    """Find what the run changed, as the engine keeps it; None if that is nothing.
 
     Raises:
         OSError: it is gone.

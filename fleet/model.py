@@ -50,7 +50,7 @@ def has_content(change: Change) -> bool:
 def check_changes(changes: Iterable[Change]) -> None:
     """Refuse changes that no run can leave behind, or that contradict one another.
 
-    Names that are no UTF-8 stand by surrogates. What was there before is for the front to say.
+    Names that are not UTF-8 have surrogates in them. Only the front knows what was there before.
 
     Raises:
         FormError: it says what.

@@ -35,7 +35,7 @@ _WARM_RUNS = 2
 
 @dataclass(frozen=True, slots=True)
 class WorkerTerms:
-    """What a worker is opened with.
+    """Settings that a worker is opened with.
 
     `folder` is the worker's own; programs have to be able to enter it. `keys` lists the fronts that
     are served, `rules` is the operator's file; both are read anew for each order. `warm` are

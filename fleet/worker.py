@@ -187,7 +187,7 @@ class Worker:
     async def keep_slot(
         self, place: Path, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Keep a slot at a place, opened anew whenever its project can't be laid out."""
+        """Keep a slot at a place, opened again whenever its project can't be laid out."""
         while True:
             async with open_slot(place, self._terms, self._cache) as slot:
                 self.tier = slot.engine.isolation.tier

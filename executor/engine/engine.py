@@ -1,4 +1,4 @@
-"""What an engine answers: a request becomes a result, here or on another machine.
+"""Answers of an engine: a request becomes a result, here or on another machine.
 
 `executor.service.LocalEngine` is the engine. A run in the background is its `run` in a task of its
 own, with `observe`. An engine is closed at the end of the block that opened it.

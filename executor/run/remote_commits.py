@@ -29,7 +29,7 @@ class RemoteCommits:
     async def record(self, profile: Profile) -> Record | None:
         """The project as it is now; None where a profile commits nothing.
 
-        What the host changes from now on is told apart from what the run does.
+        From now on, changes of the host are distinguished from those of the run.
 
         Raises:
             RequestError: it is too large.
