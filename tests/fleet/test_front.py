@@ -331,13 +331,13 @@ async def test_what_a_dead_front_left_is_brought_to_its_end_and_kept(tmp_path):
 
 
 def _rows(folder) -> list[tuple]:
-    (path,) = (p for p in folder.glob("*.sqlite3") if "digests" not in p.name)
+    (path,) = folder.glob("*.sqlite3")
     with closing(sqlite3.connect(path)) as db:
         return db.execute("SELECT * FROM run").fetchall()
 
 
 def _put_back(folder, rows: list[tuple]) -> None:
-    (path,) = (p for p in folder.glob("*.sqlite3") if "digests" not in p.name)
+    (path,) = folder.glob("*.sqlite3")
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("DELETE FROM run")
         marks = ",".join("?" * len(rows[0]))
