@@ -1,7 +1,7 @@
 """The benchmarks' command line: `python -m benchmarks [NAME …]`.
 
 Without a name all measures that are not long are taken, each room in a process of its own, and
-BENCHMARKS.md is written. With names (a room, or one measure of it) the tables are only printed.
+BENCHMARKS.md is written. With names (a room, or one measure of it) or --only, tables are printed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 told = differences(before, after[name])
                 print(f"\n{name}: {args.compare} → here", *told, sep="\n")
         return 0
-    output = args.output or (None if args.names else ROOT / "BENCHMARKS.md")
+    output = args.output or (None if args.names or args.only else ROOT / "BENCHMARKS.md")
     found: dict[str, Any] = {}
     for name, result in measure_apart(measures, args):
         found[name] = result

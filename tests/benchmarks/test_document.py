@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import __main__ as command
 from benchmarks import document
 from benchmarks.document import AGE_MAX, differences, read_revision, run_git
 from benchmarks.harness import ROOT, Bench, Row
@@ -90,3 +91,16 @@ def test_a_document_names_its_revision():
     assert (found == "") == (run_git("rev-parse", "HEAD") == "")
     assert run_git("rev-parse", "HEAD").startswith(found)
     assert read_revision("# Benchmarks\n") == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "is_written"), [((), True), (("--only", "shell"), False), (("hooks",), False)]
+)
+def test_the_document_is_written_where_all_is_measured(given, is_written, monkeypatch, tmp_path):
+    found = {"failed": [], "tables": []}
+    monkeypatch.setattr(command, "ROOT", tmp_path)
+    monkeypatch.setattr(command, "measure_apart", lambda *_: [("hooks", found)])
+    monkeypatch.setattr(command, "sections", lambda _: [])
+    monkeypatch.setattr(command, "document", lambda _: "measured\n")
+    assert command.main(given) == 0
+    assert (tmp_path / "BENCHMARKS.md").exists() is is_written
