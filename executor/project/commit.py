@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from executor.project.git.carried import Reader
 from executor.project.plan.plan import Plan
 from executor.project.plan.planning import plan
 from executor.project.rules.name_verdicts import NameJudge
@@ -27,11 +28,13 @@ def commit(  # noqa: PLR0913 - all of it is what one run says of itself
     label: str,
     stage: bool = False,
     shown: Sequence[str] = (),
+    read: Reader,
 ) -> Commit:
     """Apply a run's changes, all processes of which are dead; keep what is for a person to decide.
 
     With `stage` nothing is applied and all of it is kept. `label` says what ran. `shown` are
-    absolute folders, besides the system's, that links may lead to.
+    absolute folders, besides the system's, that links may lead to. `read` has git read what the
+    run left of repositories, in a sandbox.
 
     Raises:
         CommitError: the project can't be written, is busy, or there is too much. Nothing of the
@@ -40,16 +43,19 @@ def commit(  # noqa: PLR0913 - all of it is what one run says of itself
     if not changes.changes:
         return Commit((), changes.refused, "")
     with store.committing(changes.record.project):
+        rules = CommitRules(names, shown)
+        planned = plan(changes, rules, store.brought(), read)
         if stage:
-            name = store.keep(changes, changes.changes, changes.refused, label, staged=True)
+            takings = (*(taking for _, taking in planned.takings), *planned.kept_takings)
+            kept = [change for change in changes.changes if change.path not in planned.own]
+            name = store.keep(changes, kept, changes.refused, label, staged=True, takings=takings)
             return Commit((), changes.refused, name)
-        ours = store.ours(changes.record.project)
-        return _commit(changes, plan(changes, CommitRules(names, shown), ours), store, label)
+        return _commit(changes, planned, store, label)
 
 
 def _commit(changes: ChangeSet, planned: Plan, store: ChangeStore, label: str) -> Commit:
     """Keep what waits, then apply the rest; what came between is kept, too."""
-    name = _keep(changes, planned.kept, planned.left_out, store, label)
+    name = _keep(changes, planned, planned.kept, planned.left_out, store, label)
     try:
         pairs, planned = with_moves(changes, planned)
         _, late = store.bring_in(changes, planned, all_or_nothing=False)
@@ -62,21 +68,27 @@ def _commit(changes: ChangeSet, planned: Plan, store: ChangeStore, label: str) -
     # Where only the mode of a folder could not be set, what is in it came.
     whole = {c.path for c in planned.changes if c.path in missed and c.change not in ATTRIBUTES}
     not_there = {c.path for c in planned.changes if c.path in missed or is_below(c.path, whole)}
-    if any(left.kind in PREVENTED for left in late):
+    if any(left.kind in (*PREVENTED, "repository") for left in late):
         waiting = (*planned.kept, *(c for c in planned.changes if c.path in not_there))
-        name, earlier = _keep(changes, waiting, left_out, store, label), name
+        name, earlier = _keep(changes, planned, waiting, left_out, store, label), name
         if earlier:
             store.drop(earlier)
     applied = tuple(each for each in planned.changes if each.path not in not_there)
     return Commit(list_changes(applied, pairs), left_out, name)
 
 
-def _keep(
+def _keep(  # noqa: PLR0913 - all that is kept
     changes: ChangeSet,
+    planned: Plan,
     kept: Sequence[Change],
     left_out: Sequence[LeftOut],
     store: ChangeStore,
     label: str,
 ) -> str:
     """The id of what is kept, empty where nothing is."""
-    return store.keep(changes, kept, left_out, label, staged=False) if kept else ""
+    missed = {left.path for left in left_out if left.kind == "repository"}
+    failed = [one for _, one in planned.takings if (one.carried.control or ".") in missed]
+    takings = (*planned.kept_takings, *failed)
+    if not kept and not takings:
+        return ""
+    return store.keep(changes, kept, left_out, label, staged=False, takings=takings)

@@ -18,6 +18,7 @@ from executor.project.view.listing import Listings
 if TYPE_CHECKING:
     from executor.profile import Profile
     from executor.project.commit import Change, Commit
+    from executor.project.git.carried import Reader
     from executor.project.rules.names import ObeyedNames
     from executor.project.store.manifest import ChangeSet
     from executor.project.view.record import Record
@@ -75,10 +76,11 @@ class Door:
         *,
         stage: bool,
         room: str = "",
+        read: Reader,
     ) -> Commit:
         """Commit what an overlay's upper layer holds, by its descriptor, a work copy, or changes.
 
-        The descriptor, or that of contents, is closed. With `stage` all is kept for a person. What
+        `read` has git read repositories in a sandbox. The descriptor, or that of contents, is closed. With `stage` all is kept for a person. What
         a run that is over has left in a `room` may be moved from there.
 
         Raises:
@@ -104,7 +106,9 @@ class Door:
             if changes.changes:  # else nobody asks what it obeys
                 names = in_project(names, changes.record)
             store = ChangeStore(self.folder)
-            done = commit(changes, names, store, label=label, stage=stage, shown=self.shown)
+            done = commit(
+                changes, names, store, label=label, stage=stage, shown=self.shown, read=read
+            )
         except (CommitError, OSError) as error:
             why = f"nothing of what the run changed was committed: {error}"
             raise SandboxError(why) from error

@@ -9,6 +9,8 @@ from executor.engine.job import Job
 from executor.engine.layout import Layout
 from executor.model import Limits
 
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 
 def job_of(
     program: runtimes.Program,
@@ -20,9 +22,8 @@ def job_of(
     **more: Any,  # noqa: ANN401 - further fields of Job
 ) -> Job:
     """A prepared program as the sandbox takes it, with the whole environment it will see."""
-    system = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
     env = {
-        "PATH": ":".join(dict.fromkeys((*candidate.path_entries, *system))),
+        "PATH": ":".join(dict.fromkeys((*candidate.path_entries, *SYSTEM_PATH.split(":")))),
         "HOME": layout.home,
         "TMPDIR": layout.scratch,
         "USER": "sandbox",

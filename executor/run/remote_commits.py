@@ -51,9 +51,7 @@ class RemoteCommits:
         door = self._runner.door
         call = partial(door.commit, changes, changes.record, label, stage=stage)
         try:
-            # Half a commit would be taken back, but a whole one is what was asked for.
-            with trio.CancelScope(shield=True):
-                done = await trio.to_thread.run_sync(call)
+            done = await self._runner.through_door(call)
         except SandboxError as error:
             return _failed(result, str(error))
         return with_commit_refusals(with_commit(result, done, stage=stage))

@@ -22,6 +22,7 @@ from executor.engine.layers import for_run, with_room
 from executor.engine.layout import Layout
 from executor.engine.orders import pack_run
 from executor.errors import SandboxError, SandboxUnavailableError
+from executor.instance.removal import remove
 from executor.model import Result, Status
 from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.project.door import with_commit
@@ -29,6 +30,7 @@ from executor.project.view import sampling
 from executor.run.capture import READ_BYTES, Capture
 from executor.run.progress import ListedRun, RunRecord, status_of
 from executor.run.refusals.collecting import RunEnd, RunFacts, with_refusals
+from executor.run.repository_reading import BoxReader, open_place
 
 if TYPE_CHECKING:
     from executor.project.commit import Commit
@@ -214,9 +216,25 @@ class Runner:
             raise SandboxError("what the run changed was lost with its sandbox")
         room = layout.room if is_over else ""
         call = partial(self.door.commit, changed, record, label, stage=profile.stage, room=room)
+        return await self.through_door(call)
+
+    async def through_door(self, call: Callable[..., Commit]) -> Commit:
+        """Make a commit of the door, for which git reads repositories in boxes. It is waited for.
+
+        Raises:
+            SandboxError: nothing of it could be committed.
+        """
+
+        def commit() -> Commit:
+            place = open_place(self.placement.temporary)
+            try:
+                return call(read=BoxReader(self, place))
+            finally:
+                remove(place)
+
         # Half a commit would be taken back, but a whole one is what was asked for.
         with trio.CancelScope(shield=True):
-            done: Commit = await trio.to_thread.run_sync(call)
+            done: Commit = await trio.to_thread.run_sync(commit)
         return done
 
 

@@ -16,7 +16,9 @@ from executor.project.apply.arrangement import Arrangement, arrange
 from executor.project.apply.journal import Journal
 from executor.project.apply.operations import MOVED_ON, Operation, execute, is_as_expected
 from executor.project.apply.removing import remove
-from executor.project.apply.staging import Preparing, Unwritten
+from executor.project.apply.staging import Preparing
+from executor.project.git.host import GitError, HostGit
+from executor.project.git.taking import Taking, take
 from executor.project.plan.plan import Plan
 from executor.project.store.manifest import LeftOut
 from executor.project.store.outcome import CommitError
@@ -57,6 +59,8 @@ def apply(plan: Plan, contents: Contents, journals: Path, *, all_or_nothing: boo
     if not arrangement.operations:
         return Applied(True, ())
     journal = Journal(journals / f"{token}.jsonl")
+    for number, taking in plan.takings:
+        taking.save(journal.folder / str(number))
     top = os.open(plan.project, FOLDER_FLAGS)
     try:
         with Tree(top) as project, Tree(contents.descriptor) as source:
@@ -68,7 +72,12 @@ def apply(plan: Plan, contents: Contents, journals: Path, *, all_or_nothing: boo
             if conflicts and all_or_nothing:
                 return Applied(False, conflicts)
             left_out = _complete(
-                applying.operations, applying.skipped, project, journal, preparing.put_back
+                applying.operations,
+                applying.skipped,
+                plan.project,
+                project,
+                journal,
+                preparing.put_back,
             )
             return Applied(True, [*conflicts, *left_out])
     finally:
@@ -89,7 +98,7 @@ class _Applying:
         self.skipped: frozenset[int] = frozenset()
 
     def prepare(
-        self, write: Callable[[], Sequence[Unwritten]], all_or_nothing: bool
+        self, write: Callable[[], Sequence[LeftOut]], all_or_nothing: bool
     ) -> Sequence[LeftOut]:
         """Write contents; what prevents some of it by now, for which all may be taken back.
 
@@ -146,7 +155,7 @@ def recover(project: Path, journals: Path) -> None:
                 journal = Journal(path)
                 entry = journal.read()
                 if entry.is_ready:
-                    _complete(entry.operations, entry.left_out, tree, journal)
+                    _complete(entry.operations, entry.left_out, project, tree, journal)
                 else:
                     _take_back(entry.operations, tree)
                     journal.end()
@@ -157,17 +166,25 @@ def recover(project: Path, journals: Path) -> None:
 def _complete(
     operations: Sequence[Operation],
     skipped: frozenset[int],
+    place: Path,
     project: Tree,
     journal: Journal,
     put_back: PutBack = lambda _: None,
 ) -> Sequence[LeftOut]:
     _take_back([each for at, each in enumerate(operations) if at in skipped], project, put_back)
     left_out = []
+    not_taken = set[int]()
     for at, operation in enumerate(operations):
         if at in skipped:
             continue
         steps.step()
-        left = execute(operation, project)
+        if operation.kind == "take":
+            left = _take(operation, place, journal)
+            not_taken |= {operation.unit} if left else set()
+        elif operation.unit in not_taken:
+            left = LeftOut(operation.path, NOT_WHOLE, "conflict")
+        else:
+            left = execute(operation, project)
         if left is not None:
             left_out.append(left)
             if operation.source:
@@ -180,32 +197,35 @@ def _complete(
     return left_out
 
 
+def _take(operation: Operation, place: Path, journal: Journal) -> LeftOut | None:
+    """Take what a run left of a repository; why that can't be."""
+    try:
+        taking = Taking.load(journal.folder / operation.temporary)
+        take(taking, HostGit(place / operation.path), "context-mode run")
+    except (GitError, OSError, ValueError) as error:
+        why = f"{error}; nothing of this repository is applied"
+        return LeftOut(operation.path or ".", why, "repository")
+    return None
+
+
 def _look_again(
     operations: Sequence[Operation],
     moved: Mapping[str, EntryState],
     project: Tree,
-    unwritten: Sequence[Unwritten],
+    unwritten: Sequence[LeftOut],
 ) -> tuple[Sequence[LeftOut], frozenset[int]]:
-    """What can't be applied, or changed while contents were prepared; the steps to leave out.
-
-    A repository's steps are all left out for one of them.
-    """
-    closed = {each.left.path for each in unwritten}
+    """What can't be applied, or changed while contents were prepared; the steps to leave out."""
+    closed = {each.path for each in unwritten}
     skipped = _find_changed(operations, moved, project)
     skipped |= {at for at, each in enumerate(operations) if closed and is_below(each.path, closed)}
     stays = {operations[at].path for at in skipped if operations[at].kind == "move"}
     skipped |= {at for at, each in enumerate(operations) if stays and is_below(each.path, stays)}
-    # What belongs to a repository's own folder bears its number, its working tree the opposite.
-    units = {operations[at].unit for at in skipped} | {each.unit for each in unwritten}
-    units = {unit for unit in units if unit > 0}
-    whole = {at for at, each in enumerate(operations) if abs(each.unit) in units}
-    told = {each.left.path: each.left for each in unwritten}
-    for at in sorted(skipped | whole):
-        why = MOVED_ON if at in skipped else NOT_WHOLE
+    told = {each.path: each for each in unwritten}
+    for at in sorted(skipped):
         for path in filter(None, (operations[at].path, operations[at].source)):
             if not is_below(path, closed):
-                told.setdefault(path, LeftOut(path, why, "conflict"))
-    return tuple(told.values()), frozenset(skipped | whole)
+                told.setdefault(path, LeftOut(path, MOVED_ON, "conflict"))
+    return tuple(told.values()), frozenset(skipped)
 
 
 def _find_changed(
@@ -224,6 +244,8 @@ def _find_changed(
             below = f"{each.source}/"
             is_ready = is_still(each.source, each.expected) and is_still(each.path, None)
             is_ready = is_ready and not any(path.startswith(below) for path in others)
+        elif each.kind == "take":
+            is_ready = True  # its refs are moved against what they were
         elif each.kind == "attributes" and (each.expected is None or is_below(each.path, tops)):
             is_ready = True  # what is moved is not there yet
         else:

@@ -21,7 +21,6 @@ class Preparation:
 
     change: Change
     place: str
-    unit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class _Arranging:
                 continue
             if self.new_top and change.path.startswith(self.new_top):
                 place = self.new_place + change.path[len(self.new_top) :]
-                self.preparations.append(Preparation(change, place, self._unit(change.path)))
+                self.preparations.append(Preparation(change, place))
             else:
                 self._arrange(change)
         deepest_first = sorted(
@@ -72,11 +71,15 @@ class _Arranging:
         )
         makes_way = [each for each in deepest_first if is_below(each.path, self.replaced)]
         others = [each for each in deepest_first if not is_below(each.path, self.replaced)]
-        phases = self.plan.phases
-        self.puts.sort(key=lambda each: phases.get(each.path, 0))
         self._keep_times_of_folders()
+        takes = [
+            Operation(
+                "take", taking.carried.control, "repository", temporary=str(number), unit=number
+            )
+            for number, taking in self.plan.takings
+        ]
         # Setting the times of one folder changes no other's: any order does.
-        steps = (*makes_way, *self.puts, *self.moves, *others, *self.attributes.values())
+        steps = (*takes, *makes_way, *self.puts, *self.moves, *others, *self.attributes.values())
         return Arrangement(tuple(self.preparations), steps, self.moved)
 
     def _is_moved(self, change: Change) -> bool:
@@ -131,7 +134,7 @@ class _Arranging:
         self.touched.add(folder)
         temporary = f".ctxmode-{self.token}-{len(self.puts)}"
         place = f"{folder}/{temporary}" if folder else temporary
-        self.preparations.append(Preparation(change, place, unit))
+        self.preparations.append(Preparation(change, place))
         if path in self.replaced:
             self.deletions.append(Operation("delete", path, "folder", expected, unit=unit))
         self.puts.append(Operation("put", path, change.kind, expected, temporary, unit=unit))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,11 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    @property
+    def folder(self) -> Path:
+        """Where repositories lie that it takes."""
+        return self.path.with_suffix("")
 
     def is_on(self, device: int) -> bool:
         """Whether it lies on the file system of this number."""
@@ -64,6 +70,7 @@ class Journal:
         """Forget a commit that is done, or taken back."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.path)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def read(self) -> JournalEntry:
         """What was written before the writer died; a last half line is no line.

@@ -23,9 +23,9 @@ MOVED_ON = "it was changed meanwhile by someone else"
 class Operation:
     """One step on one path.
 
-    `kind` is put, move, delete or attributes; `entry` file, folder or link. `expected` is what has
-    to be there, None for nothing; of what is moved, at its `source`. What is put lies under
-    `temporary` in the same folder.
+    `kind` is put, move, delete, attributes or take; `entry` file, folder, link or repository.
+    `expected` is what has to be there, None for nothing; of what is moved, at its `source`. What is
+    put lies under `temporary` in the same folder, what is taken beside the journal.
     """
 
     kind: str
@@ -36,7 +36,7 @@ class Operation:
     mode: int = -1  # of attributes; -1: as it is
     mtime_ns: int = -1
     xattrs: Attributes | None = None
-    unit: int = 0  # of the repository whose folder this is in; below 0: in its working tree
+    unit: int = 0  # of the repository that is taken, or whose working tree this is in
     source: str = ""
 
     def pack(self) -> list[Any]:

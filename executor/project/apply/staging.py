@@ -7,7 +7,6 @@ import errno
 import os
 import stat
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from base import capabilities
 from executor.project.apply import steps
@@ -29,13 +28,6 @@ OF_ONE_PATH = frozenset(
     }
 )
 NO_LINK = frozenset({errno.EPERM, errno.EMLINK, errno.EXDEV, errno.EOPNOTSUPP})
-
-
-class Unwritten(NamedTuple):
-    """A content that could not be written where it belongs, and the number of its repository."""
-
-    left: LeftOut
-    unit: int
 
 
 DEFAULT_ACCESS = "system.posix_acl_default"
@@ -60,7 +52,7 @@ class Preparing:
         self.owners: dict[str, Owner] = {}
         self.aside = Tree(project.top)  # its descriptors don't close those in use
 
-    def prepare(self, preparations: Sequence[Preparation]) -> Sequence[Unwritten]:
+    def prepare(self, preparations: Sequence[Preparation]) -> Sequence[LeftOut]:
         """Write all of them, new folders with what is in them; those that can't be are given.
 
         Raises:
@@ -101,7 +93,7 @@ class Preparing:
         elif not self._link_to_known(each, descriptor, name):
             self._write(each, descriptor, name)
 
-    def _give_up(self, each: Preparation, error: OSError) -> Unwritten:
+    def _give_up(self, each: Preparation, error: OSError) -> LeftOut:
         """Take away what there is of one; others linked to it are written themselves."""
         self.put_back(frozenset({each.place}))
         folder, name = split(each.place)
@@ -110,7 +102,7 @@ class Preparing:
         if self.places.get(each.change.group) == each.place:
             del self.places[each.change.group]
         why = f"it can't be written: {os.strerror(error.errno or errno.EIO)}"
-        return Unwritten(LeftOut(each.change.path, why, "closed"), each.unit)
+        return LeftOut(each.change.path, why, "closed")
 
     def _write(self, each: Preparation, folder: int, name: str) -> None:
         source = self.source.open(each.change.path)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from executor.project.git.taking import Taking
 from executor.project.store.manifest import Change, LeftOut
 from executor.project.view.record import EntryState
 
@@ -16,9 +17,10 @@ class Plan:
     """Changes to apply, folders first, and what is left out.
 
     `present` tells what is at each applied path now, `states` what was at the start. `kept` are
-    the changes whose contents wait for a person. `units` numbers the repositories of paths,
-    `phases` orders what must not come before something else. `moves` are new paths to old ones of
-    what is moved as it is, with all that is in it.
+    the changes whose contents wait for a person. `units` numbers the repositories in whose working
+    trees paths lie; `takings` are those that are taken, by number, before their files are, and
+    `kept_takings` those that wait. Changes in repositories' `own` folders are no others. `moves` are new paths to old ones of what is moved as it is,
+    with all that is in it.
     """
 
     project: Path
@@ -30,5 +32,7 @@ class Plan:
     left_out: tuple[LeftOut, ...] = ()
     kept: tuple[Change, ...] = ()
     units: Mapping[str, int] = field(default_factory=dict)
-    phases: Mapping[str, int] = field(default_factory=dict)
+    takings: tuple[tuple[int, Taking], ...] = ()
+    kept_takings: tuple[Taking, ...] = ()
+    own: frozenset[str] = frozenset()
     moves: Mapping[str, str] = field(default_factory=dict)

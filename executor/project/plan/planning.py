@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from executor.project.plan import replace_refs
-from executor.project.plan.blobs import Blobs, Ours
+from executor.project.git.brought import BroughtObjects
+from executor.project.git.carried import Reader
+from executor.project.git.finding import OWN, Repositories, Repository
+from executor.project.git.history import History
+from executor.project.git.outcomes import LEADS_ON, OutcomeJudge, RepositoryOutcome
+from executor.project.git.taking import Taking
 from executor.project.plan.current_state import is_as_before, is_as_left
 from executor.project.plan.plan import Plan
-from executor.project.plan.removals import Removals
-from executor.project.plan.units import Unit, Units
 from executor.project.rules.links import Links
 from executor.project.rules.name_verdicts import ObeyedRow
 from executor.project.rules.permission import Permission
@@ -35,10 +37,11 @@ class Planning:
     rules: CommitRules
     contents: Tree
     project: Tree
-    blobs: Blobs
-    units: Units
+    history: History
+    repositories: Repositories
+    judge: OutcomeJudge
+    outcomes: Mapping[str, RepositoryOutcome]  # by the repositories' own folders
     permission: Permission
-    removals: Removals
     present: Present = field(default_factory=dict)
     left: dict[str, LeftOut | None] = field(default_factory=dict)  # None: with its folder
     done: set[str] = field(default_factory=set)  # as the run left it already
@@ -52,7 +55,7 @@ class Planning:
             self._decide(change, links)
         self._leave_replaced_folders()
         self._leave_led_working_trees()
-        self._leave_unfinished_repositories()
+        self._leave_prevented_repositories()
         self._leave_hollow_folders()
         return self._result()
 
@@ -75,38 +78,44 @@ class Planning:
             -1 if self.rules.consent else top,
             (*self.changes.refused, *told),
             waits,
-            self._unit_numbers(applied),
-            self._phases(applied),
+            self._number_working_trees(applied),
+            tuple(self._takings(is_left=False)),
+            tuple(taking for _, taking in self._takings(is_left=True)),
+            frozenset(c.path for c in all_changes if self.repositories.of(c.path)),
         )
+
+    def _takings(self, *, is_left: bool) -> Iterator[tuple[int, Taking]]:
+        for outcome in self.outcomes.values():
+            taking = outcome.taking
+            if taking is not None and not taking.is_empty and is_left is (outcome.left is not None):
+                yield outcome.repository.number, taking
 
     def _without_obeyed_links(self, change: Change) -> Change:
         """The change as no hard link where a name is obeyed: who wrote to one wrote to both."""
         if not change.group:
             return change
         paths = filter(None, (change.path, change.source))
-        if any(self.units.of(path) or self.rules.names.judge(path) for path in paths):
+        if any(OWN in path.split("/") or self.rules.names.judge(path) for path in paths):
             return replace(change, source="", group=0)
         return change
 
-    def _unit_numbers(self, applied: Sequence[Change]) -> dict[str, int]:
-        """Of what belongs to a repository's own folder, and the opposite of its working tree's."""
-        tops = {unit.top: -unit.number for unit in self.units.units.values()}
+    def _number_working_trees(self, applied: Sequence[Change]) -> dict[str, int]:
+        """The numbers of the repositories in whose working trees paths lie."""
+        found = self.outcomes.values()
+        tops = {one.top: one.repository.number for one in found if one.taking is not None}
         numbers = {}
         for path in (change.path for change in applied) if tops else ():
-            unit = self.units.of(path)
             folder = path
-            while unit is None and folder and folder not in tops:
+            while folder and folder not in tops:
                 folder, _ = split(folder)
-            numbers[path] = unit.number if unit else tops.get(folder, 0)
+            numbers[path] = tops.get(folder, 0)
         return numbers
-
-    def _phases(self, applied: Sequence[Change]) -> dict[str, int]:
-        found = ((change.path, self.units.of(change.path)) for change in applied)
-        return {path: self.units.phase(unit, path) for path, unit in found if unit}
 
     def _may_wait(self, change: Change) -> bool:
         """Whether a person may still decide on it."""
         left = self.left[change.path]
+        if self.repositories.of(change.path) is not None:
+            return False
         return left is None or left.kind not in ("refused", "kept")
 
     def _links(self) -> Links:
@@ -131,13 +140,13 @@ class Planning:
         if self.left.get(folder, self) is None or self._is_left_folder(folder):
             self.left[path] = None
             return
-        unit = self.units.of(path)
-        if unit is not None and self.units.is_litter(unit, change):
-            self.done.add(path)
+        repository = self.repositories.of(path)
+        if repository is not None:
+            self._decide_own(change, repository)
             return
         left = (
             self._why_unseen(change)
-            or (self._why_in_unit(change, unit) if unit else self._why_by_name(change))
+            or self._why_by_name(change)
             or self._why_by_link(change, links)
             or self._why_conflict(change, info)
             or self._why_closed(change, info)
@@ -165,7 +174,7 @@ class Planning:
     def _is_of_repository(self, change: Change) -> bool:
         """Whether git replaced a secret that it knows by another that it knew: none is lost."""
         is_file = change.kind == "file" and change.path in self.changes.record.states
-        return is_file and self.blobs.had(change) and self.blobs.has_present(change.path)
+        return is_file and self.history.had(change) and self.history.has_present(change.path)
 
     def is_hidden(self, path: str) -> bool:
         """Whether the view did not show a path, or a folder that it lies in."""
@@ -176,13 +185,18 @@ class Planning:
             self._hidden[path] = known
         return known
 
-    def _why_in_unit(self, change: Change, unit: Unit) -> LeftOut | None:
-        consent = self.rules.consent
-        if consent is not None and change.path in consent.exactly:
-            return None
-        return self.units.judge(unit, change, consents=consent is not None)
+    def _decide_own(self, change: Change, repository: Repository) -> None:
+        """Of a repository's own folder nothing is copied; what does not travel is told."""
+        left = self.judge.judge(repository, change)
+        if left is None:
+            self.done.add(change.path)
+        else:
+            self.left[change.path] = left
 
     def _why_by_name(self, change: Change) -> LeftOut | None:
+        if split(change.path)[1] == OWN:
+            kind = "kept" if change.change == "deleted" else "never"
+            return LeftOut(change.path, LEADS_ON, kind)
         names = self.rules.names
         judge = names.judge_link if change.kind == "link" else names.judge
         row = judge(change.path)
@@ -201,7 +215,7 @@ class Planning:
             return LeftOut(change.path, f"obeyed by {row.obeyed_by}", kind)
         if change.kind == "folder":  # what is in it is asked about
             return None
-        had = self.removals.had(change.path) if is_gone else self.blobs.had(change)
+        had = self.history.was_without(change.path) if is_gone else self.history.had(change)
         return None if had else LeftOut(change.path, f"obeyed by {row.obeyed_by}", "held")
 
     def _why_by_link(self, change: Change, links: Links) -> LeftOut | None:
@@ -308,41 +322,32 @@ class Planning:
 
         Of a submodule or worktree they would be in the way where the host makes it.
         """
-        left = (unit for unit in self.units.units.values() if self.left.get(unit.control))
-        tops = {unit.top for unit in left if unit.top and self.units.was_led_on(unit)}
-        for change in self.changes.changes if tops else ():
-            if change.before is None and is_below(change.path, tops):
+        tops = {split(path)[0] for path in self.left if split(path)[1] == ".git"}
+        tops = {top for top in tops if top and f"{top}/.git" not in self.changes.record.states}
+        led = {top for top in tops if self._is_made(f"{top}/.git")}
+        for change in self.changes.changes if led else ():
+            if change.before is None and is_below(change.path, led):
                 self.left.setdefault(change.path, None)
 
-    def _leave_unfinished_repositories(self) -> None:
-        """Leave whole repositories, working trees too, of which a part can't be committed."""
-        for unit in self.units.units.values():
-            why = self._why_not_whole(unit)
-            if not why:
+    def _is_made(self, path: str) -> bool:
+        found = (c for c in self.changes.changes if c.path == path)
+        return any(c.change == "created" and c.kind != "folder" for c in found)
+
+    def _leave_prevented_repositories(self) -> None:
+        """Leave whole repositories that can't be taken, with the files of their working trees."""
+        for outcome in self.outcomes.values():
+            if outcome.left is None:
                 continue
-            prefix = f"{unit.top}/" if unit.top else ""
+            repository = outcome.repository
+            self.left[repository.control] = outcome.left
+            if not outcome.is_prevented or self.rules.consent is not None:
+                continue
+            prefix = f"{outcome.top}/" if outcome.top else ""
             for change in self.changes.changes:
                 left = self.left.get(change.path)
                 if change.path.startswith(prefix) and (left is None or left.kind in DECIDED_WITH):
-                    self.left[change.path] = None
-            self.left[unit.control] = LeftOut(unit.shown, why, "repository")
-
-    def _why_not_whole(self, unit: Unit) -> str:
-        for path, left in self.left.items():
-            if left is None or left.kind not in PREVENTED or self.units.of(path) is not unit:
-                continue
-            why = "was changed meanwhile" if left.kind == "conflict" else f"({left.reason})"
-            return f"{path} {why}; nothing of this repository is applied"
-        if found := replace_refs.find(unit.prefix, self.changes, self.project):
-            return f"{found}: new refs/replace show objects as other ones; nothing is applied"
-        ongoing = "" if self.rules.consent else self.units.why_not_finished(unit)
-        if not ongoing or not unit.existed:
-            return ""
-        return (
-            f"the run left an operation in progress ({ongoing}); nothing of this repository is "
-            f"applied: finish or abort it in the same run ({unit.rules.ending}), or apply with "
-            "`context-mode changes apply ID`"
-        )
+                    if change.path != repository.control:
+                        self.left[change.path] = None
 
     def _stays_below(self, path: str) -> bool:
         return any(each.startswith(f"{path}/") for each in self.left)
@@ -364,22 +369,42 @@ def _makes_folder(change: Change, info: os.stat_result | None) -> bool:
     return change.kind == "folder" and change.change != "deleted" and not _is_folder(info)
 
 
-def plan(changes: ChangeSet, rules: CommitRules, ours: Ours) -> Plan:
-    """Decide on every change; `ours` are objects that earlier runs brought in.
+def plan(changes: ChangeSet, rules: CommitRules, brought: BroughtObjects, read: Reader) -> Plan:
+    """Decide on every change. Repositories are read by `read`.
 
     Raises:
         OSError: the project or the contents can't be read.
     """
     top = os.open(changes.record.project, FOLDER_FLAGS)
     try:
-        with Tree(changes.contents) as contents, Tree(top) as project, Tree(top) as packs:
-            blobs = Blobs(changes.record, packs, contents, ours)
-            units = Units(changes.record, changes.changes, rules.names)
-            permission = Permission(project)
-            removals = Removals(units.changed, blobs)
-            return Planning(
-                changes, rules, contents, project, blobs, units, permission, removals
-            ).plan()
+        with Tree(changes.contents) as contents, Tree(top) as project, Tree(top) as aside:
+            repositories = Repositories(changes.record, changes.changes)
+            judge = OutcomeJudge(changes, repositories, aside, contents, read)
+            outcomes = {one.control: judge.decide(one) for one in repositories.found.values()}
+            for taking in changes.repositories:
+                control = taking.carried.control
+                outcomes[control] = judge.decide_kept(repositories.add(control), taking)
+            after = {
+                own: (one.after, head)
+                for one in outcomes.values()
+                if one.after is not None
+                for own, head in one.heads.items()
+            }
+            history = History(changes.record, aside, contents, brought, after)
+            try:
+                return Planning(
+                    changes,
+                    rules,
+                    contents,
+                    project,
+                    history,
+                    repositories,
+                    judge,
+                    outcomes,
+                    Permission(project),
+                ).plan()
+            finally:
+                history.close()
     finally:
         os.close(top)
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from executor.project.apply.writing import Owner, Writer
+from executor.project.git.taking import Taking
 from executor.project.store.manifest import Change, LeftOut
 from executor.project.view.contents import digest
 from executor.project.view.record import EntryState, state_of
 from executor.project.view.tree import Tree, split
 from executor.project.view.walking import FOLDER_FLAGS
 
-MANIFEST, CONTENTS, BASES = "manifest.json", "contents", "bases"
+MANIFEST, CONTENTS, BASES, REPOSITORIES = "manifest.json", "contents", "bases", "repositories"
 BASE_BYTES_MAX = 1 << 20  # of what lines can be merged with
 
 
@@ -34,6 +35,7 @@ class Kept:
     changes: tuple[Change, ...]
     left_out: tuple[LeftOut, ...]
     hidden: frozenset[str] = frozenset()
+    takings: tuple[Taking, ...] = ()
 
 
 def write(folder: Path, kept: Kept, contents: int) -> None:
@@ -50,6 +52,8 @@ def write(folder: Path, kept: Kept, contents: int) -> None:
         copying = _ContentCopy(Tree(contents), copies, bases, project)
         changes = tuple(copying.copy(change) for change in kept.changes)
         copying.source.forget()
+    for number, taking in enumerate(kept.takings):
+        taking.save(folder / REPOSITORIES / str(number))
     write_manifest(folder, replace(kept, changes=changes))
 
 
@@ -151,7 +155,16 @@ def read(folder: Path) -> Kept:
         tuple(_change(each) for each in fields["changes"]),
         tuple(LeftOut(*each) for each in fields["left_out"]),
         frozenset(fields["hidden"]),
+        tuple(_read_takings(folder, fields.get("takings", ()))),
     )
+
+
+def _read_takings(folder: Path, controls: Iterable[str]) -> Iterator[Taking]:
+    """Read the repositories that wait, of these folders of theirs."""
+    for place in sorted((folder / REPOSITORIES).glob("*")):
+        taking = Taking.load(place)
+        if taking.carried.control in controls:
+            yield taking
 
 
 def _pack(kept: Kept) -> dict[str, Any]:
@@ -162,6 +175,7 @@ def _pack(kept: Kept) -> dict[str, Any]:
         "size": kept.size,
         "staged": kept.staged,
         "hidden": sorted(kept.hidden),
+        "takings": [taking.carried.control for taking in kept.takings],
         "left_out": [(left.path, left.reason, left.kind) for left in kept.left_out],
         "changes": [
             {

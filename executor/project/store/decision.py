@@ -21,7 +21,7 @@ from executor.project.store.diff import below
 from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
 from executor.project.store.outcome import CommitError
 from executor.project.view.contents import read_some
-from executor.project.view.record import take
+from executor.project.view.record import is_below, take
 from executor.project.view.tree import Tree, split
 from executor.project.view.walking import FOLDER_FLAGS
 
@@ -55,7 +55,7 @@ def _with_folders(path: str) -> Iterator[str]:
         path, _ = split(path)
 
 
-def select(kept: Kept, paths: Sequence[str]) -> tuple[Change, ...]:
+def select(kept: Kept, paths: Sequence[str], *, may_be_empty: bool = False) -> tuple[Change, ...]:
     """The changes of some paths, of what is below them, and of new folders that they lie in.
 
     Raises:
@@ -66,7 +66,7 @@ def select(kept: Kept, paths: Sequence[str]) -> tuple[Change, ...]:
     wanted: set[str] = set()
     for path in map(_plain, paths):
         found = below(kept.changes, path)
-        if not found:
+        if not found and not may_be_empty:
             raise CommitError(
                 f"the changes {kept.id} have nothing at {path!r}",
                 f"`context-mode changes show {kept.id}` lists what they have",
@@ -87,7 +87,14 @@ def as_change_set(kept: Kept, folder: Path, paths: Sequence[str]) -> Iterator[Ch
     contents = os.open(folder / CONTENTS, FOLDER_FLAGS)
     try:
         record = take(kept.project, kept.hidden)
-        yield ChangeSet(record, select(kept, paths), contents, ())
+        wanted = {*map(_plain, paths)}
+        takings = (
+            kept.takings
+            if not paths or "." in wanted
+            else tuple(one for one in kept.takings if is_below(one.carried.control, wanted))
+        )
+        changes = select(kept, paths, may_be_empty=bool(takings))
+        yield ChangeSet(record, changes, contents, (), repositories=takings)
     finally:
         os.close(contents)
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from executor.project.view.record import EntryState, Record
+
+if TYPE_CHECKING:
+    from executor.project.git.taking import Taking
 
 PREVENTED = ("conflict", "closed")  # by what the project is now; it may be otherwise later
 
@@ -50,7 +54,8 @@ class ChangeSet:
     """All that a run changed; a change's content lies under its path in the folder `contents`.
 
     The caller closes the descriptor `contents`. What cannot be brought anywhere is `refused`.
-    Contents that `may_move` are nobody's afterwards: they need not be copied.
+    Contents that `may_move` are nobody's afterwards: they need not be copied. `repositories` are
+    what was kept of some; those of a run are still to be read.
     """
 
     record: Record
@@ -58,3 +63,4 @@ class ChangeSet:
     contents: int
     refused: tuple[LeftOut, ...]
     may_move: bool = False
+    repositories: tuple[Taking, ...] = ()

@@ -5,18 +5,23 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import tempfile
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
+from typing import NamedTuple
 
 from base import clock
 from executor.instance.removal import remove
 from executor.project.apply.apply import Applied, Contents, apply, recover
 from executor.project.apply.locking import hold_project, key_of
-from executor.project.plan.blobs import Ours, list_added_objects
+from executor.project.git.brought import BroughtObjects
+from executor.project.git.host import GitError
+from executor.project.git.scratch import Scratch
+from executor.project.git.taking import Taking
 from executor.project.plan.plan import Plan
 from executor.project.plan.planning import plan
 from executor.project.rules.name_verdicts import NameJudge
@@ -54,6 +59,20 @@ class UnknownChangesError(KeyError):
         return str(self.args[0])
 
 
+class NothingToRead(NamedTuple):
+    """What was kept of repositories is known already; it is unpacked in `place`."""
+
+    place: Path
+
+    def __call__(self, scratch: Scratch, script: str, arguments: Sequence[str]) -> Path:
+        """Refuse.
+
+        Raises:
+            GitError: always.
+        """
+        raise GitError("a repository among files is not read")
+
+
 class ChangeStore:
     """Everything kept, below one folder of the user's state."""
 
@@ -68,9 +87,23 @@ class ChangeStore:
         """The folder of the journals of a project's commits."""
         return self.folder / "journals" / key_of(project)
 
-    def ours(self, project: Path) -> Ours:
-        """The names of git objects that runs brought into a project."""
-        return Ours(self.folder / "objects" / key_of(project))
+    def brought(self) -> BroughtObjects:
+        """The names of git's objects that runs brought into any project."""
+        return BroughtObjects(self.folder / "objects" / "all.names")
+
+    @contextmanager
+    def unpacking(self) -> Iterator[Path]:
+        """A folder for what has to be looked at before it is decided on, as long as a block lasts.
+
+        Raises:
+            OSError: the store can't be written.
+        """
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=".unpacked-", dir=self.folder))
+        try:
+            yield folder
+        finally:
+            remove(folder)
 
     @contextmanager
     def committing(self, project: Path) -> Iterator[None]:
@@ -98,13 +131,9 @@ class ChangeStore:
         Raises:
             CommitError: the project can't be written. Nothing is applied then.
         """
-        top = os.open(planned.project, FOLDER_FLAGS)
-        try:
-            with Tree(top) as project, Tree(changes.contents) as source:
-                new = list_added_objects(planned.changes, changes.record, project, source)
-        finally:
-            os.close(top)
-        self.ours(planned.project).add(new)
+        brought = self.brought()
+        for _, taking in planned.takings:
+            brought.add(taking.objects)
         contents = Contents(changes.contents, changes.may_move)
         journals = self.journals(planned.project)
         return apply(planned, contents, journals, all_or_nothing=all_or_nothing)
@@ -116,6 +145,7 @@ class ChangeStore:
         left_out: Sequence[LeftOut],
         label: str,
         staged: bool,
+        takings: Sequence[Taking] = (),
     ) -> str:
         """Keep some changes with their contents; the id to ask for them.
 
@@ -135,6 +165,7 @@ class ChangeStore:
             tuple(kept),
             tuple(left_out),
             record.hidden,
+            tuple(takings),
         )
         unfinished = self._sets / f".{name}"
         try:
@@ -215,15 +246,22 @@ class ChangeStore:
         kept = self.get(id)
         decision = ReviewDecision(names, tuple(paths), tuple(theirs), tuple(shown))
         folder = self._sets / kept.id
-        with self.committing(kept.project), as_change_set(kept, folder, paths) as changes:
-            planned = plan(changes, decision.rules(), self.ours(kept.project))
+        with (
+            self.committing(kept.project),
+            self.unpacking() as aside,
+            as_change_set(kept, folder, paths) as changes,
+        ):
+            planned = self._plan(changes, decision, NothingToRead(aside))
             conflicts = prevents(planned)
             if conflicts and merge:
                 with merge_conflicts(changes, conflicts, folder) as (both, texts):
                     accepted = replace(decision, theirs=(*theirs, *texts))
-                    planned = plan(both, accepted.rules(), self.ours(kept.project))
+                    planned = self._plan(both, accepted, NothingToRead(aside / "merged"))
                     return self._decide(kept, both, planned, dry_run=dry_run)
             return self._decide(kept, changes, planned, dry_run=dry_run)
+
+    def _plan(self, changes: ChangeSet, decision: ReviewDecision, read: NothingToRead) -> Plan:
+        return plan(changes, decision.rules(), self.brought(), read)
 
     def _decide(self, kept: Kept, changes: ChangeSet, planned: Plan, *, dry_run: bool) -> Commit:
         if prevents(planned):
@@ -240,17 +278,19 @@ class ChangeStore:
             c.path for c in kept.changes if is_below(c.path, missed)
         }
         decided = {c.path for c in changes.changes} - waiting
+        decided |= {taking.carried.control for _, taking in planned.takings} - missed
         name = self._keep_rest(kept, decided)
         return Commit(list_changes(applied, pairs), (*planned.left_out, *late), name)
 
     def _keep_rest(self, kept: Kept, decided: Collection[str]) -> str:
         """Keep what was not decided on yet; the id, empty where that is nothing."""
         rest = tuple(each for each in kept.changes if each.path not in decided)
-        if all(each.kind == "folder" and each.change == "times" for each in rest):
+        takings = tuple(one for one in kept.takings if one.carried.control not in decided)
+        if not takings and all(each.kind == "folder" and each.change == "times" for each in rest):
             self._forget(kept.id)
             return ""
         left_out = tuple(each for each in kept.left_out if each.path not in decided)
-        changed = replace(kept, changes=rest, left_out=left_out)
+        changed = replace(kept, changes=rest, left_out=left_out, takings=takings)
         change_set_folder.write_manifest(self._sets / kept.id, changed)
         return kept.id
 

@@ -17,7 +17,7 @@ from executor.project.store.store import ChangeStore
 from executor.project.view import snapshot
 from executor.project.view.listing import Listings
 from executor.project.view.upper import FIRST, as_the_host_has_it, of_upper
-from tests.executor.project.viewing import FakeNames, left
+from tests.executor.project.viewing import FakeNames, PlainReader, left
 
 TEXT = "of the run\n"
 
@@ -54,7 +54,14 @@ def committed(project: Path, upper: Path, *, may_move: bool = True) -> tuple[int
     with opened(upper) as descriptor:
         changes = replace(of_upper(descriptor, record), may_move=may_move)
         store = ChangeStore(project.parent / "state")
-        assert left(commit(changes, FakeNames(), store, label="a run")) == {}
+        assert (
+            left(
+                commit(
+                    changes, FakeNames(), store, label="a run", read=PlainReader.of(project.parent)
+                )
+            )
+            == {}
+        )
         record.close()
         os.close(changes.contents)
     assert (project / "src" / "new").read_text() == TEXT

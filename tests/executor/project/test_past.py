@@ -22,7 +22,7 @@ from executor.project.view.listing import Listings
 from executor.project.view.record import Record
 from executor.project.view.upper import of_upper
 from tests.executor.project.conftest import make_old
-from tests.executor.project.viewing import FakeNames, left, tree
+from tests.executor.project.viewing import FakeNames, PlainReader, left, tree
 
 pytestmark = pytest.mark.view  # moments are the same for everyone
 
@@ -147,7 +147,13 @@ def commit_of_run(path: Path, record: Record, *, deletes: bool = False) -> Commi
     opened = os.open(upper, os.O_RDONLY)
     changes = replace(of_upper(opened, record), may_move=True)
     try:
-        return commit(changes, FakeNames(), ChangeStore(path.parents[2] / "state"), label="a run")
+        return commit(
+            changes,
+            FakeNames(),
+            ChangeStore(path.parents[2] / "state"),
+            label="a run",
+            read=PlainReader.of(path.parents[2]),
+        )
     finally:
         record.close()
         os.close(changes.contents)

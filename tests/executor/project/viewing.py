@@ -6,6 +6,8 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 
 from executor.instance import removal
 from executor.project.commit import Commit, commit
+from executor.project.git.scratch import Scratch
 from executor.project.store.store import ChangeStore
 from executor.project.view import snapshot, work_copy
 from executor.project.view.listing import Listings
@@ -126,10 +129,29 @@ class View:
     def commit(self, names=None, **more) -> Commit:
         changes = self.changes()
         try:
+            more.setdefault("read", PlainReader.of(self.place))
             return commit(changes, names or FakeNames(), self.store, label="a run", **more)
         finally:
             changes.record.close()
             os.close(changes.contents)
+
+
+@dataclass(frozen=True)
+class PlainReader:
+    """Has git read a scratch repository without a sandbox."""
+
+    place: Path
+
+    @classmethod
+    def of(cls, above: Path) -> PlainReader:
+        return cls(Path(tempfile.mkdtemp(dir=above)))
+
+    def __call__(self, scratch: Scratch, script: str, arguments: Sequence[str]) -> Path:
+        out = scratch.folder.with_name("out")
+        lines = [f"{path}\n" for path in scratch.objects]
+        (scratch.folder / "objects/info/alternates").write_text("".join(lines))
+        run(scratch.folder, "sh", "-c", script, "sh", str(out), *arguments)
+        return out
 
 
 def run(folder: Path, *command: str) -> None:

@@ -1,0 +1,182 @@
+"""What of a run's repository travels: objects in one pack, refs, and for each working tree its HEAD
+and index. It is made by git in a sandbox, and kept as files of one folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from executor.project.git.host import REF_FORMAT, GitError, parse_refs
+from executor.project.git.scratch import KNOWN, Scratch
+
+PACK, MANIFEST = "pack", "repository.json"
+GONE = "0" * 40
+OUTPUTS_MAX: Final = 60  # working trees, by files that a run may hand back
+
+# $1 is the folder to write to; the others are folders of working trees. A new index is told by what
+# differs from HEAD: most of it does not.
+SCRIPT: Final = f"""set -eu
+export GIT_CONFIG_GLOBAL=/dev/null GIT_NO_REPLACE_OBJECTS=1 GIT_OPTIONAL_LOCKS=0
+out=$1; shift; mkdir -p "$out"
+git --git-dir=. rev-parse --show-object-format > "$out/format"
+git --git-dir=. for-each-ref --format='{REF_FORMAT}' > "$out/refs"
+git --git-dir=. reflog show --format='%H %gs' refs/stash > "$out/stash" 2>/dev/null || :
+cut -d' ' -f1 "$out/refs" "$out/stash" > "$out/wanted"
+empty=$(git --git-dir=. hash-object -t tree /dev/null)
+n=0
+for folder in "$@"; do
+    g="git --git-dir=$folder"
+    $g symbolic-ref -q HEAD > "$out/head-$n" || $g rev-parse -q --verify HEAD > "$out/head-$n"
+    at=$($g rev-parse -q --verify HEAD) || at=$empty
+    [ "$at" = "$empty" ] || echo "$at" >> "$out/wanted"
+    : > "$out/index-$n"; : > "$out/unmerged-$n"
+    if [ -e "$folder/index" ]; then
+        $g diff-index --cached --raw --no-renames --no-abbrev -z "$at" > "$out/index-$n"
+        $g ls-files -u -z > "$out/unmerged-$n"
+        $g diff-index --cached --raw --no-renames --no-abbrev "$at" | cut -d' ' -f4 >> "$out/wanted"
+        $g ls-files -u | cut -d' ' -f2 >> "$out/wanted"
+    fi
+    n=$((n + 1))
+done
+sort -u "$out/wanted" | grep -v '^0*$' > "$out/tips" || :
+(cat "$out/tips"; git --git-dir=. cat-file --batch-check='^%(objectname)' < {KNOWN} | grep '^^') |
+    git --git-dir=. pack-objects --revs --thin --stdout --delta-base-offset -q > "$out/{PACK}"
+rm "$out/wanted"
+"""
+
+
+class Reader(Protocol):
+    """Has git read a scratch repository, which was written in a folder of `place`."""
+
+    @property
+    def place(self) -> Path:
+        """Where scratch repositories are written, and what is unpacked of them."""
+
+    def __call__(self, scratch: Scratch, script: str, arguments: Sequence[str]) -> Path:
+        """Run a script of a shell that sees the scratch repository as its folder.
+
+        Returns the folder of what it wrote.
+
+        Raises:
+            GitError: it failed; says why.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingTree:
+    """What a working tree has checked out: its own folder in the repository's, "" for the main
+    one; the name of a ref or an object; and the lines of an index that differ from that."""
+
+    folder: str
+    head: str
+    index: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedRepository:
+    """What a run left in one repository; `pack` holds the objects that the host lacks.
+
+    `stashes` are commits with their messages, the latest first.
+    """
+
+    control: str
+    format: str
+    refs: Mapping[str, str]
+    tips: tuple[str, ...]
+    trees: tuple[WorkingTree, ...]
+    stashes: tuple[tuple[str, str], ...]
+    pack: Path
+
+
+def read(control: str, scratch: Scratch, run: Reader) -> CarriedRepository:
+    """Have git read a scratch repository, and take what it says as data.
+
+    Raises:
+        GitError: it can't read that, or there is no git.
+    """
+    if len(scratch.trees) > OUTPUTS_MAX // 3:
+        raise GitError(f"it has over {OUTPUTS_MAX // 3} working trees")
+    out = run(scratch, SCRIPT, [tree or "." for tree in scratch.trees])
+
+    def said(name: str) -> bytes:
+        return (out / name).read_bytes()
+
+    try:
+        trees = tuple(
+            WorkingTree(
+                tree, _text(said(f"head-{n}")), _as_index(said(f"index-{n}"), said(f"unmerged-{n}"))
+            )
+            for n, tree in enumerate(scratch.trees)
+        )
+        stashes = [line.split(" ", 1) for line in _text(said("stash")).splitlines()]
+        return CarriedRepository(
+            control,
+            _text(said("format")),
+            parse_refs(said("refs")),
+            tuple(_text(said("tips")).split()),
+            trees,
+            tuple((name, message) for name, message in stashes),
+            out / PACK,
+        )
+    except (OSError, ValueError, IndexError) as error:
+        raise GitError(f"it can't be read: {error}") from error
+
+
+def _text(said: bytes) -> str:
+    return said.decode("utf-8", "surrogateescape").strip()
+
+
+def _as_index(raw: bytes, unmerged: bytes) -> bytes:
+    """Lines for `git update-index --index-info` from those of `git diff-index --raw`.
+
+    A line is `:old-mode new-mode old-object new-object status`, its path follows.
+    """
+    fields = raw.split(b"\0")[:-1]
+    lines = []
+    for line, path in zip(fields[::2], fields[1::2], strict=True):
+        _, mode, _, name, _ = line.split(b" ")
+        is_there = mode != b"000000" and name.strip(b"0")
+        lines.append(b"%s %s\t%s\0" % (mode if is_there else b"0", name, path))
+    return b"".join(lines) + unmerged
+
+
+def write(carried: CarriedRepository, folder: Path) -> CarriedRepository:
+    """Keep it as files of a new folder.
+
+    Raises:
+        OSError: they can't be written.
+    """
+    folder.mkdir(mode=0o700, parents=True)
+    shutil.copyfile(carried.pack, folder / PACK)
+    fields = {
+        "control": carried.control,
+        "format": carried.format,
+        "refs": dict(carried.refs),
+        "tips": carried.tips,
+        "trees": [(one.folder, one.head, one.index.hex()) for one in carried.trees],
+        "stashes": carried.stashes,
+    }
+    (folder / MANIFEST).write_text(json.dumps(fields), encoding="ascii")
+    return load(folder)
+
+
+def load(folder: Path) -> CarriedRepository:
+    """Read what was kept.
+
+    Raises:
+        OSError, ValueError: it can't be read.
+    """
+    fields: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="ascii"))
+    return CarriedRepository(
+        fields["control"],
+        fields["format"],
+        fields["refs"],
+        tuple(fields["tips"]),
+        tuple(WorkingTree(a, b, bytes.fromhex(c)) for a, b, c in fields["trees"]),
+        tuple((name, message) for name, message in fields["stashes"]),
+        folder / PACK,
+    )

@@ -1,0 +1,166 @@
+"""The host's own git, asked and told by plumbing commands alone, each with a deadline."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from base.git_environment import GIT_PATH, NEUTRAL_SETTINGS, UNATTENDED
+
+SECONDS_MAX: Final = 120.0
+"""Packs of gigabytes are checked in this time; a usual question takes 3 ms."""
+ERROR_CHARACTERS_MAX: Final = 500
+# The project may be another user's; this is what `safe.directory` asks, and who runs it decides.
+_SETTINGS = (*NEUTRAL_SETTINGS, "safe.directory=*", "gc.auto=0", "core.useReplaceRefs=false")
+_ENVIRONMENT = {**UNATTENDED, "GIT_NO_LAZY_FETCH": "1"}
+
+
+class GitError(Exception):
+    """git could not do what it was asked; says so in its words."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostGit:
+    """One repository's own folder, or that of one of its working trees.
+
+    With `quarantine`, new objects go into that folder and count as the repository's.
+    """
+
+    folder: Path
+    quarantine: Path | None = None
+    _more: Mapping[str, str] = field(default_factory=dict)
+
+    def ask(
+        self, *arguments: str, stdin: bytes = b"", also: Iterable[int] = (), **env: str
+    ) -> bytes:
+        """Return what a command prints. `also` are exit codes that are answers, besides 0.
+
+        Raises:
+            GitError: there is no git, it failed, or it took too long.
+        """
+        found = self._run(arguments, stdin, env)
+        if found.returncode and found.returncode not in also:
+            said = found.stderr.decode("utf-8", "replace").strip()[-ERROR_CHARACTERS_MAX:]
+            raise GitError(f"git {arguments[0]}: {said or f'exit code {found.returncode}'}")
+        return found.stdout
+
+    def says(self, *arguments: str, stdin: bytes = b"") -> bool:
+        """Return whether a command ends with 0.
+
+        Raises:
+            GitError: there is no git, or it took too long.
+        """
+        return self._run(arguments, stdin, {}).returncode == 0
+
+    def feed(self, path: Path, *arguments: str) -> None:
+        """Run a command that reads a file.
+
+        Raises:
+            GitError, OSError: as `ask`, or the file can't be read.
+        """
+        with open(path, "rb") as file:
+            found = self._run(arguments, file.fileno(), {})
+        if found.returncode:
+            said = found.stderr.decode("utf-8", "replace").strip()[-ERROR_CHARACTERS_MAX:]
+            raise GitError(f"git {arguments[0]}: {said}")
+
+    def _run(
+        self, arguments: Iterable[str], stdin: bytes | int, env: Mapping[str, str]
+    ) -> subprocess.CompletedProcess[bytes]:
+        try:
+            return subprocess.run(
+                [*self.command, *arguments],
+                env=self.environment | dict(env),
+                cwd="/",
+                capture_output=True,
+                timeout=SECONDS_MAX,
+                check=False,
+                **({"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}),
+            )
+        except subprocess.TimeoutExpired:
+            raise GitError(f"git took over {SECONDS_MAX:.0f} s") from None
+        except OSError as error:
+            raise GitError(f"git can't be started: {error.strerror}") from None
+
+    @property
+    def command(self) -> list[str]:
+        """The beginning of its command lines."""
+        git = shutil.which("git", path=GIT_PATH)
+        if git is None:
+            raise GitError("there is no git")
+        settings = (part for setting in _SETTINGS for part in ("-c", setting))
+        return [git, *settings, f"--git-dir={self.folder}"]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The whole environment of its processes."""
+        env = dict(_ENVIRONMENT)
+        if self.quarantine is not None:
+            env["GIT_OBJECT_DIRECTORY"] = str(self.quarantine)
+            env["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = ":".join(
+                f'"{path}"' if ":" in path else path for path in self._more.values()
+            )
+        return env
+
+    def with_quarantine(self, folder: Path) -> HostGit:
+        """The same repository, into which nothing is written: objects go to `folder`.
+
+        Raises:
+            GitError: git can't say where its objects are.
+        """
+        objects = os.fsdecode(self.ask("rev-parse", "--git-path", "objects").rstrip(b"\n"))
+        return HostGit(self.folder, folder, {"objects": os.path.join("/", objects)})
+
+    def list_refs(self) -> dict[str, str]:
+        """The objects of all refs by name; symbolic ones are left out.
+
+        Raises:
+            GitError: as `ask`.
+        """
+        return parse_refs(self.ask("for-each-ref", f"--format={REF_FORMAT}"))
+
+    def list_stashes(self) -> list[str]:
+        """The commits of the list of stashes, the latest first.
+
+        Raises:
+            GitError: as `ask`.
+        """
+        return self.ask("reflog", "show", "--format=%H", "refs/stash", also=(128,)).decode().split()
+
+    def head_or_none(self) -> str:
+        """What is checked out; "" where there is none."""
+        try:
+            return self.head()
+        except GitError:
+            return ""
+
+    def commit_or_none(self) -> str:
+        """The commit that is checked out; "" where there is none."""
+        return self.ask("rev-parse", "-q", "--verify", "HEAD", also=(1,)).decode().strip()
+
+    def head(self) -> str:
+        """The name of the ref that is checked out, or the object if none is.
+
+        Raises:
+            GitError: as `ask`.
+        """
+        named = self.ask("symbolic-ref", "-q", "HEAD", also=(1,)) or self.ask("rev-parse", "HEAD")
+        return named.decode("utf-8", "surrogateescape").strip()
+
+
+REF_FORMAT: Final = "%(objectname) %(refname) %(symref)"
+
+
+def parse_refs(said: bytes) -> dict[str, str]:
+    """Read lines of `REF_FORMAT`. No name of a ref holds a space (git-check-ref-format(1))."""
+    found = {}
+    for line in said.decode("utf-8", "surrogateescape").splitlines():
+        name, ref, symbolic = line.split(" ", 2)
+        if not symbolic:
+            found[ref] = name
+    return found

@@ -1,0 +1,230 @@
+"""What becomes of each repository that a run changed: taken, kept for a person, or left."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from executor.project.git import carried as carrying
+from executor.project.git.carried import CarriedRepository, Reader
+from executor.project.git.finding import Repositories, Repository
+from executor.project.git.host import GitError, HostGit
+from executor.project.git.scratch import ScratchWriter
+from executor.project.git.taking import STASH, RefMove, Taking, check, find_moves
+from executor.project.store.manifest import Change, ChangeSet, LeftOut
+from executor.project.view.record import state_of
+from executor.project.view.tree import Tree
+
+_WORKTREE = r"(?:worktrees/[^/]+/)?"
+# gitrepository-layout(5) and git's status: what exists while an operation is in progress.
+_ONGOING = re.compile(
+    rf"{_WORKTREE}(?:rebase-merge|rebase-apply|sequencer|MERGE_HEAD|CHERRY_PICK_HEAD|REVERT_HEAD"
+    r"|BISECT_LOG|BISECT_START)(?=/|\Z)"
+)
+# What git writes besides, and nothing obeys: it is carried otherwise, or made again.
+_SILENT = re.compile(
+    rf"(?:objects(?!/info/(?:http-)?alternates\Z)|refs(?!/replace)|packed-refs|reftable|info/refs"
+    rf"|gc\.[a-z]+|description"
+    rf"|{_WORKTREE}(?:logs|index|sharedindex\.[0-9a-f]+|[A-Z_]*HEAD|[A-Z_]*MSG|MERGE_[A-Z]+"
+    r"|BISECT_[A-Z_]*|AUTO_MERGE|EDIT_DESCRIPTION|rebase-merge|rebase-apply|sequencer"
+    r"|addp-hunk-edit\.diff|[^/]+\.lock))(?=/|\Z)|(?:.*/)?[^/]+\.lock\Z",
+    re.DOTALL,
+)
+LEADS_ON = "it leads to a repository, whose programs are obeyed"
+NOTHING = "nothing of this repository is applied"
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryOutcome:
+    """What becomes of a repository. Where something is `left`, what is to be taken waits with it.
+
+    `top` has its files. `after` is the host's with what the run brings, and `heads` are the commits
+    that are checked out then, by the own folders of working trees.
+    """
+
+    repository: Repository
+    taking: Taking | None = None
+    left: LeftOut | None = None
+    top: str = ""
+    after: HostGit | None = None
+    heads: Mapping[Path, str] = field(default_factory=dict)
+
+    @property
+    def is_prevented(self) -> bool:
+        """True if its working tree's files wait, too."""
+        return self.left is not None and self.left.kind == "repository"
+
+
+@dataclass(slots=True)
+class OutcomeJudge:
+    """Decides on repositories, which `read` has git read."""
+
+    changes: ChangeSet
+    repositories: Repositories
+    project: Tree
+    contents: Tree
+    read: Reader
+
+    def decide(self, repository: Repository) -> RepositoryOutcome:
+        """Decide on one that the run changed, which is read in a sandbox."""
+        if repository.existed and not repository.exists:
+            return _left(repository, "a repository is deleted by a person only", "kept")
+        if not repository.exists:
+            return _left(repository, "a new repository waits for a person", "held")
+        if ongoing := self._find_ongoing(repository):
+            return _left(
+                repository,
+                f"the run left an operation in progress ({ongoing}); {NOTHING}: finish or abort it "
+                "in the same run (git rebase --abort, git merge --abort or the like). "
+                "`context-mode changes apply ID` brings files alone",
+                "repository",
+            )
+        try:
+            return self._decide(repository)
+        except (GitError, OSError) as error:
+            return _left(repository, f"{error}; {NOTHING}", "repository")
+
+    def _decide(self, repository: Repository) -> RepositoryOutcome:
+        place = self.read.place / str(repository.number)
+        host = HostGit(Path(self.changes.record.project, repository.control))
+        known = host if repository.existed else None
+        writer = ScratchWriter(self.changes, self.project, self.contents)
+        scratch = writer.write(repository, self.repositories, place / "scratch", known)
+        carried = carrying.read(repository.control, scratch, self.read)
+        if not repository.existed:
+            heads = {tree.folder: "" for tree in carried.trees}
+            moves = tuple(RefMove(name, "", new) for name, new in carried.refs.items())
+            taking = Taking(carried, carried.tips, moves, heads, bool(carried.stashes), True)
+            return _left(repository, "a new repository waits for a person", "held", taking)
+        after, objects = check(carried, host, place / "objects")
+        touched, conflicts = [], []
+        for move in find_moves(host, carried):
+            if self._is_touched(repository, move.name):
+                touched.append(move)
+                conflicts += [move.name] * self._is_moved_on(repository, move.name)
+        heads = {}
+        for tree in carried.trees:
+            prefix = f"{tree.folder}/" if tree.folder else ""
+            own = HostGit(host.folder / tree.folder)
+            before = own.head()
+            is_set = self._is_changed(repository, f"{prefix}index") or before != tree.head
+            if not is_set and not any(move.name == before for move in touched):
+                continue
+            heads[tree.folder] = before
+            conflicts += [
+                name
+                for name in (f"{prefix}HEAD", f"{prefix}index")
+                if self._is_changed(repository, name) and self._differs(repository, name)
+            ]
+        stashes = any(move.name == STASH for move in touched)
+        taking = Taking(carried, objects, tuple(touched), heads, stashes)
+        top = self._find_top(repository, host)
+        if conflicts:
+            why = f"{conflicts[0]} was changed meanwhile; {NOTHING}"
+            return replace(_left(repository, why, "repository", taking), top=top)
+        return RepositoryOutcome(repository, taking, None, top, after, _list_heads(host, carried))
+
+    def _find_top(self, repository: Repository, host: HostGit) -> str:
+        """The folder of the files of a repository, which for a submodule's git knows."""
+        if "/modules/" not in repository.control:
+            return repository.top
+        said = host.ask("rev-parse", "--show-toplevel", also=(128,)).rstrip(b"\n")
+        path = os.path.relpath(os.fsdecode(said), self.changes.record.project)
+        return repository.top if not said or path.startswith("..") else path
+
+    def decide_kept(self, repository: Repository, taking: Taking) -> RepositoryOutcome:
+        """Decide on one that was kept, as the host's is now."""
+        host = HostGit(Path(self.changes.record.project, repository.control))
+        if taking.is_new:
+            if (host.folder / "HEAD").exists():
+                return _left(repository, f"there is one by now; {NOTHING}", "repository", taking)
+            return RepositoryOutcome(repository, taking)
+        try:
+            after, _ = check(taking.carried, host, self.read.place / str(repository.number))
+            now = host.list_refs()
+            other = [m.name for m in taking.refs if now.get(m.name, "") not in (m.old, m.new)]
+            for folder, before in taking.heads.items():
+                if HostGit(host.folder / folder).head_or_none() != before:
+                    other.append(f"{folder}/HEAD".lstrip("/"))
+        except (GitError, OSError) as error:
+            return _left(repository, f"{error}; {NOTHING}", "repository", taking)
+        if other:
+            why = f"{other[0]} was changed meanwhile; {NOTHING}"
+            return _left(repository, why, "repository", taking)
+        heads = _list_heads(host, taking.carried)
+        return RepositoryOutcome(repository, taking, None, repository.top, after, heads)
+
+    def judge(self, repository: Repository, change: Change) -> LeftOut | None:
+        """Why a change in a repository's own folder does not travel; None if it is carried."""
+        inside = change.path[len(repository.prefix) :] if change.path != repository.control else ""
+        if not inside:
+            is_other = change.kind != "folder" and change.change != "times"
+            return LeftOut(change.path, LEADS_ON, "never") if is_other else None
+        if change.change in ("times", "mode") or change.kind == "folder":
+            return None
+        if not repository.existed or _SILENT.match(inside):
+            return None
+        if not repository.exists:  # told as a whole
+            return None
+        shown = repository.prefix + _fold(inside)
+        kind = "kept" if change.change == "deleted" else "never"
+        return LeftOut(shown, "of a repository, objects, refs and the index travel alone", kind)
+
+    def _find_ongoing(self, repository: Repository) -> str:
+        for change in self.repositories.changes_of(repository):
+            if change.change == "times":
+                continue
+            found = _ONGOING.match(change.path[len(repository.prefix) :])
+            if found and self.repositories.is_there(repository.prefix + found[0]):
+                return found[0]
+        return ""
+
+    def _is_touched(self, repository: Repository, ref: str) -> bool:
+        """Whether the run wrote where a ref is stored."""
+        return any(self._is_changed(repository, name) for name in self._places(repository, ref))
+
+    def _is_moved_on(self, repository: Repository, ref: str) -> bool:
+        """Whether the host wrote there since the view began."""
+        return any(self._differs(repository, name) for name in self._places(repository, ref))
+
+    def _places(self, repository: Repository, ref: str) -> Iterator[str]:
+        yield ref
+        yield "packed-refs"
+        yield from self._tables(repository)
+
+    def _tables(self, repository: Repository) -> set[str]:
+        start = len(repository.prefix)
+        names = (c.path[start:] for c in self.repositories.changes_of(repository))
+        return {name for name in names if name.startswith("reftable/")}
+
+    def _is_changed(self, repository: Repository, name: str) -> bool:
+        return self.repositories.is_changed(repository.prefix + name)
+
+    def _differs(self, repository: Repository, name: str) -> bool:
+        """Whether something of the host's is not as it was when the view began."""
+        path = repository.prefix + name
+        was, now = self.changes.record.states.get(path), self.project.info(path)
+        return was != (None if now is None else state_of(now))
+
+
+def _list_heads(host: HostGit, carried: CarriedRepository) -> dict[Path, str]:
+    """The commits that a run left checked out, by the own folders of working trees."""
+    return {
+        host.folder / tree.folder: carried.refs.get(tree.head, tree.head) for tree in carried.trees
+    }
+
+
+def _left(
+    repository: Repository, why: str, kind: str, taking: Taking | None = None
+) -> RepositoryOutcome:
+    left = LeftOut(repository.shown, why, kind)
+    return RepositoryOutcome(repository, taking, left, repository.top)
+
+
+def _fold(inside: str) -> str:
+    """What is told of a path: `hooks` for all hooks, a working tree or submodule by its name."""
+    parts = inside.split("/")
+    return "/".join(parts[: 2 if parts[0] in ("worktrees", "modules", "info") else 1])

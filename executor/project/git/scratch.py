@@ -1,0 +1,128 @@
+"""A run's repository as git may read it: its objects, refs and indexes, under settings of ours.
+
+Nothing else of it is there: no configuration, hooks, alternates, grafts or attributes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from executor.project.git.finding import Repositories, Repository
+from executor.project.git.host import HostGit
+from executor.project.store.manifest import ChangeSet
+from executor.project.view.record import Record
+from executor.project.view.tree import Tree, split
+
+# gitrepository-layout(5): what says which commits are checked out, and where refs are.
+_TREES = r"(?:worktrees/[^/]+/)?"
+_REFS = re.compile(
+    rf"(?:packed-refs|(?:refs|reftable)(?:/.*)?|logs/refs/stash"
+    rf"|{_TREES}(?:HEAD|index|sharedindex\.[0-9a-f]+)|worktrees/[^/]+/(?:commondir|gitdir))\Z",
+    re.DOTALL,
+)
+_TREE = re.compile(r"worktrees/[^/]+/HEAD\Z", re.DOTALL)
+_OBJECTS = re.compile(
+    r"objects/(?:[0-9a-f]{2}/[0-9a-f]{38,62}|pack/pack-[0-9a-f]{40,64}\.(?:pack|idx))\Z"
+)
+KNOWN = "known"
+"""The file with the host's tips, which need not travel."""
+BORROWED = "/borrowed-objects"
+"""Where the host's objects are, for what reads the scratch repository."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """A repository in a folder of its own; `trees` are the folders of its working trees, "" first.
+
+    `objects` are folders of the host that are read at `BORROWED`/0, /1 and so on.
+    """
+
+    folder: Path
+    trees: tuple[str, ...]
+    objects: tuple[Path, ...]
+
+
+class ScratchWriter:
+    """Copies what may be read of a repository out of a view."""
+
+    def __init__(self, changes: ChangeSet, project: Tree, contents: Tree) -> None:
+        self._record: Record = changes.record
+        self._changed = {change.path: change for change in changes.changes}
+        self._project = project
+        self._contents = contents
+
+    def write(
+        self, repository: Repository, repositories: Repositories, folder: Path, host: HostGit | None
+    ) -> Scratch:
+        """Write it into a new folder; `host` is the same repository there, if it was one before.
+
+        Raises:
+            OSError: something can't be read or written.
+            GitError: the host's can't be asked.
+        """
+        kind = host.ask("rev-parse", "--show-object-format").decode().strip() if host else ""
+        objects = self._find_objects(host) if host else ()
+        (folder / "objects" / "info").mkdir(parents=True)
+        (folder / "refs").mkdir()
+        lines = [f"{BORROWED}/{number}\n" for number in range(len(objects))]
+        (folder / "objects/info/alternates").write_text("".join(lines))
+        trees = {""}
+        for path in self._paths(repository, repositories):
+            inside = path[len(repository.prefix) :]
+            if _OBJECTS.match(inside) or _REFS.match(inside):
+                self._copy(path, folder / inside)
+            if _TREE.match(inside):
+                trees.add(split(inside)[0])
+        _write_settings(folder, kind or self._guess_format(folder))
+        known = {*host.list_refs().values(), host.commit_or_none()} if host else set()
+        (folder / KNOWN).write_text("".join(f"{name}\n" for name in sorted(known) if name))
+        return Scratch(folder, tuple(sorted(trees)), objects)
+
+    def _paths(self, repository: Repository, repositories: Repositories) -> Iterator[str]:
+        """Paths of refs and indexes as the run left them, and of new objects."""
+        prefix = repository.prefix
+        for path, kind in self._record.kinds():
+            if kind != stat.S_IFREG or not path.startswith(prefix) or path in self._changed:
+                continue
+            if _REFS.match(path[len(prefix) :]):
+                yield path
+        for path, change in self._changed.items():
+            is_left = change.change != "deleted" and change.kind == "file"
+            if is_left and repositories.of(path) is repository:
+                yield path
+
+    def _copy(self, path: str, to: Path) -> None:
+        change = self._changed.get(path)
+        is_new = change is not None and change.change in ("created", "modified")
+        tree = self._contents if is_new else self._project
+        to.parent.mkdir(parents=True, exist_ok=True)
+        with open(tree.open(path), "rb") as source, open(to, "xb") as out:
+            shutil.copyfileobj(source, out, 1 << 20)
+
+    def _find_objects(self, host: HostGit) -> tuple[Path, ...]:
+        """The folders of a repository's objects, and those that it borrows in the project: a run
+        sees no other."""
+        own = os.fsdecode(host.ask("rev-parse", "--git-path", "objects").rstrip(b"\n"))
+        said = host.ask("count-objects", "-v").splitlines()
+        more = [os.fsdecode(line[11:]) for line in said if line.startswith(b"alternate: ")]
+        paths = [Path("/", path) for path in (own, *more)]
+        return tuple(path for path in paths if path.is_relative_to(self._record.project))
+
+    def _guess_format(self, folder: Path) -> str:
+        """The kind of names of a new repository, by the length of one."""
+        name = next((p.name for p in folder.glob("objects/??/*")), "")
+        return "sha256" if len(name) > 38 else "sha1"
+
+
+def _write_settings(folder: Path, kind: str) -> None:
+    reftable = "\trefStorage = reftable\n" if (folder / "reftable").exists() else ""
+    (folder / "config").write_text(
+        "[core]\n\trepositoryformatversion = 1\n\tbare = true\n"
+        f"[extensions]\n\tobjectFormat = {kind}\n{reftable}"
+    )

@@ -1,0 +1,234 @@
+"""Taking a carried repository into the host's: checked apart from it, then moved to by one
+transaction of its refs."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from executor.project.git import carried as carrying
+from executor.project.git.carried import CarriedRepository, WorkingTree
+from executor.project.git.host import GitError, HostGit
+
+NOT_CARRIED: Final = ("refs/replace/", "refs/bisect/", "refs/worktree/", "refs/rewritten/")
+"""Refs that show other objects in the place of known ones, and those of one working tree alone."""
+STASH: Final = "refs/stash"
+LOOSE_MAX: Final = 100
+"""Fewer objects than that become files of their own, as `fetch.unpackLimit` has it."""
+LOCKED_S_MAX: Final = 3.0
+"""How long another program's lock of an index is waited for."""
+_MISSING: Final = " missing"
+_MANIFEST: Final = "taking.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RefMove:
+    """A ref that goes from one object to another; "" is none."""
+
+    name: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """All that is to happen to one of the host's repositories.
+
+    `objects` are the names of what the pack brings. `refs` are moved, and working trees, by their
+    folders in `heads`, have their HEAD and index set; there is what they had checked out. With
+    `stashes` the list of stashes becomes that of the run. One that `is_new` is made.
+    """
+
+    carried: CarriedRepository
+    objects: tuple[str, ...] = ()
+    refs: tuple[RefMove, ...] = ()
+    heads: Mapping[str, str] = field(default_factory=dict)
+    stashes: bool = False
+    is_new: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing is to be done."""
+        return not (self.refs or self.heads or self.stashes or self.is_new)
+
+    @property
+    def trees(self) -> Iterator[WorkingTree]:
+        """The working trees that are set."""
+        return (one for one in self.carried.trees if one.folder in self.heads)
+
+    def save(self, folder: Path) -> None:
+        """Write it into a new folder, so that a later start can go on with it.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        carrying.write(self.carried, folder)
+        fields = {
+            "objects": self.objects,
+            "refs": [asdict(one) for one in self.refs],
+            "heads": dict(self.heads),
+            "stashes": self.stashes,
+            "is_new": self.is_new,
+        }
+        (folder / _MANIFEST).write_text(json.dumps(fields), encoding="ascii")
+
+    @classmethod
+    def load(cls, folder: Path) -> Taking:
+        """Read what was saved.
+
+        Raises:
+            OSError, ValueError: it can't be.
+        """
+        carried = carrying.load(folder)
+        fields: dict[str, Any] = json.loads((folder / _MANIFEST).read_text(encoding="ascii"))
+        return cls(
+            carried,
+            tuple(fields["objects"]),
+            tuple(RefMove(**one) for one in fields["refs"]),
+            fields["heads"],
+            fields["stashes"],
+            fields["is_new"],
+        )
+
+
+def check(
+    carried: CarriedRepository, host: HostGit, folder: Path
+) -> tuple[HostGit, tuple[str, ...]]:
+    """Unpack what a run brings into `folder`; the host's repository with it, and the names of all.
+
+    Raises:
+        GitError: an object is not what its name says, or one is missing.
+        OSError: there is no room.
+    """
+    (folder / "pack").mkdir(parents=True)
+    git = host.with_quarantine(folder)
+    git.feed(carried.pack, "index-pack", "--stdin", "--fix-thin", "--fsck-objects")
+    tips = "".join(f"{tip}\n" for tip in carried.tips).encode()
+    # What the host's refs lead to is whole, or it is the host's own matter.
+    names = git.ask(
+        "rev-list", "--objects", "--no-object-names", "--exclude-promisor-objects",
+        "--stdin", "--not", "--all", stdin=tips,
+    )  # fmt: skip
+    # Among them are some that older commits of the host have, too.
+    said = host.ask("cat-file", "--batch-check=%(objectname)", stdin=names).decode()
+    lacking = [line[: -len(_MISSING)] for line in said.splitlines() if line.endswith(_MISSING)]
+    return git, tuple(lacking)
+
+
+def find_moves(host: HostGit, carried: CarriedRepository) -> tuple[RefMove, ...]:
+    """List the refs that are others in what a run left than they are at the host now.
+
+    Raises:
+        GitError: the host's can't be asked.
+    """
+    now = host.list_refs()
+    return tuple(
+        RefMove(name, now.get(name, ""), carried.refs.get(name, ""))
+        for name in sorted({*now, *carried.refs})
+        if now.get(name) != carried.refs.get(name) and not name.startswith(NOT_CARRIED)
+    )
+
+
+def take(taking: Taking, host: HostGit, message: str) -> None:
+    """Bring objects in, then move refs, HEAD and indexes. It may be done again after a kill.
+
+    Raises:
+        GitError: a ref was moved by someone else meanwhile; nothing is moved then.
+        OSError: the pack can't be read.
+    """
+    if taking.is_new:
+        _make(host, taking.carried)
+    if taking.objects:
+        loose = ("unpack-objects", "-q")
+        packed = ("index-pack", "--stdin", "--fix-thin")
+        host.feed(taking.carried.pack, *(loose if len(taking.objects) < LOOSE_MAX else packed))
+    _move_refs([one for one in taking.refs if one.name != STASH], host, message)
+    if taking.stashes:
+        _set_stashes(taking.carried.stashes, host)
+    for tree in taking.trees:
+        own = HostGit(host.folder / tree.folder)
+        _set_head(own, tree, message)
+        _wait_for_lock(own, tree)
+
+
+def _make(host: HostGit, carried: CarriedRepository) -> None:
+    """Make a repository as `git init` does, without the templates of anybody."""
+    if (host.folder / "HEAD").exists():
+        return
+    bare = () if host.folder.name == ".git" else ("--bare",)
+    host.ask("init", "-q", "--template=", f"--object-format={carried.format}", *bare)
+
+
+def _move_refs(moves: Iterable[RefMove], host: HostGit, message: str) -> None:
+    """Move refs in one transaction, against what they were.
+
+    Raises:
+        GitError: one is another by now.
+    """
+    now = host.list_refs()
+    lines = []
+    for move in moves:
+        if now.get(move.name, "") == move.new:  # done before a kill
+            continue
+        old = move.old or "0" * len(move.new)
+        verb = f"update {move.name} {move.new} {old}" if move.new else f"delete {move.name} {old}"
+        lines.append(verb)
+    if lines:
+        orders = "".join(f"{line}\n" for line in ("start", *lines, "prepare", "commit"))
+        host.ask("update-ref", "-m", message, "--stdin", stdin=orders.encode())
+
+
+def _set_stashes(wanted: Iterable[tuple[str, str]], host: HostGit) -> None:
+    """Have the list of stashes be this one, the latest first."""
+    wanted = list(wanted)
+    names = {name for name, _ in wanted}
+    there = host.list_stashes()
+    for at in reversed(range(len(there))):
+        if there[at] not in names:
+            host.ask("reflog", "delete", "--updateref", "--rewrite", f"{STASH}@{{{at}}}")
+    if there and not names & {*there}:
+        host.ask("update-ref", "-d", STASH)
+    for name, message in reversed(wanted):
+        if name not in there:
+            host.ask("update-ref", "-m", message, "--create-reflog", STASH, name)
+
+
+def _set_head(git: HostGit, tree: WorkingTree, message: str) -> None:
+    if git.head_or_none() == tree.head:
+        return
+    if tree.head.startswith("refs/"):
+        git.ask("symbolic-ref", "-m", message, "HEAD", tree.head)
+    else:
+        git.ask("update-ref", "-m", message, "--no-deref", "HEAD", tree.head)
+
+
+def _wait_for_lock(git: HostGit, tree: WorkingTree) -> None:
+    """Set an index once no other program of git has its lock."""
+    until = time.monotonic() + LOCKED_S_MAX
+    while True:
+        try:
+            set_index(git, tree)
+        except GitError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+        else:
+            return
+
+
+def set_index(git: HostGit, tree: WorkingTree) -> None:
+    """Have the index be what HEAD has, but for the lines that differ.
+
+    Entries that stay keep what the host's index knows of their files. Flags are the host's own.
+
+    Raises:
+        GitError: an entry can't be, or the index is locked.
+    """
+    at = git.ask("rev-parse", "-q", "--verify", "HEAD^{commit}", also=(1, 128)).decode().strip()
+    git.ask("read-tree", "-i", "--reset", at) if at else git.ask("read-tree", "--empty")
+    if tree.index:
+        git.ask("update-index", "-z", "--index-info", stdin=tree.index)

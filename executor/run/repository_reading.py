@@ -1,0 +1,96 @@
+"""Having git read what a run left of a repository: in a box, of which what it says is data."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from executor.engine.job import Job
+from executor.engine.layout import Layout
+from executor.errors import RequestError, SandboxUnavailableError
+from executor.instance import temporary
+from executor.model import GIB, Limits, Status
+from executor.profile import Profile, ProjectAccess
+from executor.project.git.host import GitError
+from executor.project.git.scratch import BORROWED, Scratch
+from executor.run.program_job import SYSTEM_PATH
+from runtimes import Step
+
+if TYPE_CHECKING:
+    from executor.run.runner import Runner
+
+READING: Final = Profile("repository", ProjectAccess.COPY_ON_WRITE)
+LIMITS: Final = Limits(
+    wall_s=120, scratch_bytes=4 * GIB, file_bytes=4 * GIB, artifact_bytes=4 * GIB
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BoxReader:
+    """Runs git in a box, asked from a thread; `place` is where scratch repositories are written."""
+
+    runner: Runner
+    place: Path
+
+    def __call__(self, scratch: Scratch, script: str, arguments: Sequence[str]) -> Path:
+        """Run a script in a scratch repository; the folder of what it wrote.
+
+        Raises:
+            GitError: it failed; says why.
+        """
+        return trio.from_thread.run(self._read, scratch, script, arguments)
+
+    async def _read(self, scratch: Scratch, script: str, arguments: Sequence[str]) -> Path:
+        make = partial(self._job, scratch, script, arguments)
+        try:
+            completed = await self.runner.run(make, profile=READING, waits=False)
+        except (RequestError, SandboxUnavailableError, OSError) as error:
+            raise GitError(f"it can't be read in a sandbox: {error}") from error
+        for spool in filter(None, (completed.stdout_spool, completed.stderr_spool)):
+            spool.delete()
+        result = completed.result
+        if result.status is not Status.OK:
+            said = result.stderr.text.strip()[-500:] or result.message
+            raise GitError(f"git can't read what the run left of it: {said or result.status}")
+        out = Path(tempfile.mkdtemp(prefix="out-", dir=scratch.folder.parent))
+        for one in result.artifacts:
+            if one.path is None:
+                raise GitError(f"git can't hand over {one.name}: {one.reason}")
+            os.rename(one.path, out / one.name.rpartition("/")[2])
+        return out
+
+    def _job(self, scratch: Scratch, script: str, arguments: Sequence[str], layout: Layout) -> Job:
+        out = f"{layout.scratch}/out"
+        return Job(
+            steps=(Step(("/bin/sh", "-c", script, "sh", out, *arguments), "run"),),
+            cwd=layout.project,
+            env={"PATH": SYSTEM_PATH, "HOME": layout.home, "TMPDIR": layout.scratch, "LC_ALL": "C"}
+            | {"GIT_CONFIG_NOSYSTEM": "1"},
+            limits=LIMITS,
+            artifacts=(f"{out}/*",),
+            profile=READING,
+            label="git: reading a repository",
+            language="shell",
+            substitute=os.path.relpath(scratch.folder, self.runner.placement.temporary),
+            shown=tuple((str(path), f"{BORROWED}/{n}") for n, path in enumerate(scratch.objects)),
+            may_be_prewarmed=False,
+        )
+
+
+def open_place(above: Path) -> Path:
+    """A new folder for scratch repositories, that programs of boxes can enter.
+
+    Raises:
+        OSError: it can't be made.
+    """
+    temporary.own(above)
+    place = Path(tempfile.mkdtemp(prefix="repositories-", dir=above))
+    place.chmod(0o755)
+    return place
