@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -15,6 +17,14 @@ HEAD, OBJECTS = "HEAD", "objects"
 # gitrepository-layout(5): a folder with both is a repository. Where file systems fold names, so is
 # one with other spellings of them.
 _MARKS = (HEAD, OBJECTS)
+# gitrepository-layout(5): of a bare repository's folder, what is git's. Other files may lie beside.
+_GITS = re.compile(
+    r"(?:[A-Z_]*HEAD|[A-Z_]*MSG|config(?:\.worktree|\.lock)?|description|hooks|info|objects|refs"
+    r"|packed-refs|reftable|logs|branches|remotes|modules|worktrees|index|sharedindex\.[0-9a-f]+"
+    r"|shallow|commondir|gitdir|common|rr-cache|lfs|svn|gc\.[a-z]+|git-daemon-export-ok"
+    r"|rebase-merge|rebase-apply|sequencer|BISECT_[A-Z_]+|MERGE_[A-Z]+|AUTO_MERGE)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,11 @@ class Repository:
         """Its own folder as it is told of."""
         return self.control or "."
 
+    def is_gits(self, path: str) -> bool:
+        """Return whether a path in its own folder is git's: beside a bare one's may be others."""
+        inside = path[len(self.prefix) :]
+        return self.top != self.control or bool(_GITS.fullmatch(fold(inside.split("/")[0])))
+
 
 class Repositories:
     """Tells which repository's own folder a changed path lies in."""
@@ -48,7 +63,7 @@ class Repositories:
     def __init__(self, record: Record, changes: Iterable[Change]) -> None:
         self._states = record.states
         self._changed = {change.path: change for change in changes}
-        self._folded = self._fold_marks()
+        self._folded = self._fold_marks(record)
         self.found: dict[str, Repository] = {}
         self._of: dict[str, Repository | None] = {}
         for path in self._changed:
@@ -60,6 +75,8 @@ class Repositories:
         if not isinstance(known, Repositories):
             return known
         above = self.of(split(path)[0]) if path else None
+        if above is not None and not above.is_gits(path):
+            above = self.of(split(above.control)[0]) if above.control else None
         found = self._at(path, is_inside=above is not None) or above
         self._of[path] = found
         return found
@@ -94,8 +111,7 @@ class Repositories:
         folder, name = split(path)
         prefix = f"{path}/" if path else ""
         existed = all(self.was_there(prefix + mark) for mark in _MARKS)
-        exists = all(self.is_there(prefix + mark) for mark in _MARKS)
-        exists |= self._folded.get(path) == {*map(fold, _MARKS)}
+        exists = self._has_marks(path) or self._folded.get(path) == {*map(fold, _MARKS)}
         is_own = name == OWN and not is_inside
         if not (existed or exists or (is_own and self._is_folder(path))):
             return None
@@ -103,16 +119,27 @@ class Repositories:
         self.found[path] = Repository(len(self.found) + 1, path, top, existed, exists)
         return self.found[path]
 
+    def _has_marks(self, folder: str) -> bool:
+        return all(self.is_there(f"{folder}/{mark}".lstrip("/")) for mark in _MARKS)
+
     def _is_folder(self, path: str) -> bool:
         change = self._changed.get(path)
-        return change.kind == "folder" if change else path in self._states
+        if change is not None:
+            return change.kind == "folder"
+        return path in self._states and stat.S_ISDIR(self._states[path].mode)
 
-    def _fold_marks(self) -> dict[str, set[str]]:
-        """The marks of repositories that a run left, in whatever spelling, by their folders."""
+    def _fold_marks(self, record: Record) -> dict[str, set[str]]:
+        """The marks of repositories in other spellings, by the folders in which a run left one."""
         marks = {*map(fold, _MARKS)}
         found: dict[str, set[str]] = {}
-        for path, change in self._changed.items():
+        for path in self._changed:
             folder, name = split(path)
-            if change.change != "deleted" and (mark := fold(name)) in marks:
-                found.setdefault(folder, set()).add(mark)
+            if fold(name) in marks and not self._has_marks(folder) and self.is_there(path):
+                found[folder] = set()
+        if found:
+            for path in {*self._changed, *(path for path, _ in record.kinds())}:
+                folder, name = split(path)
+                if folder in found and (mark := fold(name)) in marks and self.is_there(path):
+                    is_folder = self._is_folder(path)
+                    found[folder] |= {mark} if is_folder is (name.casefold() != "head") else set()
         return found

@@ -14,7 +14,8 @@ from executor.project.git import carried as carrying
 from executor.project.git.carried import CarriedRepository, WorkingTree
 from executor.project.git.host import GitError, HostGit
 
-NOT_CARRIED: Final = ("refs/replace/", "refs/bisect/", "refs/worktree/", "refs/rewritten/")
+REPLACE: Final = "refs/replace/"
+NOT_CARRIED: Final = (REPLACE, "refs/bisect/", "refs/worktree/", "refs/rewritten/")
 """Refs that show other objects in the place of known ones, and those of one working tree alone."""
 STASH: Final = "refs/stash"
 LOOSE_MAX: Final = 100
@@ -105,7 +106,7 @@ def check(
         OSError: there is no room.
     """
     (folder / "pack").mkdir(parents=True)
-    git = host.with_quarantine(folder)
+    git = host.with_quarantine(folder, host.find_objects()[1])
     git.feed(carried.pack, "index-pack", "--stdin", "--fix-thin", "--fsck-objects")
     tips = "".join(f"{tip}\n" for tip in carried.tips).encode()
     # What the host's refs lead to is whole, or it is the host's own matter.
@@ -119,13 +120,8 @@ def check(
     return git, tuple(lacking)
 
 
-def find_moves(host: HostGit, carried: CarriedRepository) -> tuple[RefMove, ...]:
-    """List the refs that are others in what a run left than they are at the host now.
-
-    Raises:
-        GitError: the host's can't be asked.
-    """
-    now = host.list_refs()
+def find_moves(now: Mapping[str, str], carried: CarriedRepository) -> tuple[RefMove, ...]:
+    """List the refs that are others in what a run left than they are at the host `now`."""
     return tuple(
         RefMove(name, now.get(name, ""), carried.refs.get(name, ""))
         for name in sorted({*now, *carried.refs})
