@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from executor.project.rules.name_folding import fold
@@ -13,10 +13,11 @@ from executor.project.view.record import Record
 from executor.project.view.tree import split
 
 OWN = ".git"
-HEAD, OBJECTS = "HEAD", "objects"
-# gitrepository-layout(5): a folder with both is a repository. Where file systems fold names, so is
-# one with other spellings of them.
-_MARKS = (HEAD, OBJECTS)
+HEAD = "HEAD"
+# gitrepository-layout(5): a folder with a HEAD and one of these is a repository; `commondir` says
+# where objects are. Where file systems fold names, so is one with other spellings of them.
+_PARTS = ("objects", "commondir")
+_MARKS = {name.lower() for name in (HEAD, *_PARTS)}
 # gitrepository-layout(5): of a bare repository's folder, what is git's. Other files may lie beside.
 _GITS = re.compile(
     r"(?:[A-Z_]*HEAD|[A-Z_]*MSG|config(?:\.worktree|\.lock)?|description|hooks|info|objects|refs"
@@ -63,7 +64,7 @@ class Repositories:
     def __init__(self, record: Record, changes: Iterable[Change]) -> None:
         self._states = record.states
         self._changed = {change.path: change for change in changes}
-        self._folded = self._fold_marks(record)
+        self._disguised = self._find_disguised(record)
         self.found: dict[str, Repository] = {}
         self._of: dict[str, Repository | None] = {}
         for path in self._changed:
@@ -109,9 +110,8 @@ class Repositories:
 
     def _at(self, path: str, *, is_inside: bool) -> Repository | None:
         folder, name = split(path)
-        prefix = f"{path}/" if path else ""
-        existed = all(self.was_there(prefix + mark) for mark in _MARKS)
-        exists = self._has_marks(path) or self._folded.get(path) == {*map(fold, _MARKS)}
+        existed = _is_repository(path, self.was_there, is_inside=is_inside)
+        exists = _is_repository(path, self.is_there, is_inside=is_inside) or path in self._disguised
         is_own = name == OWN and not is_inside
         if not (existed or exists or (is_own and self._is_folder(path))):
             return None
@@ -119,27 +119,35 @@ class Repositories:
         self.found[path] = Repository(len(self.found) + 1, path, top, existed, exists)
         return self.found[path]
 
-    def _has_marks(self, folder: str) -> bool:
-        return all(self.is_there(f"{folder}/{mark}".lstrip("/")) for mark in _MARKS)
-
     def _is_folder(self, path: str) -> bool:
         change = self._changed.get(path)
         if change is not None:
             return change.kind == "folder"
         return path in self._states and stat.S_ISDIR(self._states[path].mode)
 
-    def _fold_marks(self, record: Record) -> dict[str, set[str]]:
-        """The marks of repositories in other spellings, by the folders in which a run left one."""
-        marks = {*map(fold, _MARKS)}
+    def _find_disguised(self, record: Record) -> set[str]:
+        """Find folders that are repositories by other spellings, of which a run left one."""
         found: dict[str, set[str]] = {}
-        for path in self._changed:
+        for path, change in self._changed.items():
             folder, name = split(path)
-            if fold(name) in marks and not self._has_marks(folder) and self.is_there(path):
+            is_mark = fold(name) in _MARKS and change.change != "deleted"
+            if is_mark and not _is_repository(folder, self.is_there, is_inside=False):
                 found[folder] = set()
-        if found:
-            for path in {*self._changed, *(path for path, _ in record.kinds())}:
-                folder, name = split(path)
-                if folder in found and (mark := fold(name)) in marks and self.is_there(path):
-                    is_folder = self._is_folder(path)
-                    found[folder] |= {mark} if is_folder is (name.casefold() != "head") else set()
-        return found
+        if not found:
+            return set()
+        for path in {*self._changed, *(path for path, _ in record.kinds())}:
+            folder, name = split(path)
+            mark = fold(name)
+            # A folder of that name is no HEAD.
+            is_mark = mark in _MARKS and (mark != "head" or not self._is_folder(path))
+            if folder in found and is_mark and self.is_there(path):
+                found[folder].add(mark)
+        return {folder for folder, marks in found.items() if "head" in marks and len(marks) > 1}
+
+
+def _is_repository(folder: str, there: Callable[[str], bool], *, is_inside: bool) -> bool:
+    """Whether a folder has what makes a repository; within another's own, a working tree's has a
+    `commondir`."""
+    prefix = f"{folder}/" if folder else ""
+    parts = _PARTS[:1] if is_inside else _PARTS
+    return there(prefix + HEAD) and any(there(prefix + part) for part in parts)
