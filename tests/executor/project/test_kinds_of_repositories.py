@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from executor import Request, RequestError, Result, Status
+from executor.project.store.store import ChangeStore
+from executor.settings import Settings
 from tests.executor.project.git_work import S_MAX, STATE, as_settings, shell, work_tree
 
 pytestmark = pytest.mark.view  # git leaves the same to everyone
@@ -260,3 +262,27 @@ async def test_a_new_repository_waits_whole(build, project: Path):
     assert [(left.path, left.kind) for left in result.not_committed] == [("new/.git", "held")]
     assert not (project / "new" / ".git").exists()
     shell(project, "git fsck --full --strict; git status --porcelain")
+
+
+NEW = ("git init -q -b main new", "git clone -q --no-hardlinks . new",
+       "git init -q --bare -b main new; git push -q new main")  # fmt: skip
+COMMIT_THERE = (
+    "cd new; [ -e HEAD ] || { echo x > x; git add x; "
+    "git -c user.name=x -c user.email=x commit -qm x; git config core.fsmonitor evil; }"
+)
+
+
+@pytest.mark.parametrize("make", NEW)
+async def test_a_new_repository_is_made_where_a_person_takes_it(
+    make, build, project: Path, state_dir: Path
+):
+    result = await build(f"{make}; {COMMIT_THERE}")
+    assert {left.kind for left in result.not_committed} == {"held"}
+    store = ChangeStore(state_dir / "changes")
+    assert result.changes_id
+    done = store.apply(result.changes_id, names=Settings().names)
+    assert done.left_out == ()
+    assert shell(project, "git -C new log -1 --format=%s") in ("x\n", "second\n")
+    assert shell(project, "git -C new status --porcelain 2>&1 || true") in (
+        "", "fatal: this operation must be run in a work tree\n")  # fmt: skip
+    assert "evil" not in shell(project, "git -C new config --list; git -C new fsck --strict")

@@ -164,11 +164,11 @@ CONTROL = {
     "a hook": ("echo x > .git/hooks/post-commit", {".git/hooks": "never"}),
     "configuration": ("git config core.fsmonitor evil", {".git/config": "never"}),
     "a worktree's configuration": ("echo > .git/config.worktree", {".git/config.worktree": "never"}),  # noqa: E501
-    "attributes": ("mkdir -p .git/info; echo > .git/info/attributes", {".git/info/attributes": "never"}),
+    "attributes": ("mkdir -p .git/info; echo > .git/info/attributes", {".git/info/attributes": "never"}),  # noqa: E501
     "alternates": ("echo /x > .git/objects/info/alternates", {".git/objects": "never"}),
     "commondir": ("echo /x > .git/commondir", {".git/commondir": "never"}),
     "a submodule's repository": ("mkdir -p .git/modules/s; echo > .git/modules/s/config", {".git/modules/s": "never"}),  # noqa: E501
-    "files hidden from whoever looks": ("echo x > .git/info/exclude", {".git/info/exclude": "never"}),
+    "files hidden from whoever looks": ("echo x > .git/info/exclude", {".git/info/exclude": "never"}),  # noqa: E501
     "an object shown for another": ("git replace HEAD HEAD~1", {".git/refs/replace": "never"}),
     "one shown for another, packed": ("git replace HEAD HEAD~1; git pack-refs --all", {".git/refs/replace": "never"}),  # noqa: E501
     "what nobody knows": ("echo > .git/unheard-of", {".git/unheard-of": "never"}),
