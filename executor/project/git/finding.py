@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from executor.project.rules.name_folding import fold
+from executor.project.rules.names import is_control
 from executor.project.store.manifest import Change
 from executor.project.view.record import Record
 from executor.project.view.tree import split
@@ -46,6 +49,7 @@ class Repositories:
     """Tells which repository's own folder a changed path lies in."""
 
     def __init__(self, record: Record, changes: Iterable[Change]) -> None:
+        self._project = record.project
         self._states = record.states
         self._changed = {change.path: change for change in changes}
         self._folded = self._fold_marks()
@@ -92,12 +96,14 @@ class Repositories:
 
     def _at(self, path: str, *, is_inside: bool) -> Repository | None:
         folder, name = split(path)
+        if name != OWN and is_control(name):  # never committed, whatever it holds
+            return None
         prefix = f"{path}/" if path else ""
         existed = all(self.was_there(prefix + mark) for mark in _MARKS)
         exists = all(self.is_there(prefix + mark) for mark in _MARKS)
-        exists |= self._folded.get(path) == {*map(fold, _MARKS)}
+        is_like = self._folded.get(path) == {*map(fold, _MARKS)}
         is_own = name == OWN and not is_inside
-        if not (existed or exists or (is_own and self._is_folder(path))):
+        if not (existed or exists or is_like or (is_own and self._is_folder(path))):
             return None
         top = folder if is_own else path
         self.found[path] = Repository(len(self.found) + 1, path, top, existed, exists)
@@ -113,6 +119,20 @@ class Repositories:
         found: dict[str, set[str]] = {}
         for path, change in self._changed.items():
             folder, name = split(path)
-            if change.change != "deleted" and (mark := fold(name)) in marks:
+            mark = fold(name)
+            other = "folder" if mark == fold(HEAD) else "file"
+            if mark in marks and change.kind != other and change.change != "deleted":
                 found.setdefault(folder, set()).add(mark)
+        for folder, seen in found.items():
+            if seen != marks:
+                seen.update(self._fold_others(folder, marks))
         return found
+
+    def _fold_others(self, folder: str, marks: set[str]) -> set[str]:
+        """Find the marks that were in a folder before, in whatever spelling."""
+        prefix = f"{folder}/" if folder else ""
+        with contextlib.suppress(OSError), os.scandir(self._project / folder) as entries:
+            there = [entry for entry in entries if self.is_there(prefix + entry.name)]
+            kinds = {fold(e.name): e.is_dir() for e in there if fold(e.name) in marks}
+            return {mark for mark, is_folder in kinds.items() if is_folder == (mark != fold(HEAD))}
+        return set()
