@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from executor.project.git.carried import Reader
 from executor.project.plan.plan import Plan
 from executor.project.plan.planning import plan
-from executor.project.rules.name_verdicts import NameJudge
-from executor.project.rules.rules import CommitRules
+from executor.project.rules.rules import CommitRules, NameJudge
 from executor.project.store.decision import with_moves
 from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
 from executor.project.store.outcome import Commit, CommitError, list_changes

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from executor.project.rules.name_folding import fold
+from executor.project.rules.names import is_control
 from executor.project.store.manifest import Change
 from executor.project.view.record import Record
 from executor.project.view.tree import split
@@ -110,6 +111,8 @@ class Repositories:
 
     def _at(self, path: str, *, is_inside: bool) -> Repository | None:
         folder, name = split(path)
+        if name != OWN and is_control(name):  # never committed, whatever it holds
+            return None
         existed = _is_repository(path, self.was_there, is_inside=is_inside)
         exists = _is_repository(path, self.is_there, is_inside=is_inside) or path in self._disguised
         is_own = name == OWN and not is_inside

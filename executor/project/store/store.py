@@ -24,7 +24,7 @@ from executor.project.git.scratch import Scratch
 from executor.project.git.taking import Taking
 from executor.project.plan.plan import Plan
 from executor.project.plan.planning import plan
-from executor.project.rules.name_verdicts import NameJudge
+from executor.project.rules.rules import NameJudge
 from executor.project.store import change_set_folder, diff
 from executor.project.store.change_set_folder import Kept
 from executor.project.store.decision import (

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.executor.project.viewing import S_MAX, View, left, tree
+from executor.settings import Settings
+from tests.executor.project.viewing import S_MAX, View, left, python, tree
 from tests.needs import need
 
 pytestmark = pytest.mark.view  # git leaves the same to everyone
@@ -321,56 +323,43 @@ def mercurial(tmp_path: Path, mercurial_repository: Path) -> View:
 
 
 HG_WORK = (
-    "hg update -q 1",
-    "hg bookmark x",
-    "hg tag v1",
-    "hg branch -q side; echo n > n; hg add -q n; hg commit -qm n",
-    "echo n > a; hg commit -q --amend -m amended",
-    "hg rename a moved; hg commit -qm moved",
-    "echo n >> a; hg --config extensions.shelve= shelve -q",
-    "echo n >> a; hg --config extensions.shelve= shelve -q; "
-    "hg --config extensions.shelve= unshelve -q",
-    "hg --config extensions.rebase= rebase -q -d 1 --tool :local",
-    "hg merge -q -r 1 --tool :local; hg commit -qm merged",
-    "hg phase -p 0",
+    ("echo n > n; hg add -q n; hg commit -qm n", "never"),
+    ("hg update -q 1", "never"),
+    ("hg merge -q --tool :fail || true", "never"),
+    ("printf '[hooks]\\nupdate = evil\\n' > .hg/hgrc", "never"),
+    ("rm -rf .hg", "kept"),
 )
 
 
+@pytest.mark.parametrize(("text", "kind"), HG_WORK)
+def test_what_controls_a_mercurial_repository_is_never_committed(mercurial: View, text, kind):
+    """It is told once, and the files come."""
+    before = tree(mercurial.project / ".hg", times=False)
+    script(mercurial, f"{text}; echo x > else")
+    assert left(mercurial.commit(Settings().names)) == {".hg": kind}
+    assert tree(mercurial.project / ".hg", times=False) == before
+    assert (mercurial.project / "else").read_text() == "x\n"
+    assert shell(mercurial.project, "hg verify -q") == ""
+
+
+OTHERWISE_SPELT = (".GIT", ".git.", ".g\u200cit", "git~1", ".git::$INDEX_ALLOCATION", ".gi\u00adt")
+
+
+@pytest.mark.parametrize("name", [*OTHERWISE_SPELT, ".hg", ".svn", ".jj", "CVS", "_darcs", ".bzr"])
 @pytest.mark.parametrize(
-    "text",
+    "code",
     [
-        "echo n > n; hg add -q n; hg commit -qm n",
-        *(pytest.param(text, marks=pytest.mark.once) for text in HG_WORK),
+        "os.makedirs(n + '/hooks'); open(n + '/hooks/x', 'w'); open(n + '/config', 'w')",
+        "os.makedirs(n + '/objects'); open(n + '/objects/x', 'w'); open(n + '/HEAD', 'w')",
+        "open(n, 'w')",
+        "os.symlink('src', n)",
     ],
+    ids=["folder", "repository", "file", "link"],
 )
-def test_mercurial_finds_what_the_run_left(mercurial: View, text):
-    script(mercurial, text)
-    seen = "hg status; hg log; hg bookmarks; hg verify -q"
-    mercurial.run("sh", "-ec", f"{{ {seen}; }} > ../seen")
-    assert mercurial.commit().left_out == ()
-    assert shell(mercurial.project, seen) == (mercurial.place / "seen").read_text()
-
-
-@pytest.mark.once
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("printf '[hooks]\\nupdate = evil\\n' > .hg/hgrc", {".hg/hgrc": "never"}),
-        ("echo x >> .hg/requires", {".hg/requires": "never"}),
-        ("hg merge -q --tool :fail || true", {".hg": "repository"}),
-        (
-            "hg --config extensions.rebase= rebase -q -d 1 --tool :fail || true",
-            {".hg": "repository"},
-        ),
-        (
-            "HGEDITOR='sed -i s/pick/edit/' hg --config extensions.histedit= histedit -q 2 || true",
-            {".hg": "repository"},
-        ),
-        ("hg init n", {"n/.hg": "held"}),
-        ("rm -rf .hg", {".hg": "kept"}),
-    ],
-)
-def test_what_controls_a_mercurial_repository_is_never_committed(mercurial: View, text, wanted):
-    script(mercurial, text)
-    assert {p: k for p, k in left(mercurial.commit()).items() if p in wanted} == wanted
-    assert shell(mercurial.project, "hg verify -q; hg status -q") == ""
+@pytest.mark.parametrize("above", ["", "src/", "node_modules/a/"])
+def test_what_is_called_as_a_version_control_systems_own_is_never_committed(
+    view: View, name, code, above
+):
+    view.run(*python(f"n = {above + name!r}; os.makedirs({above or '.'!r}, exist_ok=True); {code}"))
+    assert left(view.commit(Settings().names)) == {above + name: "never"}
+    assert not os.path.lexists(view.project / above / name)

@@ -39,7 +39,7 @@ def kind_here() -> str:
 @dataclass(frozen=True)
 class Row:
     verdict: str
-    obeyed_by: str
+    why: str
 
 
 class FakeNames:
@@ -56,9 +56,6 @@ class FakeNames:
 
     def judge_link(self, path: str) -> Row | None:
         return self.judge(path)
-
-    def judge_control(self, path: str, folder: str = ".git") -> Row | None:
-        return None
 
 
 @dataclass
