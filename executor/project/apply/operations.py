@@ -7,15 +7,14 @@ import errno
 import os
 import stat
 from dataclasses import dataclass
-from typing import Any
 
+from executor.project.git.taking import Taking
 from executor.project.store.manifest import LeftOut
 from executor.project.view.attributes import Attributes, set_attributes
 from executor.project.view.record import EntryState, state_of
 from executor.project.view.tree import Tree, split
 
 ANY = -1
-_FORGIVEN = {"folder": (PermissionError,)}
 MOVED_ON = "it was changed meanwhile by someone else"
 
 
@@ -23,9 +22,8 @@ MOVED_ON = "it was changed meanwhile by someone else"
 class Operation:
     """One step on one path.
 
-    `kind` is put, move, delete, attributes or take; `entry` file, folder, link or repository.
-    `expected` is what has to be there, None for nothing; of what is moved, at its `source`. What is
-    put lies under `temporary` in the same folder, what is taken beside the journal.
+    `kind` is put, delete, attributes or take; `entry` file, folder, link or repository. `expected`
+    is what has to be there, None for nothing. What is put lies in the same folder as `temporary`.
     """
 
     kind: str
@@ -37,31 +35,7 @@ class Operation:
     mtime_ns: int = -1
     xattrs: Attributes | None = None
     unit: int = 0  # of the repository that is taken, or whose working tree this is in
-    source: str = ""
-
-    def pack(self) -> list[Any]:
-        """As JSON takes it."""
-        xattrs = None if self.xattrs is None else [(n, v.hex()) for n, v in self.xattrs]
-        return [
-            self.kind,
-            self.path,
-            self.entry,
-            self.expected,
-            self.temporary,
-            self.mode,
-            self.mtime_ns,
-            xattrs,
-            self.unit,
-            self.source,
-        ]
-
-
-def unpack(fields: list[Any]) -> Operation:
-    """The operation that was packed."""
-    kind, path, entry, expected, temporary, mode, mtime_ns, xattrs, unit, *source = fields
-    state = None if expected is None else EntryState(*expected)
-    own = None if xattrs is None else tuple((n, bytes.fromhex(v)) for n, v in xattrs)
-    return Operation(kind, path, entry, state, temporary, mode, mtime_ns, own, unit, *source)
+    taking: Taking | None = None
 
 
 def expect(info: os.stat_result | None) -> EntryState | None:
@@ -97,8 +71,6 @@ def execute(operation: Operation, project: Tree) -> LeftOut | None:
     except OSError:
         return None if operation.kind == "delete" else _conflict(operation)
     try:
-        if operation.kind == "move":
-            return _move(operation, project)
         return _STEPS[operation.kind](operation, descriptor, name)
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.EISDIR, errno.ENOTDIR):
@@ -117,26 +89,6 @@ def _put(operation: Operation, folder: int, name: str) -> LeftOut | None:
     if info is not None and operation.entry == "folder":
         os.unlink(name, dir_fd=folder)
     os.rename(operation.temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-    return None
-
-
-def _move(operation: Operation, project: Tree) -> LeftOut | None:
-    (folder, name), (old_folder, old_name) = split(operation.path), split(operation.source)
-    target = os.dup(project.folder(folder))
-    try:
-        source = project.folder(old_folder)
-        here, there = _info(name, target), _info(old_name, source)
-        expected = operation.expected
-        inode = expected.inode if expected else -1
-        if there is None and here is not None and here.st_ino == inode:
-            return None  # it is in place already
-        is_same = is_as_expected(there, expected) and there is not None and there.st_ino == inode
-        if here is not None or not is_same:
-            return _conflict(operation)
-        os.rename(old_name, name, src_dir_fd=source, dst_dir_fd=target)
-    finally:
-        os.close(target)
-        project.forget()  # folders by their former names
     return None
 
 
@@ -186,7 +138,7 @@ def _set(operation: Operation, folder: int, name: str) -> LeftOut | None:
             os.chmod(place, operation.mode)
         if operation.mtime_ns >= 0 and info.st_mtime_ns != operation.mtime_ns:
             # A folder of someone else's who lets us write has its own times, and loses nothing.
-            with contextlib.suppress(*_FORGIVEN.get(operation.entry, ())):
+            with contextlib.suppress(*(PermissionError,) * (operation.entry == "folder")):
                 os.utime(place, ns=(info.st_atime_ns, operation.mtime_ns))
     finally:
         os.close(descriptor)
