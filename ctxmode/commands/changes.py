@@ -8,9 +8,9 @@ Kept are the changes of staged runs, and of others what a person has to look at 
   changes apply ID [PATH...]  bring it into the project, all or these paths
   changes drop ID             forget it
 
-A PATH names a file, or a folder with all that is below it. It may be a pattern: '*.pth' fits this name
-in any folder, 'docs/*.md' files of one folder, '**/.npmrc' and '.github/**' with any folders between.
-A path that is never committed otherwise has to be named in full.
+A PATH names a file, or a folder with all that is below it. It may be a pattern: '*.pth' fits
+this name in any folder, 'docs/*.md' files of one folder, '**/.npmrc' and '.github/**' with any
+folders between. What is never committed otherwise has to be named in full.
 
 examples:
   context-mode run --stage shell -c 'echo draft > notes.txt'

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from executor.project.apply import staging
 from executor.project.apply.arrangement import Arrangement
 from executor.project.apply.journal import Journal
-from executor.project.apply.operations import MOVED_ON, Operation, execute, is_as_expected
+from executor.project.apply.operations import Operation, execute, is_as_expected, left_as_changed
 from executor.project.apply.staging import Preparing, remove
 from executor.project.git.host import GitError, HostGit
 from executor.project.git.taking import Taking, take
@@ -166,7 +166,7 @@ def _look_again(
             skipped.add(at)
         elif not _is_ready(each, project):
             skipped.add(at)
-            told.setdefault(each.path, LeftOut(each.path, MOVED_ON, "conflict"))
+            told.setdefault(each.path, left_as_changed(each))
     return tuple(told.values()), frozenset(skipped)
 
 
@@ -200,7 +200,6 @@ def sync(folder: int) -> bool:
     A disk that is slower is not waited for: it goes on with it. One syncfs(2) costs some
     milliseconds, however many files there are; an fdatasync(2) costs as much for each file.
     """
-    done = threading.Event()
     try:
         own = os.dup(folder)
     except OSError:
@@ -210,9 +209,10 @@ def sync(folder: int) -> bool:
         try:
             # Not in the os module; an error of the disk is one of reading later, too.
             ctypes.CDLL(None).syncfs(own)
-            done.set()
         finally:
             os.close(own)
 
-    threading.Thread(target=write_out, daemon=True).start()
-    return done.wait(S_MAX)
+    thread = threading.Thread(target=write_out, daemon=True)
+    thread.start()
+    thread.join(S_MAX)
+    return not thread.is_alive()

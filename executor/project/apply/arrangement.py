@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import stat
 
-from executor.project.apply.operations import Operation, at_any_time, expect
+from executor.project.apply.operations import Operation, expect
 from executor.project.plan.current_state import SPECIAL_BITS
 from executor.project.plan.plan import Plan
 from executor.project.rules.permission import is_set_in_place
 from executor.project.store.manifest import Change
-from executor.project.view.record import is_below, state_of
+from executor.project.view.record import is_below
 from executor.project.view.tree import split
 
 
@@ -83,7 +83,7 @@ class Arrangement:
             "attributes",
             change.path,
             change.kind,
-            at_any_time(state_of(info)) if info else None,
+            expect(info, at_any_time=True),
             mode=-1 if is_link else change.mode | special,
             mtime_ns=change.mtime_ns,
             xattrs=None if is_link else change.xattrs,

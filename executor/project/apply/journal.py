@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from executor.project.apply.operations import Operation
-from executor.project.store import forms
+from executor.project.store.manifest import decode, encode
 from executor.project.view.walking import FOLDER_FLAGS
 
 _READY = "ready "
@@ -44,7 +44,7 @@ class Journal:
                     own = self.path.with_suffix(f".{each.unit}.pack")
                     packs[own] = each.taking.carried.pack
                     noted = replace(each, taking=each.taking.with_pack(own))
-                file.write(f"{forms.encode(noted)}\n")
+                file.write(f"{encode(noted)}\n")
             file.flush()
             os.fsync(file.fileno())
         folder = os.open(self.path.parent, FOLDER_FLAGS)
@@ -62,7 +62,7 @@ class Journal:
             OSError: the store can't be written.
         """
         with open(self.path, "a", encoding="ascii") as file:
-            file.write(f"{_READY}{forms.encode(sorted(left_out))}\n")
+            file.write(f"{_READY}{encode(sorted(left_out))}\n")
             file.flush()
             os.fsync(file.fileno())
 
@@ -87,6 +87,6 @@ class Journal:
             if not line.endswith("\n"):
                 break
             if line.startswith(_READY):
-                return operations, forms.decode(frozenset[int], line.removeprefix(_READY))
-            operations.append(forms.decode(Operation, line))
+                return operations, decode(frozenset[int], line.removeprefix(_READY))
+            operations.append(decode(Operation, line))
         return operations, None

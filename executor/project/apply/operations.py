@@ -15,7 +15,6 @@ from executor.project.view.record import EntryState, state_of
 from executor.project.view.tree import Tree, split
 
 ANY = -1
-MOVED_ON = "it was changed meanwhile by someone else"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,29 +37,24 @@ class Operation:
     taking: Taking | None = None
 
 
-def expect(info: os.stat_result | None) -> EntryState | None:
-    """What a step expects at its path, where this is now.
+def expect(info: os.stat_result | None, *, at_any_time: bool = False) -> EntryState | None:
+    """Return what a step expects at its path, where this is now.
 
     Of one of several hard links any time of change: steps on others of them set it.
     """
     if info is None:
         return None
-    return state_of(info) if info.st_nlink == 1 else at_any_time(state_of(info))
-
-
-def at_any_time(state: EntryState) -> EntryState:
-    """The same, whenever it was changed last."""
-    return state._replace(ctime_ns=ANY)
+    is_any = at_any_time or info.st_nlink > 1
+    return state_of(info)._replace(ctime_ns=ANY) if is_any else state_of(info)
 
 
 def is_as_expected(info: os.stat_result | None, expected: EntryState | None) -> bool:
-    """Whether an entry is what it was: a folder whatever is in it."""
+    """Return whether an entry is what it was: a folder whatever is in it."""
     if info is None or expected is None:
         return info is None and expected is None
     if stat.S_ISDIR(expected.mode):
         return stat.S_ISDIR(info.st_mode)
-    now = state_of(info)
-    return expected == (now if expected.ctime_ns != ANY else at_any_time(now))
+    return expected == expect(info, at_any_time=expected.ctime_ns == ANY)
 
 
 def execute(operation: Operation, project: Tree) -> LeftOut | None:
@@ -69,69 +63,64 @@ def execute(operation: Operation, project: Tree) -> LeftOut | None:
     try:
         descriptor = project.folder(folder)
     except OSError:
-        return None if operation.kind == "delete" else _conflict(operation)
+        return None if operation.kind == "delete" else left_as_changed(operation)
     try:
-        return _STEPS[operation.kind](operation, descriptor, name)
+        is_done = _STEPS[operation.kind](operation, descriptor, name)
     except OSError as error:
-        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.EISDIR, errno.ENOTDIR):
-            return _conflict(operation)
-        why = os.strerror(error.errno or errno.EIO)
-        return LeftOut(operation.path, f"it can't be written: {why}", "closed")
+        if error.errno in (errno.ENOTEMPTY, errno.EBUSY) and operation.kind == "delete":
+            return LeftOut(operation.path, "it holds what the run did not delete", "kept")
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.EISDIR, errno.ENOTDIR):
+            why = os.strerror(error.errno or errno.EIO)
+            return LeftOut(operation.path, f"it can't be written: {why}", "closed")
+        is_done = False
+    return None if is_done else left_as_changed(operation)
 
 
-def _put(operation: Operation, folder: int, name: str) -> LeftOut | None:
-    info, waiting = _info(name, folder), _info(operation.temporary, folder)
-    if waiting is None:
-        return None  # it is in place already
-    expected = operation.expected
-    if not is_as_expected(info, expected) and not (info is None and _makes_way(operation)):
-        return _conflict(operation)
-    if info is not None and operation.entry == "folder":
+def left_as_changed(operation: Operation) -> LeftOut:
+    """Say that someone else has been at the path of a step."""
+    return LeftOut(operation.path, "it was changed meanwhile by someone else", "conflict")
+
+
+def _put(operation: Operation, folder: int, name: str) -> bool:
+    info, expected = _info(name, folder), operation.expected
+    if _info(operation.temporary, folder) is None:
+        return True  # it is in place already
+    # Folders can't be renamed over, nor over anything else: what is replaced goes before.
+    is_folder = operation.entry == "folder"
+    makes_way = expected is not None and (is_folder or stat.S_ISDIR(expected.mode))
+    if not is_as_expected(info, expected) and not (info is None and makes_way):
+        return False
+    if info is not None and is_folder:
         os.unlink(name, dir_fd=folder)
     os.rename(operation.temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-    return None
+    return True
 
 
-def _makes_way(operation: Operation) -> bool:
-    """Whether what is replaced goes before the new comes, as folders can't be renamed over."""
-    expected = operation.expected
-    return expected is not None and (operation.entry == "folder" or stat.S_ISDIR(expected.mode))
-
-
-def _delete(operation: Operation, folder: int, name: str) -> LeftOut | None:
+def _delete(operation: Operation, folder: int, name: str) -> bool:
     info = _info(name, folder)
     if info is None:
-        return None
+        return True
     if not is_as_expected(info, operation.expected):
-        return LeftOut(operation.path, MOVED_ON, "conflict")
-    if not stat.S_ISDIR(info.st_mode):
-        os.unlink(name, dir_fd=folder)
-        return None
-    try:
-        os.rmdir(name, dir_fd=folder)
-    except OSError as error:
-        if error.errno not in (errno.ENOTEMPTY, errno.EBUSY):
-            raise
-        return LeftOut(operation.path, "it holds what the run did not delete", "kept")
-    return None
+        return False
+    (os.rmdir if stat.S_ISDIR(info.st_mode) else os.unlink)(name, dir_fd=folder)
+    return True
 
 
-def _set(operation: Operation, folder: int, name: str) -> LeftOut | None:
+def _set(operation: Operation, folder: int, name: str) -> bool:
     """Set mode, times and attributes of an entry, which is held open: no other can come between."""
-    flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        descriptor = os.open(name or ".", flags, dir_fd=folder)
+        descriptor = os.open(name or ".", os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
-        return _conflict(operation)
+        return False
     try:
         info = os.fstat(descriptor)
         place = f"/proc/self/fd/{descriptor}"
+        times = (info.st_atime_ns, operation.mtime_ns)
         if not _may_be_set(info, operation):
-            return _conflict(operation)
+            return False
         if operation.entry == "link":
-            times = (info.st_atime_ns, operation.mtime_ns)
             os.utime(name, ns=times, dir_fd=folder, follow_symlinks=False)
-            return None
+            return True
         if operation.xattrs is not None:
             set_attributes(place, operation.xattrs)
         if operation.mode >= 0 and stat.S_IMODE(info.st_mode) != operation.mode:
@@ -139,10 +128,10 @@ def _set(operation: Operation, folder: int, name: str) -> LeftOut | None:
         if operation.mtime_ns >= 0 and info.st_mtime_ns != operation.mtime_ns:
             # A folder of someone else's who lets us write has its own times, and loses nothing.
             with contextlib.suppress(*(PermissionError,) * (operation.entry == "folder")):
-                os.utime(place, ns=(info.st_atime_ns, operation.mtime_ns))
+                os.utime(place, ns=times)
     finally:
         os.close(descriptor)
-    return None
+    return True
 
 
 def _may_be_set(info: os.stat_result, operation: Operation) -> bool:
@@ -161,7 +150,3 @@ def _info(name: str, folder: int) -> os.stat_result | None:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
-
-
-def _conflict(operation: Operation) -> LeftOut:
-    return LeftOut(operation.path, MOVED_ON, "conflict")

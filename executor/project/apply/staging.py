@@ -12,7 +12,7 @@ from pathlib import Path
 from base import capabilities
 from executor.instance import removal
 from executor.project.apply.copying import copy
-from executor.project.apply.operations import at_any_time, is_as_expected
+from executor.project.apply.operations import ANY, is_as_expected
 from executor.project.plan.plan import Plan
 from executor.project.store.manifest import Change, ChangeSet, LeftOut
 from executor.project.view.attributes import remove_layers, set_attributes
@@ -190,7 +190,7 @@ class Preparing:
         was = self.plan.states.get(path)
         if info is None or was is None or not stat.S_ISREG(info.st_mode):
             return False
-        return is_as_expected(info, at_any_time(was))  # earlier links to it have set its time
+        return is_as_expected(info, was._replace(ctime_ns=ANY))  # earlier links to it set its time
 
 
 def remove(name: str, folder: int) -> None:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from executor.project.git.host import GitError, HostGit
 from executor.project.store.manifest import Change
@@ -20,24 +19,11 @@ from executor.project.view.tree import Tree
 from executor.project.view.walking import FOLDER_FLAGS
 
 FILES_MAX = 10_000
-BYTES_MAX = 64 << 20  # of each side
+BYTES_MAX = 32 << 20  # of each side
 BEFORE, AFTER = "refs/heads/before", "refs/heads/after"
-# Names of files are data here, and no file of it outlives the question.
-_CONFIGURATION = """[core]
-\trepositoryformatversion = 0
-\tbare = true
-\tprotectNTFS = false
-\tprotectHFS = false
-\tfsync = none
-[pack]
-\tcompression = 0
-[fastimport]
-\tunpackLimit = 0
-"""
-_COMMIT = b"commit %s\ncommitter run <run> 0 +0000\ndata 0\n"
-_FILE = b'M 100644 inline "%s"\ndata %d\n'
-_ESCAPED = ((b"\\", b"\\\\"), (b'"', b'\\"'), (b"\n", b"\\n"))
-_COMPARE = ("diff-tree", "-r", "-z", "--raw", "--no-rename-empty", "-l50")
+# No file of it outlives the question.
+_CONFIGURATION = "[core]\nfsync = none\n[pack]\ncompression = 0\n[fastimport]\nunpackLimit = 0\n"
+_COMPARE = ("diff-tree", "-r", "--raw", "--no-rename-empty", "-l50")
 
 
 class Difference(NamedTuple):
@@ -62,61 +48,47 @@ def _repository() -> Iterator[HostGit]:
 
 
 def compare(
-    before: Iterable[tuple[str, bytes]], after: Iterable[tuple[str, bytes]], *options: str
+    before: Mapping[str, bytes], after: Mapping[str, bytes], *options: str
 ) -> Sequence[Difference] | None:
     """Compare files by path and content; None if git can't, or is not there.
 
     Options are those of `git diff-tree`: `-M` for renames, `-p` for hunks.
     """
+    paths = sorted({*before, *after})
     try:
         with _repository() as git:
             stream = git.folder / "stream"
             with open(stream, "wb") as out:
-                _write(out, BEFORE, before)
-                _write(out, AFTER, after)
+                for ref, side in ((BEFORE, before), (AFTER, after)):
+                    out.write(b"commit %s\ncommitter run <run> 0 +0000\ndata 0\n" % ref.encode())
+                    for number, path in enumerate(paths):  # by its number no name says anything
+                        if path in side:
+                            size = len(side[path])
+                            out.write(b"M 100644 inline %09d\ndata %d\n" % (number, size))
+                            out.write(side[path] + b"\n")
             git.feed(stream, "fast-import", "--quiet")
-            return tuple(_parse(git.ask(*_COMPARE, *options, BEFORE, AFTER)))
-    except (GitError, OSError, ValueError):
+            said = git.ask(*_COMPARE, *options, BEFORE, AFTER)
+    except (GitError, OSError):
         return None
+    return tuple(_parse(said.decode("utf-8", "surrogateescape"), paths))
 
 
-def _write(out: BinaryIO, ref: str, files: Iterable[tuple[str, bytes]]) -> None:
-    """Write one side as `git fast-import` reads it. No part of a path has a meaning for git."""
-    out.write(_COMMIT % ref.encode())
-    for path, content in files:
-        name = os.fsencode("/".join(f"={part}" for part in path.split("/")))
-        for one, other in _ESCAPED:
-            name = name.replace(one, other)
-        out.write(_FILE % (name, len(content)))
-        out.write(content)
-        out.write(b"\n")
-
-
-def _parse(said: bytes) -> Iterator[Difference]:
-    """Read what `git diff-tree --raw -z` prints: `:… STATUS`, one path or two, then hunks."""
-    pairs = []
-    while said.startswith(b":"):
-        head, name, said = said.split(b"\0", 2)
-        status, old, new = head.rpartition(b" ")[2][:1], name, name
-        if status == b"R":
-            new, said = said.split(b"\0", 1)
-        pairs.append((b"" if status == b"A" else old, b"" if status == b"D" else new))
-    hunks = list(_split_hunks(said[1:])) or [()] * len(pairs)
-    for (old, new), lines in zip(pairs, hunks, strict=True):
-        yield Difference(_as_path(old), _as_path(new), lines)
-
-
-def _as_path(name: bytes) -> str:
-    return "/".join(part[1:] for part in os.fsdecode(name).split("/"))
-
-
-def _split_hunks(patch: bytes) -> Iterator[Sequence[str]]:
-    """Split a patch into the lines of each file's hunks. No line within one begins as a header."""
-    lines = patch.decode("utf-8", "surrogateescape").split("\n")[:-1]
-    starts = [at for at, line in enumerate(lines) if line.startswith("diff --git ")]
-    for start, end in pairwise([*starts, len(lines)]):
-        first = (at for at in range(start, end) if lines[at].startswith("@@ "))
-        yield lines[next(first, end) : end]
+def _parse(said: str, paths: Sequence[str]) -> Iterator[Difference]:
+    """Read lines `:… STATUS<tab>NAME`, two names of what is renamed, then a patch of each file."""
+    records: list[str] = []
+    hunks: list[list[str]] = []
+    for line in said.split("\n")[:-1]:
+        if line.startswith(":"):
+            records.append(line.rpartition(" ")[2])
+        elif line.startswith("diff --git "):  # no line of a hunk begins so
+            hunks.append([])
+        elif hunks and (hunks[-1] or line.startswith("@@ ")):
+            hunks[-1].append(line)
+    for at, record in enumerate(records):
+        status, *names = record.split("\t")
+        old, new = paths[int(names[0])], paths[int(names[-1])]
+        lines = hunks[at] if hunks else ()
+        yield Difference(old if status != "A" else "", new if status != "D" else "", lines)
 
 
 def find_renames(changes: Sequence[Change], project: Path, contents: int) -> dict[str, str]:
@@ -143,16 +115,16 @@ def find_renames(changes: Sequence[Change], project: Path, contents: int) -> dic
     return {one.new: one.old for one in found or () if one.old and one.new}
 
 
-def _read(
-    changes: Iterable[Change], sizes: Collection[int], tree: Tree
-) -> Iterator[tuple[str, bytes]]:
-    room = BYTES_MAX
+def _read(changes: Iterable[Change], sizes: Collection[int], tree: Tree) -> dict[str, bytes]:
+    """Read the files of some sizes, small ones first, as long as there is room."""
+    found, room = {}, BYTES_MAX
     chosen = sorted((c for c in changes if c.size in sizes), key=lambda each: each.size)
     for change in chosen[:FILES_MAX]:
         content = read_some(tree, change.path, min(room, change.size))
         if content:
             room -= len(content)
-            yield change.path, content
+            found[change.path] = content
+    return found
 
 
 def merge(ours: bytes, base: bytes, theirs: bytes) -> bytes | None:

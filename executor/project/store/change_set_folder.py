@@ -10,8 +10,7 @@ from pathlib import Path
 
 from executor.project.apply.copying import copy
 from executor.project.git.taking import Taking
-from executor.project.store import forms
-from executor.project.store.manifest import Change, LeftOut
+from executor.project.store.manifest import Change, LeftOut, decode, encode
 from executor.project.view.contents import digest
 from executor.project.view.record import state_of
 from executor.project.view.tree import Tree, split
@@ -82,7 +81,7 @@ def write_manifest(folder: Path, kept: Kept) -> None:
         OSError: the store can't be written.
     """
     new = folder / f".{MANIFEST}"
-    new.write_text(forms.encode(kept), encoding="ascii")
+    new.write_text(encode(kept), encoding="ascii")
     new.replace(folder / MANIFEST)
 
 
@@ -93,7 +92,7 @@ def read(folder: Path) -> Kept:
         OSError: there is none, or it can't be read.
         ValueError: another version wrote it.
     """
-    kept = forms.decode(Kept, (folder / MANIFEST).read_text(encoding="ascii"))
+    kept = decode(Kept, (folder / MANIFEST).read_text(encoding="ascii"))
     packs = (folder / REPOSITORIES / taking.carried.pack.name for taking in kept.takings)
     takings = (one.with_pack(pack) for one, pack in zip(kept.takings, packs, strict=True))
     return replace(kept, takings=tuple(takings))

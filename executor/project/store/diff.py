@@ -46,7 +46,7 @@ class _Comparing:
 
     def compare(self) -> dict[str, str]:
         """Ask git of all texts; new paths to old ones of what it takes for renamed."""
-        found = compare(self._before.items(), self._after.items(), "-p", "-M")
+        found = compare(self._before, self._after, "-p", "-M")
         if found is None:
             return {}
         self._hunks = {one.new or one.old: one.hunks for one in found}

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
 
 from executor.project.view.record import EntryState, Record
 
 if TYPE_CHECKING:
     from executor.project.git.taking import Taking
 
+T = TypeVar("T")
 PREVENTED = ("conflict", "closed")  # by what the project is now; it may be otherwise later
 PREVENTING = (*PREVENTED, "repository")  # for which nothing of a person's decision is applied
 
@@ -107,3 +111,20 @@ def list_changes(changes: Sequence[Change], renames: Mapping[str, str]) -> tuple
         if c.path not in gone
         and not (c.kind == "folder" and c.change == "times" and c.path in touched)
     )
+
+
+def encode(value: object) -> str:
+    """Write a dataclass as a line of JSON in ASCII; names that are not UTF-8 stay as they are.
+
+    msgspec's own encoder refuses the half characters that stand for their bytes.
+    """
+    return json.dumps(msgspec.to_builtins(value, enc_hook=str))
+
+
+def decode(kind: type[T], text: str) -> T:
+    """Read what `encode` wrote.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    return msgspec.convert(json.loads(text), kind, dec_hook=lambda inner, value: inner(value))

@@ -46,16 +46,12 @@ UNFINISHED_S_MAX = 24 * 3600
 WAIT_S_MAX = 30.0
 
 
-class UnknownChangesError(KeyError):
+class UnknownChangesError(LookupError):
     """No change set has this id, or none that can be read; `candidates` are the nearest."""
 
     def __init__(self, message: str, candidates: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.candidates = tuple(candidates)
-
-    def __str__(self) -> str:
-        """The words without the quotes that a KeyError has."""
-        return str(self.args[0])
 
 
 class NothingToRead(NamedTuple):
@@ -89,20 +85,6 @@ class ChangeStore:
     def brought(self) -> BroughtObjects:
         """The names of git's objects that runs brought into any project."""
         return BroughtObjects(self.folder / "objects" / "all.names")
-
-    @contextmanager
-    def unpacking(self) -> Iterator[Path]:
-        """A folder for what has to be looked at before it is decided on, as long as a block lasts.
-
-        Raises:
-            OSError: the store can't be written.
-        """
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=".unpacked-", dir=self.folder))
-        try:
-            yield folder
-        finally:
-            remove(folder)
 
     @contextmanager
     def committing(self, project: Path) -> Iterator[None]:
@@ -250,17 +232,17 @@ class ChangeStore:
         folder = self._sets / kept.id
         with (
             self.committing(kept.project),
-            self.unpacking() as aside,
+            tempfile.TemporaryDirectory(prefix=".unpacked-", dir=self.folder) as aside,
             as_change_set(kept, folder, paths) as changes,
         ):
             rules = make_rules(names, shown, paths, theirs)
-            planned = plan(changes, rules, self.brought(), NothingToRead(aside))
+            planned = plan(changes, rules, self.brought(), NothingToRead(Path(aside)))
             conflicts = [left for left in planned.left_out if left.kind in PREVENTING]
             if not conflicts or not merge:
                 return self._decide(kept, changes, planned, dry_run=dry_run)
             with merge_conflicts(changes, conflicts, folder) as (both, texts):
                 rules = make_rules(names, shown, paths, (*theirs, *texts))
-                planned = plan(both, rules, self.brought(), NothingToRead(aside / "merged"))
+                planned = plan(both, rules, self.brought(), NothingToRead(Path(aside, "merged")))
                 return self._decide(kept, both, planned, dry_run=dry_run)
 
     def _decide(self, kept: Kept, changes: ChangeSet, planned: Plan, *, dry_run: bool) -> Commit:
