@@ -1,19 +1,17 @@
 """What of a run's repository travels: objects in one pack, refs, and for each working tree its HEAD
-and index. It is made by git in a sandbox, and kept as files of one folder."""
+and index. It is made by git in a sandbox."""
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from executor.project.git.host import REF_FORMAT, GitError, parse_refs
 from executor.project.git.scratch import KNOWN, Scratch
 
-PACK, MANIFEST = "pack", "repository.json"
+PACK = "pack"
 GONE = "0" * 40
 OUTPUTS_MAX: Final = 60  # working trees, by files that a run may hand back
 
@@ -146,41 +144,3 @@ def _as_index(raw: bytes, unmerged: bytes) -> bytes:
         is_there = mode != b"000000" and name.strip(b"0")
         lines.append(b"%s %s\t%s\0" % (mode if is_there else b"0", name, path))
     return b"".join(lines) + unmerged
-
-
-def write(carried: CarriedRepository, folder: Path) -> CarriedRepository:
-    """Keep it as files of a new folder.
-
-    Raises:
-        OSError: they can't be written.
-    """
-    folder.mkdir(mode=0o700, parents=True)
-    shutil.copyfile(carried.pack, folder / PACK)
-    fields = {
-        "control": carried.control,
-        "format": carried.format,
-        "refs": dict(carried.refs),
-        "tips": carried.tips,
-        "trees": [(one.folder, one.head, one.index.hex()) for one in carried.trees],
-        "stashes": carried.stashes,
-    }
-    (folder / MANIFEST).write_text(json.dumps(fields), encoding="ascii")
-    return load(folder)
-
-
-def load(folder: Path) -> CarriedRepository:
-    """Read what was kept.
-
-    Raises:
-        OSError, ValueError: it can't be read.
-    """
-    fields: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="ascii"))
-    return CarriedRepository(
-        fields["control"],
-        fields["format"],
-        fields["refs"],
-        tuple(fields["tips"]),
-        tuple(WorkingTree(a, b, bytes.fromhex(c)) for a, b, c in fields["trees"]),
-        tuple((name, message) for name, message in fields["stashes"]),
-        folder / PACK,
-    )

@@ -281,22 +281,6 @@ def refuse(patch: pytest.MonkeyPatch, project: Path, call: str, part: str, error
         return real(*given, dir_fd=dir_fd, **more)
 
     patch.setattr(os, call, refusing)
-    if call == "open":  # a content may also come by being moved
-        refuse_moves(patch, project, part, error)
-
-
-def refuse_moves(patch: pytest.MonkeyPatch, project: Path, part: str, error: int) -> None:
-    real = os.rename
-
-    def refusing(old, name, **folders):
-        if folders:
-            places = [os.readlink(f"/proc/self/fd/{fd}") for fd in folders.values()]
-            comes, into = (place.startswith(str(project)) for place in places)
-            if into and not comes and part in f"{places[1]}/{name}":
-                raise OSError(error, os.strerror(error))
-        real(old, name, **folders)
-
-    patch.setattr(os, "rename", refusing)
 
 
 def test_a_ref_that_the_host_refuses_leaves_all_of_its_repository(
