@@ -16,7 +16,7 @@ from executor.project.commit import commit
 from executor.project.rules.names import NAMES
 from executor.project.store.store import ChangeStore
 from executor.project.view import record
-from executor.project.view.upper import of_upper
+from executor.project.view.comparison import of_upper
 from executor.settings import Settings
 
 PROFILES = {profile.name: profile for profile in (ANALYZE, BUILD)}
@@ -51,7 +51,6 @@ async def commits(bench: Bench) -> None:
         changes = replace(of_upper(descriptor, begun), may_move=may_move)
         outcome = commit(changes, NAMES, ChangeStore(target / "state"), label="benchmark")
         os.close(changes.contents)
-        os.close(descriptor)
         if outcome.left_out or len(outcome.changed) < count:
             raise RuntimeError(f"not all was committed: {outcome.left_out[:3]}")
 
