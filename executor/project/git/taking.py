@@ -3,6 +3,7 @@ transaction of its refs."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -191,7 +192,13 @@ def set_index(git: HostGit, tree: WorkingTree) -> None:
     Raises:
         GitError: an entry can't be, or the index is locked.
     """
+    path = git.folder / "index"
+    before = path.stat() if path.exists() else None
     at = git.ask("rev-parse", "-q", "--verify", "HEAD^{commit}", also=(1, 128)).decode().strip()
     git.ask("read-tree", "-i", "--reset", at) if at else git.ask("read-tree", "--empty")
     if tree.index:
         git.ask("update-index", "-z", "--index-info", stdin=tree.index)
+    if before is not None:
+        # A file of the index's own second may have changed since: git looks again at what is no
+        # older than its index (gitformat-index(5), "racy git"), and here it sees no file.
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
