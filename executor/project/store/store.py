@@ -37,6 +37,7 @@ from executor.project.store.decision import (
 )
 from executor.project.store.manifest import Change, ChangeSet, LeftOut
 from executor.project.store.outcome import Commit, CommitError, list_changes
+from executor.project.store.run_drafts import RunDrafts
 from executor.project.view.record import is_below
 from executor.project.view.tree import Tree
 from executor.project.view.walking import FOLDER_FLAGS
@@ -134,6 +135,8 @@ class ChangeStore:
         brought = self.brought()
         for _, taking in planned.takings:
             brought.add(taking.objects)
+        with Tree(changes.contents) as tree:
+            RunDrafts(self.folder).add(planned.project, planned.changes, tree)
         contents = Contents(changes.contents, changes.may_move)
         journals = self.journals(planned.project)
         return apply(planned, contents, journals, all_or_nothing=all_or_nothing)
