@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final, TypeAlias
 
 from base.bounded_run import BoundedRunError, Bounds, run_bounded
@@ -65,7 +64,6 @@ _DATA = re.compile(
 _SEARCHED = re.compile(r"\bPATH\b.*|\bPATH_add .*|\bsource(?:_\w+)? .*|_\.(?:path|source) .*")
 _MOVES = re.compile(r"(?:\bcd|\bpushd|-C)\s+([^;&|\n]+)")
 EXACT, SUFFIXED, BELOW = 0, 1, 2  # how far a word reaches: as it is, with a suffix, all below, too
-Reach: TypeAlias = Callable[[str, str], int | None]  # of a word at its place
 Settings: TypeAlias = list[tuple[str, str, str]]  # file ("" for none), key, value
 
 
@@ -192,9 +190,8 @@ class NamedFiles:
                 self._hold(command, why, EXACT)
             is_command = command or key.startswith("alias.") or re.search(r"\s", value)
             lone = EXACT if is_command and not key.endswith(("path", "dir")) else BELOW
-            reach = partial(_reach_of_setting, lone)
             text = f"{value} {key}" if "::" in key else value  # as url.ext::COMMAND.insteadOf
-            self._take_text(text, why, bases + more, reach)
+            self._take_text(text, why, bases + more, lone)
 
     def _take_file(self, path: str) -> None:
         """Take the commands of a file that some tool obeys."""
@@ -206,33 +203,32 @@ class NamedFiles:
         text = keep_commands(os.fsdecode(data))
         above = os.path.dirname(path)
         bases = [f"{project}/{above}", f"{project}/{re.split(r'(?:^|/)[.]', above)[0]}"]
-
-        def reach(word: str, place: str) -> int | None:
-            is_file = "." in word and os.path.isfile(place)
-            if _DATA.fullmatch(word) or not ("/" in word or is_file):
-                return None
-            return SUFFIXED if "/" in word else EXACT
-
-        self._take_text(text, why, bases, reach)
+        self._take_text(text, why, bases)
         for found in _SEARCHED.findall(text):
-            self._take_text(found, why, bases, lambda _, __: BELOW)
+            self._take_text(found, why, bases, BELOW)
 
-    def _take_text(self, text: str, why: str, bases: list[str], reach: Reach) -> None:
-        """Hold what the words of a command may name, in `bases` and in folders among the words."""
+    def _take_text(self, text: str, why: str, bases: list[str], lone: int | None = None) -> None:
+        """Hold what the words of a command may name, in `bases` and in folders among the words.
+
+        One without a slash reaches as far as `lone`; without that, only programs are held.
+        """
         found = split_words(text)
         # What a run may make a folder, and what is one now: a command may be started in there.
         moved = {word for words in _MOVES.findall(text) for word in split_words(words)}
-        all_places = ((word, _join(base, word)) for base in bases for word in found)
+        places = [(word, _join(base, word)) for base in bases for word in found]
         inside = [
             (word, at)
-            for word, at in all_places
+            for word, at in places
             if self._inside(at) or ("/" in word and self._inside(real_path(at)))
         ]
         folders = [at for word, at in inside if word in moved or os.path.isdir(at)][:FOLDERS_MAX]
         inside += [(word, _join(folder, word)) for folder in folders for word in found]
         for word, place in inside:
-            if (reaches := reach(word, place)) is not None:
-                self._hold(place, why, reaches)
+            is_path = "/" in word
+            if lone is not None:
+                self._hold(place, why, BELOW if is_path else lone)
+            elif (is_path or ("." in word and os.path.isfile(place))) and not _DATA.fullmatch(word):
+                self._hold(place, why, SUFFIXED if is_path else EXACT)
         searched = [_join(bases[0], at) for at in os.environ.get("PATH", "").split(":")]
         for folder in (at for at in searched if f"{at}/".startswith(f"{self.record.project}/")):
             for word in (*found, *_STARTED):
@@ -251,10 +247,6 @@ class NamedFiles:
         """The path in the project; "" for what lies elsewhere, and for the project itself."""
         top = f"{self.record.project}/"
         return place[len(top) :] if place.startswith(top) else ""
-
-
-def _reach_of_setting(lone: int, word: str, _: str) -> int:
-    return BELOW if "/" in word else lone
 
 
 def _fold(path: str) -> str:

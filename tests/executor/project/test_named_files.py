@@ -290,6 +290,14 @@ def test_so_may_what_links_lead_to(project: Path, person):
     assert not why(project, "u")
 
 
+def test_a_link_that_leads_out_may_not_become_a_folder(project: Path, tmp_path: Path, person):
+    (project / "out").symlink_to(tmp_path)
+    assert not why(project, "out")
+    person("git config core.fsmonitor out/c.sh")
+    assert why(project, "out")
+    assert why(project, "out/c.sh")
+
+
 # What is in a file that a tool obeys, what it names, and what it does not.
 FILES = {
     ".mcp.json": (
