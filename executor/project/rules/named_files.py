@@ -250,7 +250,7 @@ class NamedFiles:
 
 
 def _fold(path: str) -> str:
-    return "/".join(map(fold, path.split("/")))
+    return "/".join(fold(part) or part for part in path.split("/"))
 
 
 def _join(*parts: str) -> str:

@@ -438,7 +438,9 @@ def test_settings_that_start_nothing_of_the_project_hold_nothing(project: Path, 
     paths = [path for path in paths if not path.startswith(".git")]
     named = NamedFiles(take(project, ()))
     assert [path for path in paths if named.why_named(path)] == []
-    assert [path for path in ("new.sh", "hooks/pre-commit") if named.why_named(path)] == []
+    assert [
+        path for path in ("new.sh", "hooks/pre-commit", " ", "...", ". /x") if named.why_named(path)
+    ] == []
     person("git config core.hooksPath src")
     assert why(project, "src/main.c"), "the control"
 
