@@ -44,6 +44,7 @@ fleet/ hosts/test_endpoint.py hosts/test_host_table.py repomap/importing/ repoma
 _SANDBOX = """
 ctxmode/commands/test_pack.py ctxmode/commands/test_pack_output.py
 ctxmode/commands/test_map_and_task.py ctxmode/mcp/test_pack_tool.py
+ctxmode/operations/test_run_drafts.py
 ctxmode/operations/test_pack_secrets.py
 repomap/
 base/test_bounded_run.py base/test_locks.py base/test_queues.py memory/facts/test_killed_merge.py

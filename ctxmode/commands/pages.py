@@ -75,6 +75,8 @@ def _add_writing(add: Add) -> None:
     push.add_argument("--no-distill", action="store_true", help="without the session's source")
     push.add_argument("--distill-done", action="store_true", help="the source page is written")
     push.add_argument("--source-slug", default="", metavar="SLUG", help="that source page")
+    push.add_argument("--from-run", action="store_true",
+        help="only drafts that a run wrote, as by you and a run")  # fmt: skip
     push.add_argument("--dry-run", action="store_true", help="commit nothing")
     forget = add("forget", "remove a page; its history stays", slug=True)
     _add_type(forget, "which of namesakes")

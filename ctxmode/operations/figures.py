@@ -124,7 +124,8 @@ class ToolFigures:
             "formula": FORMULA,
         }
         if with_days:
-            data["days"] = {format_day(day): one.to_json() for day, one in self.days.items()}
+            days = ((strftime("%Y-%m-%d", gmtime(at)), one) for at, one in self.days.items())
+            data["days"] = {day: one.to_json() for day, one in days}
         if self.projects:
             data["projects"] = {name: one.to_json() for name, one in self.projects.items()}
         return data
@@ -134,11 +135,6 @@ def estimate_tokens(count: int) -> int:
     """Estimate how many tokens so many bytes cost; below zero for bytes below zero."""
     estimate = -(-abs(count) // BYTES_PER_TOKEN)
     return -estimate if count < 0 else estimate
-
-
-def format_day(day: int) -> str:
-    """Write the date of a day that began so many seconds after the epoch."""
-    return strftime("%Y-%m-%d", gmtime(day))
 
 
 def read_tool_figures(config: Config, *, everywhere: bool = False) -> ToolFigures:
@@ -312,11 +308,9 @@ def sum_tokens(counts: Iterable[TokenCount], by: str, prices: Prices) -> tuple[T
         sums[key] = sums.get(key, TokenSum(key)).plus(_price(count, prices))
     if by == "day":
         return tuple(sorted(sums.values(), key=lambda row: (row.key == "", row.key)))
-    return tuple(sorted(sums.values(), key=lambda row: (-_count_all(row), row.key)))
-
-
-def _count_all(row: TokenSum) -> int:
-    return sum(getattr(row, kind) or 0 for kind in KINDS if kind != "reasoning")  # within output
+    kinds = [kind for kind in KINDS if kind != "reasoning"]  # which is within output
+    rows = sorted(sums.values(), key=lambda row: row.key)
+    return tuple(sorted(rows, key=lambda row: -sum(getattr(row, kind) or 0 for kind in kinds)))
 
 
 def _price(count: TokenCount, prices: Prices) -> TokenSum:

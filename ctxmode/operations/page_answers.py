@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from ctxmode.errors import UsageError
 from ctxmode.render import page_texts
-from memory.pages.answers import PushRequest, ReadPage, WriteRequest
+from executor.project.store.run_drafts import RunDrafts
+from memory.pages.answers import Pushed, PushRequest, WriteRequest
 from memory.pages.buffers import Buffer
 from memory.pages.diff_text import diff_json, diff_text
 from memory.pages.history import HISTORY_MAX
-from memory.pages.model import PAGE_TYPES, Commit
+from memory.pages.model import PAGE_TYPES
+from memory.pages.reading import compare_all
+from memory.pages.slugs import page_path, slug_of
 from memory.pages.store import EVOLUTION_MAX, Pages
 
 LIMIT_MAX = 10_000
@@ -23,7 +27,8 @@ PUSHES_NOTHING = ("merge_required", "distill_required")
 @dataclass(frozen=True, slots=True)
 class PageRequest:
     """What is asked for, each field as a person or a client gave it. `start` and `end` are
-    commits; `remote` is what is pulled from, `folder` what is exported into."""
+    commits; `remote` is what is pulled from, `folder` what is exported into. `changes` is the
+    folder that knows the drafts of runs: `is_from_run` pushes these, else they stay."""
 
     slug: str = ""
     slugs: tuple[str, ...] = ()
@@ -47,7 +52,9 @@ class PageRequest:
     folder: str = ""
     is_erased: bool = False
     is_forced: bool = False
+    is_from_run: bool = False
     buffer: Buffer | None = None
+    changes: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,7 @@ def _write(pages: Pages, asked: PageRequest) -> PageAnswer:
 
 def _read(pages: Pages, asked: PageRequest) -> PageAnswer:
     page = pages.read(_name(asked), commit=asked.end)
-    return PageAnswer(describe_page(page), page_texts.page_text(page))
+    return PageAnswer(asdict(page), page_texts.page_text(page))
 
 
 def _list(pages: Pages, asked: PageRequest) -> PageAnswer:
@@ -97,14 +104,8 @@ def _list(pages: Pages, asked: PageRequest) -> PageAnswer:
 def _status(pages: Pages, asked: PageRequest) -> PageAnswer:
     del asked
     found = pages.status()
-    data = {
-        "is_ready": found.is_ready,
-        "repository": str(found.repository),
-        "head": found.head,
-        "pages": found.pages,
-        "drafts": [asdict(one) for one in found.drafts],
-        "buffers": [one._asdict() for one in found.buffers],
-    }
+    buffers = [one._asdict() for one in found.buffers]
+    data = {**asdict(found), "repository": str(found.repository), "buffers": buffers}
     return PageAnswer(data, page_texts.status_text(found))
 
 
@@ -117,22 +118,50 @@ def _push(pages: Pages, asked: PageRequest) -> PageAnswer:
         slugs = tuple(one.path for one in rows if one.state)
         if not slugs:
             raise UsageError(f"no draft has the tag {asked.tag[:80]!r}", "pages list has them")
+    chosen, left = _choose_drafts(pages, asked, slugs)
+    told = page_texts.left_to_run_text(left)
+    if left and not chosen:
+        pushed = Pushed(reason="from_run", directive=told, is_dry_run=asked.is_dry_run)
+        return PageAnswer(asdict(pushed), told, is_paused=True)
+    same: dict[str, Any] = {one.name: getattr(asked, one.name, "") for one in fields(PushRequest)}
+    author = re.sub("( <|$)", r" and a run\1", pages.author, count=1) if asked.is_from_run else ""
     pushed = pages.push(
-        PushRequest(
-            slugs=slugs,
-            message=asked.message,
-            agent=asked.agent,
-            session=asked.session,
-            type=asked.type,
-            distill_done=asked.distill_done,
-            source_slug=asked.source_slug,
-            no_distill=asked.no_distill,
-            is_dry_run=asked.is_dry_run,
-        ),
-        asked.buffer,
+        PushRequest(**{**same, "slugs": chosen or slugs, "author": author}), asked.buffer
     )
-    is_paused = pushed.reason in PUSHES_NOTHING
-    return PageAnswer(asdict(pushed), page_texts.pushed_text(pushed), is_paused)
+    if pushed.commit:
+        _forget_run(pages, asked, *(one.path for one in pushed.pages))
+    text = "\n".join(filter(None, (page_texts.pushed_text(pushed), told)))
+    is_paused = pushed.reason in PUSHES_NOTHING or bool(left)
+    pushed = replace(pushed, warnings=(*pushed.warnings, *filter(None, [told])))
+    return PageAnswer(asdict(pushed), text, is_paused)
+
+
+def _choose_drafts(
+    pages: Pages, asked: PageRequest, slugs: tuple[str, ...]
+) -> tuple[tuple[str, ...], dict[str, bool]]:
+    """Return the drafts to push, none if no run matters, and a run's that stay: if edited since."""
+    drafts = {pages.drafts.folder / path: path for path in pages.drafts.list_paths()}
+    found = dict(RunDrafts(asked.changes).find(drafts)) if asked.changes else {}
+    states = compare_all(pages, [drafts[at] for at in found]) if found else []
+    as_pushed = {one.draft.path for one in states if one.state == "unchanged"}
+    of_runs = {drafts[at]: found[at] for at in found if drafts[at] not in as_pushed}
+    there = [*drafts.values()]
+    named = [path for slug in slugs for path in pages.find_drafts(slug, there)] if slugs else there
+    named = [path for path in named if not asked.type or (slug_of(path) or [""])[0] == asked.type]
+    if asked.is_from_run:
+        chosen = tuple(path for path in named if path in of_runs)
+        if not chosen:
+            raise UsageError("no such draft is from a run", "Leave --from-run out.")
+        return chosen, {}
+    source = page_path("source", asked.source_slug) if asked.distill_done else ""
+    left = {path: of_runs[path] for path in (*named, source) if path in of_runs}
+    chosen = tuple(path for path in named if not {path, source} & left.keys())
+    return chosen if left else (), left
+
+
+def _forget_run(pages: Pages, asked: PageRequest, *paths: str) -> None:
+    if asked.changes:
+        RunDrafts(asked.changes).forget(pages.drafts.folder / path for path in paths)
 
 
 def _pull(pages: Pages, asked: PageRequest) -> PageAnswer:
@@ -142,13 +171,13 @@ def _pull(pages: Pages, asked: PageRequest) -> PageAnswer:
 
 def _history(pages: Pages, asked: PageRequest) -> PageAnswer:
     commits = pages.history(_name(asked), _limit(asked, HISTORY_MAX))
-    data = {"slug": asked.slug, "commits": [describe_commit(one) for one in commits]}
+    data = {"slug": asked.slug, "commits": [asdict(one) for one in commits]}
     return PageAnswer(data, page_texts.history_text(commits))
 
 
 def _log(pages: Pages, asked: PageRequest) -> PageAnswer:
     entries = pages.log(_limit(asked, HISTORY_MAX))
-    rows = [{**describe_commit(one.commit), "paths": list(one.paths)} for one in entries]
+    rows = [{**asdict(one.commit), "paths": list(one.paths)} for one in entries]
     return PageAnswer({"commits": rows}, page_texts.log_text(entries))
 
 
@@ -157,7 +186,7 @@ def _evolution(pages: Pages, asked: PageRequest) -> PageAnswer:
     versions = pages.evolution(_name(asked), _limit(asked, EVOLUTION_MAX))
     rows = [
         {
-            "commit": describe_commit(one.commit),
+            "commit": asdict(one.commit),
             "reasoning_summary": one.reasoning_summary,
             "is_removal": one.is_removal,
             "diff": diff_json(one.diff),
@@ -197,6 +226,7 @@ def _forget(pages: Pages, asked: PageRequest) -> PageAnswer:
         why=asked.message,
         agent=asked.agent,
     )
+    _forget_run(pages, asked, gone.path)
     return PageAnswer(asdict(gone), page_texts.forgotten_text(gone))
 
 
@@ -221,17 +251,6 @@ def _limit(asked: PageRequest, default: int) -> int:
     if not 0 <= asked.limit <= LIMIT_MAX:
         raise UsageError(f"limit cannot be {asked.limit}", f"Give 1 to {LIMIT_MAX}.")
     return asked.limit or default
-
-
-def describe_commit(commit: Commit) -> dict[str, Any]:
-    """Build what JSON has of a commit."""
-    return asdict(commit)
-
-
-def describe_page(page: ReadPage) -> dict[str, Any]:
-    """Build what JSON has of a page that is read."""
-    commit = None if page.commit is None else describe_commit(page.commit)
-    return {**asdict(page), "commit": commit}
 
 
 ACTIONS: Mapping[str, Callable[[Pages, PageRequest], PageAnswer]] = {

@@ -17,13 +17,8 @@ from memory.pages.repository import Repository
 NAME = "pages"
 PREFIX = "page:"
 BATCH = 5
-SECONDS_MAX = 5.0
+SECONDS_MAX = 5.0  # a search never waits long for git
 TRIES = 5
-
-
-def open_repository(path: Path) -> Repository:
-    """Open the repository of pages for a search, which never waits long for git."""
-    return Repository(path, environ=os.environ, seconds_max=SECONDS_MAX)
 
 
 def follow(path: Path, store: kb.Store, seen: str, deadline: float) -> int:
@@ -33,7 +28,7 @@ def follow(path: Path, store: kb.Store, seen: str, deadline: float) -> int:
     Raises:
         MemoryRoomError, kb.StoreError: the repository or the index cannot be read or written.
     """
-    repository = open_repository(path)
+    repository = Repository(path, environ=os.environ, seconds_max=SECONDS_MAX)
     for _ in range(TRIES):
         head = repository.head()
         if head == seen:

@@ -52,7 +52,7 @@ def keep_summary(
     if kept is None:
         return ()
     try:
-        author = Author(cut_bytes(session.agent, AGENT_BYTES_MAX), _name_author(session.id))
+        author = Author(*(cut_bytes(o, AGENT_BYTES_MAX) for o in (session.agent, session.id)))
         with open_memory(config, author, to_write="project") as memory:
             assert memory.project is not None  # it was opened to write
             return _write_facts(memory.project, session, kept, author)
@@ -101,7 +101,7 @@ def _name_authors(
             store.database.reading() as db,
         ):
             found = list_with_subagents(db, session_ids)
-    return {_name_author(one): _list_prefixes(one, roots) for one in found}
+    return {cut_bytes(one, AGENT_BYTES_MAX): _list_prefixes(one, roots) for one in found}
 
 
 def _write_facts(
@@ -162,11 +162,6 @@ def _read_own(store: FactStore, session_id: str) -> list[Fact]:
 def _list_prefixes(session_id: str, roots: Sequence[str] = _ROOTS) -> tuple[str, ...]:
     name = _name_folder(session_id)
     return tuple(f"{root}/{name}/" for root in roots)
-
-
-def _name_author(session_id: str) -> str:
-    """Return the name of a session as the author of facts."""
-    return cut_bytes(session_id, AGENT_BYTES_MAX)
 
 
 def _name_folder(session_id: str) -> str:

@@ -86,16 +86,16 @@ def _import_passing(config: Config, lines: _Lines, agent: str, session: str) -> 
                 file.write(block)
         try:
             return import_file(
-                config, Path(name), agent=agent, session=session or _make_id(), is_passing=True
+                config,
+                Path(name),
+                agent=agent,
+                session=session or str(uuid.uuid4()),
+                is_passing=True,
             )
         except UsageError as error:
             raise UsageError(error.message.replace(name, "stdin"), error.hint) from error
     finally:
         os.unlink(name)
-
-
-def _make_id() -> str:
-    return str(uuid.uuid4())
 
 
 class _Lines:
@@ -185,7 +185,7 @@ class _Stream:
                     batch = []
                     self._turn_to(record)
                 elif not self._current:
-                    self._turn_to(SessionRecord(self._default or _make_id()))
+                    self._turn_to(SessionRecord(self._default or str(uuid.uuid4())))
                     batch.append(SessionRecord(self._current))
                 elif not batch:
                     batch.append(SessionRecord(self._current))

@@ -32,7 +32,7 @@ from ctxmode.render.refusals import refusal_text
 from ctxmode.render.results import ending
 from executor import Caller
 from executor.model import Request, Status
-from executor.profile import Profile, ProjectAccess
+from executor.profile import ProjectAccess
 from executor.run.artifacts import safe_name
 from executor.run.output_routing import Answer
 from policy import find_hidden_paths
@@ -130,7 +130,8 @@ class _PipelineRun:
         step, config = case.step, self._app.config
         profiles = load_profiles(config.project, config.config_home).by_name
         profile = profiles[step.profile]
-        if profile.project in CHANGES_PROJECT or (not step.inputs and _reads_more(profile)):
+        reads_more = profile.network.is_open or profile.read or profile.sockets
+        if profile.project in CHANGES_PROJECT or (not step.inputs and reads_more):
             return None
         needed = [o for need in step.needs for o in self.outcomes[need]]
         passed = {name: os.environ.get(name) for name in profile.env}
@@ -162,11 +163,6 @@ class _PipelineRun:
         except (ContextModeError, RefusedError, OSError) as error:
             return replace(outcome, reason=str(error))
         return _judge(case, answer, outcome)
-
-
-def _reads_more(profile: Profile) -> bool:
-    """Return whether a profile shows a run more than the project."""
-    return bool(profile.network.is_open or profile.read or profile.sockets)
 
 
 def request_of(case: PipelineCase, artifacts: Path) -> Request:

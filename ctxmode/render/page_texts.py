@@ -4,7 +4,7 @@ page's own reaches a terminal, since what is shown of it is a line or was cleane
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ctxmode.render.amounts import age, inflect
 from ctxmode.render.highlight import one_line
@@ -110,6 +110,16 @@ def pushed_text(pushed: Pushed) -> str:
     if pushed.archived:
         lines.append(f"The turns of {one_line(pushed.archived)} are put away.")
     return "\n".join([*lines, *_redacted(pushed.redactions), *map(one_line, pushed.warnings)])
+
+
+def left_to_run_text(of_runs: Mapping[str, bool]) -> str:
+    """List the drafts that a push left since a run wrote them, and say how to push them."""
+    names = [f"  {one_line(path)}{' (edited since)' * edited}" for path, edited in of_runs.items()]
+    remedy = (
+        "Not pushed as yours. Read them (context-mode pages diff SLUG --local), then: context-mode "
+        'pages push --from-run (in ctx_pages "from_run": true)'
+    )
+    return "\n".join((f"{inflect(len(names), 'draft')} from a run:", *names, remedy)) * bool(names)
 
 
 def pulled_text(pulled: PulledPages) -> str:

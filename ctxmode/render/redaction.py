@@ -17,7 +17,8 @@ _BETWEEN = "\t"
 
 def redact_answer(text: str, data: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Redact an answer's text and data; if there were secrets, both say how many."""
-    if not _may_hold_secrets(text, data):
+    # All the texts at once: most answers hold no secret, and each search costs something.
+    if not find_secrets("\n".join((text, *_texts(data)))):
         return text, data
     redacted = redact(text)
     kinds: Counter[str] = Counter()
@@ -33,12 +34,6 @@ def describe_redactions(counts: Mapping[str, int]) -> str:
     total = sum(counts.values())
     each = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
     return f"{total} secret{'s' if total > 1 else ''} redacted: {each}"
-
-
-def _may_hold_secrets(text: str, data: dict[str, Any]) -> bool:
-    """Search all the texts at once, a line each: most answers hold no secret, and each search costs
-    something however short the text is."""
-    return bool(find_secrets("\n".join((text, *_texts(data)))))
 
 
 def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal
 
 from rich.text import Text
@@ -64,12 +63,9 @@ def _describe(figures: TokenFigures) -> list[str]:
         lines.append(f"read from a cache: {figures.cache_read_share:.0%} of the input")
     for title, counts in (("by status", figures.statuses), ("by agent", figures.agents)):
         if any(counts.values()):
-            lines.append(f"sessions {title}: {_list_counts(counts)}")
+            told = ", ".join(f"{one_line(name)} {count}" for name, count in counts.items() if count)
+            lines.append(f"sessions {title}: {told}")
     for model, kinds in list_unpriced(figures) if figures.has_prices else ():
         named = one_line(model) or "a model that is not recorded"
         lines.append(f"{NO_PRICE}, left out of the cost: {named} ({', '.join(kinds)})")
     return lines
-
-
-def _list_counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{one_line(name)} {count}" for name, count in counts.items() if count)

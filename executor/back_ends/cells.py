@@ -37,7 +37,7 @@ from executor.model import Isolation, Limits
 from executor.pool.budget import SharedBudget
 from executor.pool.cells import CellPool, open_cell_pool
 from executor.profile import ANALYZE
-from executor.project.rules import repositories
+from executor.project.git.linked import find_linked
 from executor.project.view.search import ProjectSearch
 from executor.settings import Settings
 from executor.spawner.messages import Layers
@@ -84,7 +84,7 @@ async def open_cells(
     found = await trio.to_thread.run_sync(_discover, rows, search_path, project, home)
     binds = {bind for d in found.values() for c in d.candidates for bind in c.binds}
     shown = {path for profile in settings.profiles.values() for path in profile.read}
-    repository = await trio.to_thread.run_sync(repositories.find_linked, project)
+    repository = await trio.to_thread.run_sync(find_linked, project)
     shown.update(repository)
     # A candidate's paths are mounted under the names that it gives, which may be links.
     stage = dict.fromkeys([str(project), *filter(os.path.exists, binds), *existing(sorted(shown))])

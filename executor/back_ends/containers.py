@@ -33,7 +33,7 @@ from executor.model import Isolation, Layer, Limits
 from executor.pool.containers import NONE_PREWARMED, PREWARMED, ContainerPool
 from executor.pool.pool import PoolLimits
 from executor.profile import ANALYZE
-from executor.project.rules import repositories
+from executor.project.git.linked import find_linked
 from executor.project.view.search import ProjectSearch
 from executor.settings import Settings
 
@@ -76,7 +76,7 @@ async def open_containers(
     """
     del home  # containers see nothing of it
     listed = {path for profile in settings.profiles.values() for path in profile.read}
-    repository = await trio.to_thread.run_sync(repositories.find_linked, project)
+    repository = await trio.to_thread.run_sync(find_linked, project)
     folder = ground.state_dir / "containers"
     paths, layers = tuple(existing(sorted(listed))), str(ground.state_dir / "packages")
     shown = _Shown(ground.instance, project, repository, paths, layers, folder)

@@ -15,7 +15,7 @@ DraftState = Literal["new", "edited", "unchanged", "behind", "diverged", "remove
 version; changed since an older version; the same as a version that was removed; cannot be read."""
 
 Source = Literal["draft", "repository"]
-PushReason = Literal["", "merge_required", "distill_required", "nothing"]
+PushReason = Literal["", "merge_required", "distill_required", "nothing", "from_run"]
 
 
 @dataclass(frozen=True, slots=True)

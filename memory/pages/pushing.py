@@ -127,7 +127,7 @@ def _commit(pages: Pages, asked: PushRequest, ground: _Ground, buffer: Buffer | 
     """Make the commit, and what follows it."""
     changed = ground.changed
     source = asked.source_slug if asked.distill_done else ""
-    written = [_finish_page(pages, one, source) for one in changed]
+    written = [_finish_page(pages, one, source, asked.author) for one in changed]
     files = {one.path: render_page(one.committed) for one in written}
     fronts = pages.fronts.read_tree(ground.entries)
     fronts.update({one.path: one.front for one in written})
@@ -154,18 +154,21 @@ def _commit(pages: Pages, asked: PushRequest, ground: _Ground, buffer: Buffer | 
     return answer if buffer is None else _with_archived(pages, answer, buffer)
 
 
-def _finish_page(pages: Pages, standing: Standing, source: str) -> Draft:
-    """Return a draft with the fields that a push writes: its sources, and when it was changed."""
+def _finish_page(pages: Pages, standing: Standing, source: str, author: str) -> Draft:
+    """Return a draft with the fields that a push writes: its sources, and when it was changed; its
+    author, if the push names one."""
     draft = standing.draft
     changes: dict[str, object] = {"parent_sha": standing.parent}
     front = draft.page.front
+    if author:
+        changes["author"] = author
     if source and front.type in KNOWLEDGE and source not in front.sources:
         changes["sources"] = (*front.sources, source)
     before = pages.fronts.read([standing.head]).get(standing.head)
     if not front.updated or (before is not None and before.updated == front.updated):
         changes["updated"] = write_time(pages.clock())
     page = with_fields(draft.page, **changes)
-    if "sources" in changes:
+    if author or "sources" in changes:
         return prepare_draft(draft.path, draft.text, page, pages.find_secrets)
     # A commit and a time are no secrets: the draft is clean as it was.
     is_public = draft.committed is draft.page
@@ -305,12 +308,8 @@ def _store_redacted(pages: Pages, draft: Draft) -> Draft:
         pages.drafts.write(draft.path, text)
         page: Page = draft.page
         again = prepare_draft(draft.path, text, page, pages.find_secrets)
-        return _counted(again, draft.redactions)
+        return replace(again, redactions=draft.redactions)
     return draft
-
-
-def _counted(draft: Draft, redactions: int) -> Draft:
-    return replace(draft, redactions=redactions)
 
 
 def _answer(  # noqa: PLR0913 - what is told of a push

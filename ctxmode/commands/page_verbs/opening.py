@@ -16,6 +16,7 @@ from ctxmode.operations.page_buffer import find_turns
 def ask(args: argparse.Namespace, asked: PageRequest) -> PageAnswer:
     """Do what the command line's action says."""
     config = load_config(args.project)
+    asked = replace(asked, changes=config.state_dir / "changes")
     with pages.open_pages(config) as opened:
         if args.action in ("push", "write"):
             asked = replace(asked, buffer=find_turns(config, opened, ""))

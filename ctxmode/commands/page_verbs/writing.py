@@ -46,6 +46,7 @@ def push(args: argparse.Namespace) -> int:
         source_slug=args.source_slug,
         no_distill=args.no_distill,
         is_dry_run=args.dry_run,
+        is_from_run=args.from_run,
     )
     return opening.show(args, asked)
 

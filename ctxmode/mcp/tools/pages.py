@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, create_model
@@ -51,6 +51,7 @@ class _PageArguments(Arguments):
     source_slug: str = ""
     no_distill: bool = False
     force: bool = False
+    from_run: bool = False
     to: str = Field("", description="commit")
     limit: int = 0
 
@@ -69,6 +70,7 @@ async def _call(call: CallContext, given: Any) -> Reply:  # noqa: ANN401 - PageA
             raise not_begun()
         author = find_author(config, call.client.name, owners)
         asked = _build_request(given, author.agent, author.session)
+        asked = replace(asked, changes=config.state_dir / "changes")
         with open_pages(config) as pages:
             if given.action in ("push", "write"):
                 asked = replace(asked, buffer=find_turns(config, pages, author.session))
@@ -79,24 +81,18 @@ async def _call(call: CallContext, given: Any) -> Reply:  # noqa: ANN401 - PageA
 
 
 def _build_request(given: Any, agent: str, session: str) -> PageRequest:  # noqa: ANN401 - as above
+    same = {one.name for one in fields(PageRequest)}
     return PageRequest(
-        slug=given.slug,
+        **given.model_dump(include=same - {"type"}),
         type=given.type or "",
-        tag=given.tag,
-        text=given.text,
-        fields=given.fields,
-        message=given.message,
         agent=agent,
         session=session,
-        distill_done=given.distill_done,
-        source_slug=given.source_slug,
-        no_distill=given.no_distill,
         is_forced=given.force,
+        is_from_run=given.from_run,
         start=getattr(given, "from"),
         end=given.to,
         # Whom a section is from decides whether to change it: an agent should not have to ask.
         has_blame=True,
-        limit=given.limit,
     )
 
 

@@ -17,7 +17,8 @@ from executor.project.plan.current_state import is_as_before, is_as_left
 from executor.project.plan.plan import Plan
 from executor.project.rules.environments import Environments
 from executor.project.rules.links import Links
-from executor.project.rules.names import control_folder
+from executor.project.rules.named_files import NamedFiles
+from executor.project.rules.names import ChangeVerdict, NameRow, control_folder
 from executor.project.rules.permission import Permission
 from executor.project.rules.rules import CommitRules, ObeyedRow
 from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
@@ -44,6 +45,7 @@ class Planning:
     outcomes: Mapping[str, RepositoryOutcome]  # by the repositories' own folders
     permission: Permission
     environments: Environments
+    named: NamedFiles
     present: Present = field(default_factory=dict)
     left: dict[str, LeftOut | None] = field(default_factory=dict)  # None: with its folder
     done: set[str] = field(default_factory=set)  # as the run left it already
@@ -104,7 +106,7 @@ class Planning:
         if not change.group:
             return change
         paths = filter(None, (change.path, change.source))
-        if any(OWN in path.split("/") or self.rules.names.judge(path) for path in paths):
+        if any(OWN in path.split("/") or self._judge(path) for path in paths):
             return replace(change, source="", group=0)
         return change
 
@@ -206,12 +208,19 @@ class Planning:
         if split(change.path)[1] == OWN:
             kind = "kept" if change.change == "deleted" else "never"
             return LeftOut(change.path, LEADS_ON, kind)
-        names = self.rules.names
-        judge = names.judge_link if change.kind == "link" else names.judge
-        row = judge(change.path) or self.environments.judge(change.path)
-        if row is None or change.change == "times":
+        if change.change == "times":
             return None
-        return self.by_row(change, row)
+        row = self._judge(change.path, is_link=change.kind == "link")
+        return self.by_row(change, row) if row else None
+
+    def _judge(self, path: str, *, is_link: bool = False) -> ObeyedRow | None:
+        """The row of a path in the table of names, or one for what is told to run it."""
+        names = self.rules.names
+        row = names.judge_link(path) if is_link else names.judge(path)
+        row = row or self.environments.judge(path)
+        if row is None and (why := self.named.why_named(path)):
+            return NameRow(path, ChangeVerdict.HELD, why)
+        return row
 
     def by_row(self, change: Change, row: ObeyedRow) -> LeftOut | None:
         """What a row of the table has to say to a change."""
@@ -411,6 +420,7 @@ def plan(changes: ChangeSet, rules: CommitRules, brought: BroughtObjects, read: 
                 for own, head in one.heads.items()
             }
             history = History(changes.record, aside, contents, brought, after)
+            made = [one.top for one in repositories.found.values() if not one.existed]
             try:
                 return Planning(
                     changes,
@@ -423,6 +433,7 @@ def plan(changes: ChangeSet, rules: CommitRules, brought: BroughtObjects, read: 
                     outcomes,
                     Permission(project),
                     Environments(changes.record, changes.changes),
+                    NamedFiles(changes.record, made),
                 ).plan()
             finally:
                 history.close()

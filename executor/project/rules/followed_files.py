@@ -1,7 +1,6 @@
-"""What tools obey in a project besides the table of names: what links and configuration lead to.
+"""What tools obey in a project besides the table of names: what links and variables lead to.
 
-A `.git/hooks` that is a link, a `core.hooksPath`, an `include.path`, a command that git starts,
-a `CLAUDE.md` that is a link, a host's folder that a variable moved: whoever changes what they lead
+A `CLAUDE.md` that is a link, a host's folder that a variable moved: whoever changes what they lead
 to changes what is obeyed.
 """
 
@@ -9,12 +8,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 from base.host_homes import MOVED, find_place
 from executor.project.rules.names import ObeyedNames
-from executor.project.rules.repositories import BARE_PARTS, find_configured, find_outside
 from executor.project.view.record import Record
 from policy import real_path
 
@@ -30,17 +27,11 @@ def in_project(names: ObeyedNames, record: Record) -> ObeyedNames:
 
 
 def _leads(record: Record, names: ObeyedNames) -> Iterator[tuple[str, str]]:
-    """Each link that is obeyed, and the absolute path to which it leads.
-
-    What git is told counts as one.
-    """
+    """Each link that is obeyed, and the absolute path to which it leads."""
     project = str(record.project)
     for path, kind in record.kinds():
         if kind == stat.S_IFLNK and names.judge_link(path):
             yield path, real_path(f"{project}/{path}")
-    for git in _repositories(record):
-        yield from _by_git(find_configured(record.project, git))
-    yield from _by_git(find_outside(record.project, Path.home()))
     yield from _by_variables()
 
 
@@ -51,22 +42,6 @@ def _by_variables() -> Iterator[tuple[str, str]]:
         if os.path.isabs(target):
             yield place.removeprefix("~/"), target
             yield place.removeprefix("~/"), real_path(target)
-
-
-def _by_git(targets: Iterable[str]) -> Iterator[tuple[str, str]]:
-    for target in targets:
-        yield ".git/config", target
-        yield ".git/config", real_path(target)
-
-
-def _repositories(record: Record) -> Iterator[str]:
-    states = record.states
-    for path, kind in record.kinds():
-        above, _, name = path.rpartition("/")
-        if name == ".git" and kind == stat.S_IFDIR:
-            yield path
-        elif name == "HEAD" and any(f"{above}/{part}".lstrip("/") in states for part in BARE_PARTS):
-            yield above or "."
 
 
 def _inside(target: str, project: str) -> str:

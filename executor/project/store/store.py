@@ -37,7 +37,9 @@ from executor.project.store.manifest import (
     LeftOut,
     list_changes,
 )
+from executor.project.store.run_drafts import RunDrafts
 from executor.project.view.record import is_below
+from executor.project.view.tree import Tree
 from executor.project.view.walking import FOLDER_FLAGS
 
 AGE_S_MAX = 7 * 24 * 3600
@@ -123,6 +125,8 @@ class ChangeStore:
         brought = self.brought()
         for _, taking in planned.takings:
             brought.add(taking.objects)
+        with Tree(changes.contents) as tree:
+            RunDrafts(self.folder).add(planned.project, planned.changes, tree)
         journals = self.journals(planned.project)
         return apply(planned, changes, journals, all_or_nothing=all_or_nothing)
 

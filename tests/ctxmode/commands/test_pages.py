@@ -5,6 +5,8 @@ import json
 import pytest
 
 from ctxmode import cli
+from ctxmode.config.locations import load_config
+from executor.project.store.run_drafts import RunDrafts
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 TEXT = "# Retries\n\n## Why\n\nA second of pause suffices.\n\n## Limits\n\nThree at most.\n"
@@ -205,3 +207,13 @@ def test_a_draft_that_was_never_pushed_is_replaced_with_force_alone(ask, tell, p
         assert (place / DRAFT).read_text().endswith(TEXT)
         tell("# Other\n", *verb, "--force")
         assert not (place / DRAFT).exists() or "# Other" in (place / DRAFT).read_text()
+
+
+def test_a_draft_that_a_run_wrote_is_pushed_only_if_that_is_said(ask, begun, place):
+    runs = RunDrafts(load_config(place).state_dir / "changes")
+    runs.remember({str(place / DRAFT): "unknown"})
+    left = ask("push", "--json", code=1)
+    assert (left["commit"], left["reason"]) == ("", "from_run")
+    assert "(edited since)" in ask("push", code=1)
+    assert ask("push", "--from-run", "--json")["commit"]
+    assert "and a run" in ask("blame", "retry-policy")

@@ -15,6 +15,7 @@ from ctxmode.mcp.tools.pages import TOOL
 from ctxmode.operations.library import open_library
 from ctxmode.operations.page_buffer import open_buffers
 from ctxmode.operations.pages import open_pages
+from executor.project.store.run_drafts import RunDrafts
 from tests.ctxmode.mcp.session_desk import Desk
 from tests.ctxmode.mcp.test_memory_tool import Asker
 
@@ -185,3 +186,15 @@ async def test_a_draft_that_was_never_pushed_is_replaced_with_force_alone(begun)
     assert "A second of pause" in (await ask(begun, action="read", slug="retries")).text
     assert not (await ask(begun, **other, force=True)).is_error
     assert "# Other" in (await ask(begun, action="read", slug="retries")).text
+
+
+async def test_a_draft_that_a_run_wrote_is_pushed_only_if_that_is_said(begun):
+    await ask(begun, **PAGE)
+    draft = begun.config.project / ".contexo/wiki/concepts/retries.md"
+    RunDrafts(begun.config.state_dir / "changes").remember({str(draft): "unknown"})
+    left = await ask(begun, action="push")
+    assert (left.data["commit"], left.data["reason"]) == ("", "from_run")
+    assert '"from_run": true' in left.text
+    assert (await ask(begun, action="push", from_run=True)).data["commit"]
+    (commit,) = (await ask(begun, action="history", slug="retries")).data["commits"]
+    assert commit["author"].endswith(" and a run")

@@ -1,0 +1,257 @@
+"""Paths of a project that programs which start by themselves are told to run or to read.
+
+git is asked what it is told, with the person's own environment. Of every value each word counts
+that may be a path, whatever the key. So do commands in the settings of agents, editors, shells.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from base.bounded_run import BoundedRunError, Bounds, run_bounded
+from base.git_environment import GIT_PATH
+from base.plain_files import read_head
+from executor.project.rules.command_words import keep_commands, split_words
+from executor.project.rules.name_folding import fold
+from executor.project.view.record import Record
+from policy import real_path
+from policy.wordlist import word_set, words
+
+BOUNDS: Final = Bounds(seconds=5.0, output_bytes=1 << 20)
+"""What one question to git may take; past that nothing is known of its working tree."""
+WORDS_MAX: Final = 20_000  # that git is told
+TREES_MAX, FILES_MAX, FOLDERS_MAX, FILE_BYTES_MAX = 256, 256, 16, 1 << 16
+_LIST = words(
+    "-c safe.directory=* -c safe.bareRepository=all config -z --list --includes --show-origin"
+)
+# Values that are names of people, refs, places or colours, and no paths of programs or settings.
+_PLAIN = re.compile(
+    r"(?:user|author|committer|color|column|advice|safe|gui|maintenance|scalar)\..*"
+    r"|init\.defaultbranch|core\.worktree|push\.default|merge\.(?:tool|conflictstyle)|diff\.tool"
+    r"|branch\..*\.(?:merge|remote|pushremote|rebase)|submodule\..*\.(?:url|branch|active)"
+    r"|remote\..*\.(?:fetch|push|url|pushurl)"
+)
+_VALUE = re.compile(r"(?:true|false|auto|[\d.]*)", re.I)  # and so are these
+_MISLEADING = re.compile("GIT_(?!CONFIG_)")  # as GIT_DIR, GIT_CONFIG
+_REFUSED = re.compile(b"not a git repository|invalid gitfile format")
+_INCLUDE = re.compile(r"include(?:if\..*)?\.path", re.DOTALL)
+_VARIABLES = words(
+    "GIT_SSH GIT_SSH_COMMAND GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_EXTERNAL_DIFF GIT_ASKPASS"
+    " GIT_PROXY_COMMAND GIT_TEMPLATE_DIR GIT_EXEC_PATH EDITOR VISUAL PAGER SSH_ASKPASS BASH_ENV ENV"
+)
+_STARTED = words("git sh bash ssh less vi editor gpg")  # by git, and nobody need name them
+_FILES = word_set(
+    ".mcp.json .envrc opencode.json opencode.jsonc mise.toml .mise.toml lefthook.yml lefthook.yaml"
+    " .lefthook.yml .pre-commit-config.yaml .claude/settings.json .claude/settings.local.json"
+    " .cursor/mcp.json .cursor/hooks.json .gemini/settings.json .qwen/settings.json"
+    " .codex/config.toml .codex/hooks.json .vscode/tasks.json .vscode/launch.json .vscode/mcp.json"
+    " .vscode/settings.json .zed/tasks.json .zed/settings.json"
+)
+_FOLDERS = (".husky", ".run", ".idea/runConfigurations")
+_PACKAGES = word_set("node_modules site-packages dist-packages bower_components")
+_LAST_NAMES = {name.rpartition("/")[2] for name in _FILES}
+_CONTROL = re.compile(r"(?:^|/)\.git(?:/modules/.*)?\Z", re.DOTALL)  # asked of its working tree
+_DATA = re.compile(
+    r".*\.(?:md|txt|rst|xml|log|csv|html|css|svg|png|lock|info|jsonc?|toml|ya?ml|ini|cfg|conf)"
+)
+# Of direnv and mise: folders in which programs are searched, and what is read by a shell.
+_SEARCHED = re.compile(r"\bPATH\b.*|\bPATH_add .*|\bsource(?:_\w+)? .*|_\.(?:path|source) .*")
+_MOVES = re.compile(r"(?:\bcd|\bpushd|-C)\s+([^;&|\n]+)")
+EXACT, SUFFIXED, BELOW = 0, 1, 2  # how far a word reaches: as it is, with a suffix, all below, too
+Settings: TypeAlias = list[tuple[str, str, str]]  # file ("" for none), key, value
+
+
+@dataclass(slots=True)
+class NamedFiles:
+    """Answers for one project; all is asked for at the first question.
+
+    `made` are the tops of working trees that a run made.
+    """
+
+    record: Record
+    made: Iterable[str] = ()
+    _named: dict[str, tuple[str, int]] = field(default_factory=dict)
+    _above: set[str] = field(default_factory=set)
+    _left: int = WORDS_MAX
+
+    def why_named(self, path: str) -> str:
+        """Return what names a path, or something below it; "" if nothing does."""
+        if not self._above:
+            self._above.add("")
+            self._read()
+        folded = _fold(path)
+        if folded in self._above:  # a link there would put other files in its place
+            return "what is told to start something below it"
+        parts, name = folded.split("/"), folded.rfind("/") + 1
+        reached = [(folded, EXACT), *(("/".join(parts[:n]), BELOW) for n in range(len(parts)))]
+        stems = (at for at, character in enumerate(folded) if character == "." and at > name)
+        reached += [(folded[:at], SUFFIXED) for at in stems]
+        for each, reach in reached:
+            if each in self._named and self._named[each][1] >= reach:
+                return self._named[each][0]
+        return ""
+
+    def _read(self) -> None:
+        trees, files = self._find()
+        with ThreadPoolExecutor(4) as pool:
+            answers = (pool.map if len(trees) > 1 else map)(self._ask, trees[:TREES_MAX])
+            for tree, told in zip(trees, answers, strict=False):
+                if isinstance(told, str):
+                    self._named[_fold(tree)] = (
+                        f"git, which can't say what it is told: {told}",
+                        BELOW,
+                    )
+                else:
+                    self._take_settings(tree, told, trees)
+        if self._left < 0 or len(trees) > TREES_MAX:
+            self._named[""] = "git, which is told too much to look at all of it", BELOW
+        for file in files[:FILES_MAX]:
+            self._take_file(file)
+
+    def _find(self) -> tuple[list[str], list[str]]:
+        """The folders in which git is asked, the top first, and files with commands."""
+        trees, files, states = [""], [], self.record.states
+        for path, _ in self.record.kinds():
+            above, _, name = path.rpartition("/")
+            if name == ".git":
+                trees.append(above)
+            elif name == "HEAD" and not _CONTROL.search(above):
+                marks = (f"{above}/{mark}".lstrip("/") for mark in ("objects", "commondir"))
+                trees += [above] if any(mark in states for mark in marks) else []
+            elif name in _LAST_NAMES or above.endswith(_FOLDERS):
+                last_two = "/".join(path.rsplit("/", 2)[-2:])
+                is_obeyed = {name, last_two} & _FILES or above.endswith(_FOLDERS)
+                if is_obeyed and _PACKAGES.isdisjoint(path.split("/")):
+                    files.append(path)
+        return list(dict.fromkeys(trees)), files
+
+    def _ask(self, tree: str) -> Settings | str:
+        """What git is told in a folder; why that can't be known.
+
+        Where git refuses to work it is told nothing: it starts nothing there either.
+        """
+        project, found, met = str(self.record.project), Settings(), {""}
+        env = {k: v for k, v in os.environ.items() if not _MISLEADING.match(k)} | {"LC_ALL": "C"}
+        own = [at for at in env.get("PATH", "").split(":") if at[:1] == "/" and project not in at]
+        git, pending = shutil.which("git", path=":".join((GIT_PATH, *own))), [""]
+        while git and pending:
+            more = [f"--file={file}" for file in [pending.pop()] if file]
+            try:
+                done = run_bounded(
+                    (git, *_LIST, *more), BOUNDS, environment=env, folder=f"{project}/{tree}"
+                )
+            except BoundedRunError as error:
+                return str(error)
+            if done.code and not _REFUSED.search(done.errors):
+                return done.errors.decode("utf-8", "replace").strip()[:200]
+            parts = iter(os.fsdecode(done.output).split("\0"))
+            for origin, setting in zip(parts, parts, strict=False):
+                file = origin.removeprefix("file:") if origin.startswith("file:") else ""
+                key, _, value = setting.partition("\n")
+                found.append((file, key, value))
+                # One that is not taken in now may be after a switch of branches.
+                place = _join(f"{project}/{tree}", os.path.dirname(file), value)
+                if _INCLUDE.fullmatch(key) and place not in met and os.path.isfile(place):
+                    pending.append(place)
+                    met.add(place)
+        return found
+
+    def _take_settings(self, tree: str, settings: Settings, trees: list[str]) -> None:
+        folder = self.record.project / tree
+        # Of a project in a larger repository git tells origins from that one's top.
+        tops = [folder] if tree or ".git" in self.record.states else [folder, *folder.parents]
+        origins = {os.path.dirname(origin): 0 for origin, _, _ in settings}
+        bases = [*map(str, tops), *(_join(str(top), at) for top in tops for at in origins)]
+        bases += [_join(b, v) for _, key, v in settings if key == "core.worktree" for b in bases]
+        if not tree:
+            bases += [str(folder / top) for top in self.made]
+            settings += [("", name, os.environ.get(name, "")) for name in _VARIABLES]
+        for origin, key, value in dict.fromkeys(settings):
+            why = f"git: {key} in its configuration"
+            for top in tops if origin else ():
+                self._hold(_join(str(top), origin), f"git: it reads {origin}", EXACT)
+            is_plain = _PLAIN.fullmatch(key) and "::" not in value
+            is_name = key.startswith("credential.") and not {"/", "!"} & {*value}  # on PATH
+            if is_plain or is_name or _VALUE.fullmatch(value):
+                continue
+            self._left -= value.count(" ") + 1
+            if self._left < 0:
+                break
+            # What updates a submodule starts in that one.
+            more = [str(folder / tree) for tree in trees] if key.startswith("submodule.") else []
+            command = shutil.which((value.lstrip("!").split() or [""])[0])
+            if command:  # which may be a link to here
+                self._hold(command, why, EXACT)
+            is_command = command or key.startswith("alias.") or re.search(r"\s", value)
+            lone = EXACT if is_command and not key.endswith(("path", "dir")) else BELOW
+            text = f"{value} {key}" if "::" in key else value  # as url.ext::COMMAND.insteadOf
+            self._take_text(text, why, bases + more, lone)
+
+    def _take_file(self, path: str) -> None:
+        """Take the commands of a file that some tool obeys."""
+        project, why = str(self.record.project), f"what reads {path}, which names it"
+        try:
+            data = read_head(f"{project}/{path}", FILE_BYTES_MAX)
+        except OSError:  # missing by now, a folder, or what never ends
+            return
+        text = keep_commands(os.fsdecode(data))
+        above = os.path.dirname(path)
+        bases = [f"{project}/{above}", f"{project}/{re.split(r'(?:^|/)[.]', above)[0]}"]
+        self._take_text(text, why, bases)
+        for found in _SEARCHED.findall(text):
+            self._take_text(found, why, bases, BELOW)
+
+    def _take_text(self, text: str, why: str, bases: list[str], lone: int | None = None) -> None:
+        """Hold what the words of a command may name, in `bases` and in folders among the words.
+
+        One without a slash reaches as far as `lone`; without that, only programs are held.
+        """
+        found = split_words(text)
+        # What a run may make a folder, and what is one now: a command may be started in there.
+        moved = {word for words in _MOVES.findall(text) for word in split_words(words)}
+        places = [(word, _join(base, word)) for base in bases for word in found]
+        inside = [
+            (word, at)
+            for word, at in places
+            if self._inside(at) or ("/" in word and self._inside(real_path(at)))
+        ]
+        folders = [at for word, at in inside if word in moved or os.path.isdir(at)][:FOLDERS_MAX]
+        inside += [(word, _join(folder, word)) for folder in folders for word in found]
+        for word, place in inside:
+            is_path = "/" in word
+            if lone is not None:
+                self._hold(place, why, BELOW if is_path else lone)
+            elif (is_path or ("." in word and os.path.isfile(place))) and not _DATA.fullmatch(word):
+                self._hold(place, why, SUFFIXED if is_path else EXACT)
+        searched = [_join(bases[0], at) for at in os.environ.get("PATH", "").split(":")]
+        for folder in (at for at in searched if f"{at}/".startswith(f"{self.record.project}/")):
+            for word in (*found, *_STARTED):
+                self._hold(f"{folder}/{word}", why, EXACT)
+                self._hold(f"{folder}/git-{word}", why, EXACT)
+
+    def _hold(self, place: str, why: str, reach: int) -> None:
+        for inside in filter(None, map(self._inside, {place, real_path(place)})):
+            folded = _fold(inside)
+            if reach >= self._named.get(folded, ("", EXACT))[1]:
+                self._named[folded] = (why, reach)
+            while folded := folded.rpartition("/")[0]:
+                self._above.add(folded)
+
+    def _inside(self, place: str) -> str:
+        """The path in the project; "" for what lies elsewhere, and for the project itself."""
+        top = f"{self.record.project}/"
+        return place[len(top) :] if place.startswith(top) else ""
+
+
+def _fold(path: str) -> str:
+    return "/".join(fold(part) or part for part in path.split("/"))
+
+
+def _join(*parts: str) -> str:
+    return os.path.normpath(os.path.join(*parts[:-1], os.path.expanduser(parts[-1])))
