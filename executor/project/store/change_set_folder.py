@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+from base64 import b64encode
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -90,9 +92,17 @@ def read(folder: Path) -> Kept:
 
     Raises:
         OSError: there is none, or it can't be read.
-        ValueError: another version wrote it.
+        ValueError, KeyError, TypeError: another version wrote it.
     """
-    kept = decode(Kept, (folder / MANIFEST).read_text(encoding="ascii"))
+    text = (folder / MANIFEST).read_text(encoding="ascii")
+    fields = json.loads(text)
+    if "id" not in fields:  # as it was written until 2026-11, which may go when that has expired
+        for change in fields["changes"]:
+            own = ((name, bytes.fromhex(value)) for name, value in change["xattrs"])
+            change["xattrs"] = [(name, b64encode(value).decode()) for name, value in own]
+        left_out = [LeftOut(*each) for each in fields["left_out"]]
+        text = encode(fields | {"id": folder.name, "left_out": left_out})
+    kept = decode(Kept, text)
     packs = (folder / REPOSITORIES / taking.carried.pack.name for taking in kept.takings)
     takings = (one.with_pack(pack) for one, pack in zip(kept.takings, packs, strict=True))
     return replace(kept, takings=tuple(takings))

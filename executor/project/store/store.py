@@ -192,7 +192,7 @@ class ChangeStore:
     def _read(self, name: str) -> Kept | None:
         try:
             return change_set_folder.read(self._sets / name)
-        except (OSError, ValueError):
+        except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def diff(self, kept: Kept, path: str | None) -> Iterator[str]:
