@@ -93,7 +93,8 @@ def recover(place: Path, journals: Path) -> None:
     except OSError:  # the project is gone: there is nothing to complete
         return
     try:
-        for journal in Journal.find(journals):
+        for path in sorted({found.with_suffix("") for found in journals.glob("*.*")}):
+            journal = Journal(path)
             with Tree(top) as project:
                 operations, is_ready = journal.read()
                 if is_ready:

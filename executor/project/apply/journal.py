@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,12 +21,6 @@ class Journal:
     def __init__(self, path: Path) -> None:
         """Use files that are named as `path`, with an end that says how far it is."""
         self.path = path
-
-    @classmethod
-    def find(cls, folder: Path) -> Iterator[Journal]:
-        """Find those that were left in a folder."""
-        for path in sorted({path.with_suffix("") for path in folder.glob("*.*")}):
-            yield cls(path)
 
     def begin(self, operations: Sequence[Operation]) -> None:
         """Write the steps down before anything is prepared, and keep the packs that they take.

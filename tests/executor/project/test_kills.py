@@ -133,3 +133,21 @@ def test_a_journal_that_was_left_at_its_ends_is_cleared(view: View):
     view.store.recover(view.project)
     assert os.listdir(folder) == []
     assert (view.project / "a.txt").read_text() == "run"
+
+
+def test_what_was_prepared_is_taken_away_however_deep_or_closed(tmp_path: Path):
+    top = tmp_path / "prepared"
+    deep = Path(top, *["d"] * 120)
+    deep.mkdir(parents=True)
+    (deep / "f").touch()
+    (top / "link").symlink_to(tmp_path.parent)
+    for folder in (deep, top):
+        folder.chmod(0)
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    try:
+        steps_taken.remove("prepared", descriptor)
+        steps_taken.remove("none", descriptor)
+    finally:
+        os.close(descriptor)
+    assert os.listdir(tmp_path) == []
+    assert tmp_path.parent.exists()
