@@ -21,8 +21,7 @@ from executor.project.git.taking import Taking, take
 from executor.project.plan.plan import Plan
 from executor.project.store.manifest import ChangeSet, CommitError, LeftOut
 from executor.project.view.record import is_below
-from executor.project.view.tree import Tree, split
-from executor.project.view.walking import FOLDER_FLAGS
+from executor.project.view.tree import Tree, open_tree, split
 
 S_MAX = 3.0  # others may have written gigabytes to the same disk
 NOT_WHOLE = "something of its repository can't be applied"
@@ -50,35 +49,31 @@ def apply(plan: Plan, changes: ChangeSet, journals: Path, *, all_or_nothing: boo
     if not operations:
         return Applied(True, ())
     journal = Journal(journals / token)
-    top = os.open(plan.project, FOLDER_FLAGS)
-    try:
-        with Tree(top) as project, Tree(changes.contents) as contents:
-            preparing = Preparing(plan, project, changes, contents)
-            try:
-                journal.begin(operations)
-                staging.step()
-                unwritten = preparing.prepare(arrangement.preparations)
-                ready, others, conflicts = _look_again(operations, project, unwritten)
-                if conflicts and all_or_nothing:
-                    _take_back(operations, project, journal)
-                    return Applied(False, conflicts)
-                _remove_prepared(others, project)
-                # A start after a crash completes it by what was prepared, which then is whole.
-                sync(top)
-                staging.step()
-                journal.ready(ready)
-            except OSError as error:
+    with open_tree(plan.project) as project, Tree(changes.contents) as contents:
+        preparing = Preparing(plan, project, changes, contents)
+        try:
+            journal.begin(operations)
+            staging.step()
+            unwritten = preparing.prepare(arrangement.preparations)
+            ready, others, conflicts = _look_again(operations, project, unwritten)
+            if conflicts and all_or_nothing:
                 _take_back(operations, project, journal)
-                why = os.strerror(error.errno) if error.errno else str(error)
-                raise CommitError(
-                    f"the project can't be written ({why}); nothing of the changes is applied",
-                    "see to the room and the permissions in the project's folder, and run it again",
-                ) from error
-            left_out = _complete(ready, plan.project, project, journal)
-            preparing.forget_moved()
-            return Applied(True, [*conflicts, *left_out])
-    finally:
-        os.close(top)
+                return Applied(False, conflicts)
+            _remove_prepared(others, project)
+            # A start after a crash completes it by what was prepared, which then is whole.
+            sync(project.top)
+            staging.step()
+            journal.ready(ready)
+        except OSError as error:
+            _take_back(operations, project, journal)
+            why = os.strerror(error.errno) if error.errno else str(error)
+            raise CommitError(
+                f"the project can't be written ({why}); nothing of the changes is applied",
+                "see to the room and the permissions in the project's folder, and run it again",
+            ) from error
+        left_out = _complete(ready, plan.project, project, journal)
+        preparing.forget_moved()
+        return Applied(True, [*conflicts, *left_out])
 
 
 def recover(place: Path, journals: Path) -> None:
@@ -88,26 +83,23 @@ def recover(place: Path, journals: Path) -> None:
         OSError: the project can't be written.
         CommitError: a journal can't be read. It stays, and so do others.
     """
-    try:
-        top = os.open(place, FOLDER_FLAGS)
-    except OSError:  # the project is gone: there is nothing to complete
+    if not place.is_dir():  # the project is gone: there is nothing to complete
         return
-    try:
-        for path in sorted({found.with_suffix("") for found in journals.glob("*.*")}):
-            journal = Journal(path)
-            with Tree(top) as project:
+    for path in sorted({found.with_suffix("") for found in journals.glob("*.*")}):
+        journal = Journal(path)
+        with open_tree(place) as project:
+            try:
                 operations, is_ready = journal.read()
-                if is_ready:
-                    _complete(operations, place, project, journal)
-                else:
-                    _take_back(operations, project, journal)
-    except ValueError:
-        raise CommitError(
-            f"a commit was interrupted that another version began: {journal.path} can't be read",
-            f"delete files named .ctxmode-* in {place}, then that journal, and look at `git diff`",
-        ) from None
-    finally:
-        os.close(top)
+            except ValueError:
+                raise CommitError(
+                    f"a commit was interrupted that another version began: {path} can't be read",
+                    f"delete files named .ctxmode-* in {place}, then that journal, and look at "
+                    "`git diff`",
+                ) from None
+            if is_ready:
+                _complete(operations, place, project, journal)
+            else:
+                _take_back(operations, project, journal)
 
 
 def _complete(

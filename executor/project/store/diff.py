@@ -9,8 +9,7 @@ from pathlib import Path
 from executor.project.git.differences import BYTES_MAX, compare, find_renames
 from executor.project.store.manifest import Change, list_changes
 from executor.project.view.contents import digest, read_some
-from executor.project.view.tree import Tree
-from executor.project.view.walking import FOLDER_FLAGS
+from executor.project.view.tree import Tree, open_tree
 
 TEXT_BYTES_MAX = 1 << 20
 
@@ -21,31 +20,27 @@ def lines(changes: Sequence[Change], project: Path, contents: int) -> Iterator[s
     Raises:
         OSError: the project can't be read.
     """
-    top = os.open(project, FOLDER_FLAGS)
-    try:
-        with Tree(top) as before, Tree(contents) as after:
-            texts = _Texts(before, after)
-            others = [c for c in changes if _has_content(c) and not texts.add(c)]
-            found = compare(texts.before, texts.after, "-p", "-M")
-            hunks = None if found is None else {one.new or one.old: one.hunks for one in found}
-            renames = find_renames(others, project, contents)
-            renames |= {d.new: d.old for d in found or () if d.old and d.new not in ("", d.old)}
-            for change in list_changes(changes, renames):
-                old = change.source if change.change == "renamed" else change.path
-                yield from _write_header(change, old, before.info(old))
-                if not _has_content(change):
-                    yield f"{change.kind} {change.change}"
-                elif not texts.has(change.path):
-                    yield f"Binary: {_describe_now(before, old)} → {_describe_left(change)}"
-                elif hunks is None:
-                    sizes = texts.sizes(old, change.path)
-                    yield f"{sizes}: git, which compares them, is not at hand"
-                elif hunks.get(change.path):
-                    yield "--- /dev/null" if change.change == "created" else f"--- a/{old}"
-                    yield "+++ /dev/null" if change.change == "deleted" else f"+++ b/{change.path}"
-                    yield from hunks[change.path]
-    finally:
-        os.close(top)
+    with open_tree(project) as before, Tree(contents) as after:
+        texts = _Texts(before, after)
+        others = [c for c in changes if _has_content(c) and not texts.add(c)]
+        found = compare(texts.before, texts.after, "-p", "-M")
+        hunks = None if found is None else {one.new or one.old: one.hunks for one in found}
+        renames = find_renames(others, project, contents)
+        renames |= {d.new: d.old for d in found or () if d.old and d.new not in ("", d.old)}
+        for change in list_changes(changes, renames):
+            old = change.source if change.change == "renamed" else change.path
+            yield from _write_header(change, old, before.info(old))
+            if not _has_content(change):
+                yield f"{change.kind} {change.change}"
+            elif not texts.has(change.path):
+                yield f"Binary: {_describe_now(before, old)} → {_describe_left(change)}"
+            elif hunks is None:
+                sizes = texts.sizes(old, change.path)
+                yield f"{sizes}: git, which compares them, is not at hand"
+            elif hunks.get(change.path):
+                yield "--- /dev/null" if change.change == "created" else f"--- a/{old}"
+                yield "+++ /dev/null" if change.change == "deleted" else f"+++ b/{change.path}"
+                yield from hunks[change.path]
 
 
 class _Texts:
