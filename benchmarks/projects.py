@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from dataclasses import replace
 from functools import partial
 
 from benchmarks.engine import opened, run
@@ -38,17 +37,17 @@ async def views(bench: Bench) -> None:
 
 @measure(2, is_long=True, files="40000", folder="-")
 async def commits(bench: Bench) -> None:
-    """Measure a commit of many new files: copied, as a session's, or moved, as a run's."""
+    """Measure a commit of many new files."""
     count, place = int(bench.options["files"]), bench.folder
     if bench.options["folder"] != "-":  # another file system, as one that shares contents
         place = bench.path("folder")
     upper, target = place / "upper", place / "target"
 
-    def ours(*, may_move: bool) -> None:
+    def ours() -> None:
         (target / "project").mkdir()
         begun = record.take(target / "project", ())
         descriptor = os.open(upper, os.O_RDONLY | os.O_DIRECTORY)
-        changes = replace(of_upper(descriptor, begun), may_move=may_move)
+        changes = of_upper(descriptor, begun)
         store, read = ChangeStore(target / "state"), NothingToRead(target)
         outcome = commit(changes, NAMES, store, label="benchmark", read=read)
         os.close(changes.contents)
@@ -69,10 +68,7 @@ async def commits(bench: Bench) -> None:
         write_files(upper / "node_modules", files)
         subprocess.run(["sync", "-f", target], check=True)
 
-    copied, moved, by_cp = await bench.turns(
-        partial(ours, may_move=False), partial(ours, may_move=True), copy, before=prepare, warm_up=0
-    )
+    copied, by_cp = await bench.turns(ours, copy, before=prepare, warm_up=0)
     bench.times(f"{count:,} new files, copied", copied, "cp -a", by_cp)
-    bench.times(f"{count:,} new files, moved", moved, "cp -a", by_cp)
     for folder in (upper, target):
         shutil.rmtree(folder)

@@ -8,9 +8,8 @@ Kept are the changes of staged runs, and of others what a person has to look at 
   changes apply ID [PATH...]  bring it into the project, all or these paths
   changes drop ID             forget it
 
-A PATH names a file, or a folder with all that is below it. It may be a pattern: '*.pth' fits
-this name in any folder, 'docs/*.md' files of one folder, '**/.npmrc' and '.github/**' with any
-folders between. What is never committed otherwise has to be named in full.
+A PATH is a file, a folder with all below it, or a pattern: '*.pth' fits this name in any folder,
+'docs/*.md' files of one, '.github/**' all below one. Names never committed have to be in full.
 
 examples:
   context-mode run --stage shell -c 'echo draft > notes.txt'
@@ -82,11 +81,7 @@ def _show(changes: ChangeSets, words: list[str], args: argparse.Namespace) -> in
 
 def _apply(changes: ChangeSets, words: list[str], args: argparse.Namespace) -> int:
     done = changes.apply(
-        changes.get(words[0]),
-        words[1:],
-        dry_run=args.dry_run,
-        theirs=args.theirs,
-        merge=args.merge,
+        changes.get(words[0]), words[1:], dry_run=args.dry_run, theirs=args.theirs, merge=args.merge
     )
     print_answer(args, commit_json(done), for_review(commit_text(done, dry_run=args.dry_run)))
     is_prevented = any(left.kind in PREVENTING for left in done.left_out)

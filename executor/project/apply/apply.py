@@ -21,8 +21,7 @@ from executor.project.git.taking import Taking, take
 from executor.project.plan.plan import Plan
 from executor.project.store.manifest import ChangeSet, CommitError, LeftOut
 from executor.project.view.record import is_below
-from executor.project.view.tree import Tree, split
-from executor.project.view.walking import FOLDER_FLAGS
+from executor.project.view.tree import Tree, open_tree, split
 
 S_MAX = 3.0  # others may have written gigabytes to the same disk
 NOT_WHOLE = "something of its repository can't be applied"
@@ -49,35 +48,32 @@ def apply(plan: Plan, changes: ChangeSet, journals: Path, *, all_or_nothing: boo
     operations = arrangement.operations
     if not operations:
         return Applied(True, ())
-    journal = Journal(journals / f"{token}.jsonl")
-    top = os.open(plan.project, FOLDER_FLAGS)
-    try:
-        with Tree(top) as project, Tree(changes.contents) as contents:
-            preparing = Preparing(plan, project, changes, contents)
-            try:
-                journal.begin(operations)
-                staging.step()
-                unwritten = preparing.prepare(arrangement.preparations)
-                conflicts, skipped = _look_again(operations, project, unwritten)
-                if conflicts and all_or_nothing:
-                    _take_back(operations, project, journal)
-                    return Applied(False, conflicts)
-                # A start after a crash completes it by what was prepared, which then is whole.
-                sync(top)
-                staging.step()
-                journal.ready(skipped)
-            except OSError as error:
+    journal = Journal(journals / token)
+    with open_tree(plan.project) as project, Tree(changes.contents) as contents:
+        preparing = Preparing(plan, project, changes, contents)
+        try:
+            journal.begin(operations)
+            staging.step()
+            unwritten = preparing.prepare(arrangement.preparations)
+            ready, others, conflicts = _look_again(operations, project, unwritten)
+            if conflicts and all_or_nothing:
                 _take_back(operations, project, journal)
-                why = os.strerror(error.errno) if error.errno else str(error)
-                raise CommitError(
-                    f"the project can't be written ({why}); nothing of the changes is applied",
-                    "see to the room and the permissions in the project's folder, and run it again",
-                ) from error
-            left_out = _complete(operations, skipped, plan.project, project, journal)
-            preparing.forget_moved()
-            return Applied(True, [*conflicts, *left_out])
-    finally:
-        os.close(top)
+                return Applied(False, conflicts)
+            _remove_prepared(others, project)
+            # A start after a crash completes it by what was prepared, which then is whole.
+            sync(project.top)
+            staging.step()
+            journal.ready(ready)
+        except OSError as error:
+            _take_back(operations, project, journal)
+            why = os.strerror(error.errno) if error.errno else str(error)
+            raise CommitError(
+                f"the project can't be written ({why}); nothing of the changes is applied",
+                "see to the room and the permissions in the project's folder, and run it again",
+            ) from error
+        left_out = _complete(ready, plan.project, project, journal)
+        preparing.forget_moved()
+        return Applied(True, [*conflicts, *left_out])
 
 
 def recover(place: Path, journals: Path) -> None:
@@ -87,46 +83,31 @@ def recover(place: Path, journals: Path) -> None:
         OSError: the project can't be written.
         CommitError: a journal can't be read. It stays, and so do others.
     """
-    try:
-        found = sorted(journals.glob("*.jsonl"))
-        top = os.open(place, FOLDER_FLAGS)
-    except OSError:  # the project is gone: there is nothing to complete
+    if not place.is_dir():  # the project is gone: there is nothing to complete
         return
-    try:
-        for path in found:
-            with Tree(top) as project:
-                _recover(Journal(path), place, project)
-    finally:
-        os.close(top)
-
-
-def _recover(journal: Journal, place: Path, project: Tree) -> None:
-    try:
-        operations, skipped = journal.read()
-    except ValueError:
-        raise CommitError(
-            f"a commit was interrupted that another version began: {journal.path} can't be read",
-            f"delete files named .ctxmode-* in {place}, then that journal, and look at `git diff`",
-        ) from None
-    if skipped is None:
-        _take_back(operations, project, journal)
-    else:
-        _complete(operations, skipped, place, project, journal)
+    for path in sorted({found.with_suffix("") for found in journals.glob("*.*")}):
+        journal = Journal(path)
+        with open_tree(place) as project:
+            try:
+                operations, is_ready = journal.read()
+            except ValueError:
+                raise CommitError(
+                    f"a commit was interrupted that another version began: {path} can't be read",
+                    f"delete files named .ctxmode-* in {place}, then that journal, and look at "
+                    "`git diff`",
+                ) from None
+            if is_ready:
+                _complete(operations, place, project, journal)
+            else:
+                _take_back(operations, project, journal)
 
 
 def _complete(
-    operations: Sequence[Operation],
-    skipped: frozenset[int],
-    place: Path,
-    project: Tree,
-    journal: Journal,
+    operations: Sequence[Operation], place: Path, project: Tree, journal: Journal
 ) -> Sequence[LeftOut]:
-    _remove_prepared((each for at, each in enumerate(operations) if at in skipped), project)
     left_out = []
     not_taken = set[int]()
-    for at, operation in enumerate(operations):
-        if at in skipped:
-            continue
+    for operation in operations:
         staging.step()
         if operation.taking is not None:
             left = _take(operation.taking, operation.path, place)
@@ -139,7 +120,8 @@ def _complete(
             left_out.append(left)
             _remove_prepared([operation], project)
     staging.step()
-    if not journal.is_on(os.fstat(project.top).st_dev):  # else the disk keeps their order
+    if journal.path.parent.stat().st_dev != os.fstat(project.top).st_dev:
+        # Else the disk keeps their order.
         sync(project.top)
     journal.end()
     return left_out
@@ -157,17 +139,20 @@ def _take(taking: Taking, path: str, place: Path) -> LeftOut | None:
 
 def _look_again(
     operations: Sequence[Operation], project: Tree, unwritten: Sequence[LeftOut]
-) -> tuple[Sequence[LeftOut], frozenset[int]]:
-    """What can't be applied, or changed while contents were prepared; the steps to leave out."""
+) -> tuple[Sequence[Operation], Sequence[Operation], Sequence[LeftOut]]:
+    """The steps that can be done by now and those that can't, and why these can't."""
     told = {each.path: each for each in unwritten}
-    closed, skipped = set(told), set[int]()
-    for at, each in enumerate(operations):
-        if closed and is_below(each.path, closed):
-            skipped.add(at)
-        elif not _is_ready(each, project):
-            skipped.add(at)
+    closed = set(told)
+    ready, others = [], []
+    for each in operations:
+        is_closed = is_below(each.path, closed)
+        if not is_closed and _is_ready(each, project):
+            ready.append(each)
+            continue
+        others.append(each)
+        if not is_closed:
             told.setdefault(each.path, left_as_changed(each))
-    return tuple(told.values()), frozenset(skipped)
+    return ready, others, tuple(told.values())
 
 
 def _is_ready(operation: Operation, project: Tree) -> bool:

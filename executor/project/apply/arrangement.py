@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import stat
+from functools import partial
 
 from executor.project.apply.operations import Operation, expect
 from executor.project.plan.current_state import SPECIAL_BITS
@@ -34,11 +34,10 @@ class Arrangement:
         for change in plan.changes:
             if top and change.path.startswith(top):
                 self.preparations.append((place + change.path[len(top) :], change))
-                continue
-            made = self._arrange(change)
-            if made:
+            elif made := self._arrange(change):
                 top, place = f"{change.path}/", f"{made}/"
-        self._keep_times_of_folders()
+        if plan.top_mtime_ns >= 0:
+            self._keep_times_of_folders()
 
     @property
     def operations(self) -> tuple[Operation, ...]:
@@ -57,43 +56,35 @@ class Arrangement:
     def _arrange(self, change: Change) -> str:
         """Arrange one change; where its new folder is prepared, if it makes one."""
         path, info = change.path, self._plan.present[change.path]
-        unit, expected = self._plan.units.get(path, 0), expect(info)
-        folder, _ = split(path)
+        unit = self._plan.units.get(path, 0)
+        make = partial(Operation, path=path, entry=change.kind, expected=expect(info), unit=unit)
         if is_set_in_place(change, info):
-            self._set_attributes(change, info)
+            is_folder = info is not None and stat.S_ISDIR(info.st_mode)
+            special = info.st_mode & SPECIAL_BITS if info and is_folder else 0
+            self._attributes[path] = make(
+                "attributes",
+                expected=expect(info, at_any_time=True),
+                mode=change.mode | special,
+                mtime_ns=change.mtime_ns,
+                xattrs=change.xattrs,
+            )
             return ""
+        folder, _ = split(path)
         self._touched.add(folder)
         if change.change == "deleted":
-            self._deletions.append(Operation("delete", path, change.kind, expected, unit=unit))
+            self._deletions.append(make("delete"))
             return ""
         if change.kind != "folder" and change.before and stat.S_ISDIR(change.before.mode):
             self._replaced.add(path)
-            self._deletions.append(Operation("delete", path, "folder", expected, unit=unit))
+            self._deletions.append(make("delete", entry="folder"))
         temporary = f".ctxmode-{self._token}-{len(self._puts)}"
         place = f"{folder}/{temporary}" if folder else temporary
         self.preparations.append((place, change))
-        self._puts.append(Operation("put", path, change.kind, expected, temporary, unit=unit))
+        self._puts.append(make("put", temporary=temporary))
         return place if change.kind == "folder" else ""
-
-    def _set_attributes(self, change: Change, info: os.stat_result | None) -> None:
-        is_folder = info is not None and stat.S_ISDIR(info.st_mode)
-        special = info.st_mode & SPECIAL_BITS if info and is_folder else 0
-        is_link = change.kind == "link"
-        self._attributes[change.path] = Operation(
-            "attributes",
-            change.path,
-            change.kind,
-            expect(info, at_any_time=True),
-            mode=-1 if is_link else change.mode | special,
-            mtime_ns=change.mtime_ns,
-            xattrs=None if is_link else change.xattrs,
-            unit=self._plan.units.get(change.path, 0),
-        )
 
     def _keep_times_of_folders(self) -> None:
         """Have folders whose entries change show the times that the view's had."""
-        if self._plan.top_mtime_ns < 0:
-            return
         gone = {each.path for each in self._deletions}
         for path in self._touched - gone - self._attributes.keys():
             was = self._plan.states.get(path)

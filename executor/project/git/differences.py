@@ -5,7 +5,6 @@ Nothing depends on it: it names renames, shows lines, and merges them.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,8 +14,7 @@ from typing import NamedTuple
 from executor.project.git.host import GitError, HostGit
 from executor.project.store.manifest import Change
 from executor.project.view.contents import read_some
-from executor.project.view.tree import Tree
-from executor.project.view.walking import FOLDER_FLAGS
+from executor.project.view.tree import Tree, open_tree
 
 FILES_MAX = 10_000
 BYTES_MAX = 32 << 20  # of each side
@@ -106,12 +104,8 @@ def find_renames(changes: Sequence[Change], project: Path, contents: int) -> dic
     sizes = {c.size for c in created} & {c.size for c in deleted}
     if not sizes:
         return {}
-    top = os.open(project, FOLDER_FLAGS)
-    try:
-        with Tree(top) as old, Tree(contents) as new:
-            found = compare(_read(deleted, sizes, old), _read(created, sizes, new), "-M100%")
-    finally:
-        os.close(top)
+    with open_tree(project) as old, Tree(contents) as new:
+        found = compare(_read(deleted, sizes, old), _read(created, sizes, new), "-M100%")
     return {one.new: one.old for one in found or () if one.old and one.new}
 
 

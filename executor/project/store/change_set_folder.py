@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-from contextlib import ExitStack
+from base64 import b64encode
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,8 +14,7 @@ from executor.project.git.taking import Taking
 from executor.project.store.manifest import Change, LeftOut, decode, encode
 from executor.project.view.contents import digest
 from executor.project.view.record import state_of
-from executor.project.view.tree import Tree, split
-from executor.project.view.walking import FOLDER_FLAGS
+from executor.project.view.tree import Tree, open_tree, split
 
 MANIFEST, CONTENTS, BASES, REPOSITORIES = "manifest.json", "contents", "bases", "repositories"
 BASE_BYTES_MAX = 1 << 20  # of what lines can be merged with
@@ -45,17 +45,15 @@ def write(folder: Path, kept: Kept, contents: int) -> None:
     Raises:
         OSError: the store can't be written, or a content not be read.
     """
-    with ExitStack() as opened:
-
-        def enter(path: Path) -> Tree:
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = os.open(path, FOLDER_FLAGS)
-            opened.callback(os.close, descriptor)
-            return opened.enter_context(Tree(descriptor))
-
-        copies, bases, project = map(enter, (folder / CONTENTS, folder / BASES, kept.project))
-        source = opened.enter_context(Tree(contents))
-        changes = []
+    for name in (CONTENTS, BASES, REPOSITORIES):
+        (folder / name).mkdir(mode=0o700, parents=True)
+    changes = []
+    with (
+        open_tree(folder / CONTENTS) as copies,
+        open_tree(folder / BASES) as bases,
+        open_tree(kept.project) as project,
+        Tree(contents) as source,
+    ):
         for change in kept.changes:
             before, after = _digest_before(change, project), change.sha256
             if change.kind == "file" and change.change != "deleted":
@@ -66,7 +64,6 @@ def write(folder: Path, kept: Kept, contents: int) -> None:
                     _copy(change.path, project, bases)
             changes.append(replace(change, sha256=after, before_sha256=before))
     takings = []
-    (folder / REPOSITORIES).mkdir()
     for number, taking in enumerate(kept.takings):
         pack = Path(REPOSITORIES, str(number))
         shutil.copyfile(taking.carried.pack, folder / pack)
@@ -90,9 +87,17 @@ def read(folder: Path) -> Kept:
 
     Raises:
         OSError: there is none, or it can't be read.
-        ValueError: another version wrote it.
+        ValueError, KeyError, TypeError: another version wrote it.
     """
-    kept = decode(Kept, (folder / MANIFEST).read_text(encoding="ascii"))
+    text = (folder / MANIFEST).read_text(encoding="ascii")
+    fields = json.loads(text)
+    if "id" not in fields:  # as it was written until 2026-11, which may go when that has expired
+        for change in fields["changes"]:
+            own = ((name, bytes.fromhex(value)) for name, value in change["xattrs"])
+            change["xattrs"] = [(name, b64encode(value).decode()) for name, value in own]
+        left_out = [LeftOut(*each) for each in fields["left_out"]]
+        text = encode(fields | {"id": folder.name, "left_out": left_out})
+    kept = decode(Kept, text)
     packs = (folder / REPOSITORIES / taking.carried.pack.name for taking in kept.takings)
     takings = (one.with_pack(pack) for one, pack in zip(kept.takings, packs, strict=True))
     return replace(kept, takings=tuple(takings))

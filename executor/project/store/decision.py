@@ -19,8 +19,7 @@ from executor.project.store.change_set_folder import BASE_BYTES_MAX, BASES, CONT
 from executor.project.store.manifest import Change, ChangeSet, CommitError, LeftOut
 from executor.project.view.contents import read_some
 from executor.project.view.record import is_below, take
-from executor.project.view.tree import Tree
-from executor.project.view.walking import FOLDER_FLAGS
+from executor.project.view.tree import Tree, open_tree
 
 
 def find_paths(wanted: str, known: Iterable[str]) -> set[str]:
@@ -89,16 +88,13 @@ def as_change_set(kept: Kept, folder: Path, paths: Sequence[str]) -> Iterator[Ch
         CommitError: there is nothing at one of the paths.
         OSError: what was kept can't be read.
     """
-    contents = os.open(folder / CONTENTS, FOLDER_FLAGS)
-    try:
-        record = take(kept.project, kept.hidden)
-        takings = {one.carried.control: one for one in kept.takings}
-        named = {control for path in paths or (".",) for control in find_paths(path, takings)}
-        repositories = tuple(one for control, one in takings.items() if control in named)
-        changes = select(kept, paths, may_be_empty=bool(named))
-        yield ChangeSet(record, changes, contents, (), repositories=repositories)
-    finally:
-        os.close(contents)
+    record = take(kept.project, kept.hidden)
+    takings = {one.carried.control: one for one in kept.takings}
+    named = {control for path in paths or (".",) for control in find_paths(path, takings)}
+    repositories = tuple(one for control, one in takings.items() if control in named)
+    changes = select(kept, paths, may_be_empty=bool(named))
+    with open_tree(folder / CONTENTS) as contents:
+        yield ChangeSet(record, changes, contents.top, (), repositories=repositories)
 
 
 @contextmanager
@@ -106,14 +102,12 @@ def merge_conflicts(
     changes: ChangeSet, conflicts: Sequence[LeftOut], kept_in: Path
 ) -> Iterator[tuple[ChangeSet, frozenset[str]]]:
     """The changes with texts for contents that both sides changed; the paths of these."""
-    top = os.open(changes.record.project, FOLDER_FLAGS)
-    bases = os.open(kept_in / BASES, FOLDER_FLAGS)
-    try:
-        with Tree(top) as project, Tree(bases) as base, Tree(changes.contents) as run:
-            merged = {left.path: _merge(left.path, project, base, run) for left in conflicts}
-    finally:
-        os.close(top)
-        os.close(bases)
+    with (
+        open_tree(changes.record.project) as project,
+        open_tree(kept_in / BASES) as base,
+        Tree(changes.contents) as run,
+    ):
+        merged = {left.path: _merge(left.path, project, base, run) for left in conflicts}
     texts = {path: text for path, text in merged.items() if text is not None}
     with tempfile.TemporaryDirectory(prefix=".merged-", dir=kept_in) as place:
         folder = Path(place, CONTENTS)
@@ -126,11 +120,8 @@ def merge_conflicts(
             replace(c, size=len(texts[c.path]), mtime_ns=now_ns) if c.path in texts else c
             for c in changes.changes
         )
-        contents = os.open(folder, FOLDER_FLAGS)
-        try:
-            yield replace(changes, changes=sized, contents=contents), frozenset(texts)
-        finally:
-            os.close(contents)
+        with open_tree(folder) as tree:
+            yield replace(changes, changes=sized, contents=tree.top), frozenset(texts)
 
 
 def _merge(path: str, *trees: Tree) -> bytes | None:

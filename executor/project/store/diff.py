@@ -9,8 +9,7 @@ from pathlib import Path
 from executor.project.git.differences import BYTES_MAX, compare, find_renames
 from executor.project.store.manifest import Change, list_changes
 from executor.project.view.contents import digest, read_some
-from executor.project.view.tree import Tree
-from executor.project.view.walking import FOLDER_FLAGS
+from executor.project.view.tree import Tree, open_tree
 
 TEXT_BYTES_MAX = 1 << 20
 
@@ -21,101 +20,77 @@ def lines(changes: Sequence[Change], project: Path, contents: int) -> Iterator[s
     Raises:
         OSError: the project can't be read.
     """
-    top = os.open(project, FOLDER_FLAGS)
-    try:
-        with Tree(top) as before, Tree(contents) as after:
-            comparing = _Comparing(before, after)
-            others = [c for c in changes if _has_content(c) and not comparing.has_text(c)]
-            renames = find_renames(others, project, contents) | comparing.compare()
-            for change in list_changes(changes, renames):
-                yield from comparing.write(change)
-    finally:
-        os.close(top)
+    with open_tree(project) as before, Tree(contents) as after:
+        texts = _Texts(before, after)
+        others = [c for c in changes if _has_content(c) and not texts.add(c)]
+        found = compare(texts.before, texts.after, "-p", "-M")
+        hunks = None if found is None else {one.new or one.old: one.hunks for one in found}
+        renames = find_renames(others, project, contents)
+        renames |= {d.new: d.old for d in found or () if d.old and d.new not in ("", d.old)}
+        for change in list_changes(changes, renames):
+            old = change.source if change.change == "renamed" else change.path
+            yield from _write_header(change, old, before.info(old))
+            if not _has_content(change):
+                yield f"{change.kind} {change.change}"
+            elif not texts.has(change.path):
+                yield f"Binary: {_describe_now(before, old)} → {_describe_left(change)}"
+            elif hunks is None:
+                sizes = texts.sizes(old, change.path)
+                yield f"{sizes}: git, which compares them, is not at hand"
+            elif hunks.get(change.path):
+                yield "--- /dev/null" if change.change == "created" else f"--- a/{old}"
+                yield "+++ /dev/null" if change.change == "deleted" else f"+++ b/{change.path}"
+                yield from hunks[change.path]
 
 
-class _Comparing:
-    """Texts of both sides, and what git says of them."""
+class _Texts:
+    """Texts and targets of links, of both sides."""
 
     def __init__(self, project: Tree, contents: Tree) -> None:
-        self._project = project
-        self._contents = contents
+        self._trees = (project, contents)
         self._room = 2 * BYTES_MAX
-        self._before: dict[str, bytes] = {}
-        self._after: dict[str, bytes] = {}
-        self._hunks: dict[str, Sequence[str]] | None = None  # by what is there afterwards
+        self.before: dict[str, bytes] = {}
+        self.after: dict[str, bytes] = {}
 
-    def compare(self) -> dict[str, str]:
-        """Ask git of all texts; new paths to old ones of what it takes for renamed."""
-        found = compare(self._before, self._after, "-p", "-M")
-        if found is None:
-            return {}
-        self._hunks = {one.new or one.old: one.hunks for one in found}
-        return {one.new: one.old for one in found if one.old and one.new not in ("", one.old)}
-
-    def has_text(self, change: Change) -> bool:
-        """Read the texts of both sides, if both are."""
+    def add(self, change: Change) -> bool:
+        """Read both sides of a change, if both are texts."""
+        project, contents = self._trees
         path, is_new, is_gone = change.path, change.change == "created", change.change == "deleted"
-        before = b"" if is_new else self._read_now(path)
-        after = b"" if is_gone else self._read_left(change)
+        try:
+            before: bytes | None = b"" if is_new else os.fsencode(project.target(path))
+        except OSError:
+            before = _read_text(project, path)
+        if change.kind == "link" or is_gone:
+            after: bytes | None = b"" if is_gone else os.fsencode(change.target)
+        else:
+            after = _read_text(contents, path)
         if before is None or after is None or self._room < len(before) + len(after):
             return False
         self._room -= len(before) + len(after)
-        if not is_new:
-            self._before[path] = before
-        if not is_gone:
-            self._after[path] = after
+        self.before |= {} if is_new else {path: before}
+        self.after |= {} if is_gone else {path: after}
         return True
 
-    def write(self, change: Change) -> Iterator[str]:
-        """Write one change's own lines."""
-        old = change.source if change.change == "renamed" else change.path
-        yield f"diff --git a/{old} b/{change.path}"
-        if change.change == "renamed":
-            yield f"rename from {old}"
-            yield f"rename to {change.path}"
-        yield from self._modes(change, old)
-        if not _has_content(change):
-            yield f"{change.kind} {change.change}"
-        elif change.path not in self._before and change.path not in self._after:
-            yield f"Binary: {self._describe_now(old)} → {_describe_left(change)}"
-        elif self._hunks is None:
-            was, now = len(self._before.get(old, b"")), len(self._after.get(change.path, b""))
-            yield f"{was} → {now} bytes: git, which compares them, is not at hand"
-        elif hunks := self._hunks.get(change.path):
-            yield "--- /dev/null" if change.change == "created" else f"--- a/{old}"
-            yield "+++ /dev/null" if change.change == "deleted" else f"+++ b/{change.path}"
-            yield from hunks
+    def has(self, path: str) -> bool:
+        """Return whether the sides of a path are texts."""
+        return path in self.before or path in self.after
 
-    def _modes(self, change: Change, old: str) -> Iterator[str]:
-        if change.change == "created":
-            yield f"new {change.kind} mode {change.mode:o}"
-        elif change.change == "deleted":
-            yield f"deleted {change.kind} mode {change.mode:o}"
-        else:
-            info = self._project.info(old)
-            if info is not None and info.st_mode & 0o777 != change.mode and change.kind != "link":
-                yield f"old mode {info.st_mode & 0o777:o}"
-                yield f"new mode {change.mode:o}"
+    def sizes(self, old: str, new: str) -> str:
+        """Return how many bytes both sides have."""
+        return f"{len(self.before.get(old, b''))} → {len(self.after.get(new, b''))} bytes"
 
-    def _read_now(self, path: str) -> bytes | None:
-        """Read the project's text, or a link's target; None of anything else."""
-        try:
-            return os.fsencode(self._project.target(path))
-        except OSError:
-            return _read_text(self._project, path)
 
-    def _read_left(self, change: Change) -> bytes | None:
-        if change.kind == "link":
-            return os.fsencode(change.target)
-        return _read_text(self._contents, change.path)
-
-    def _describe_now(self, path: str) -> str:
-        info = self._project.info(path)
-        try:
-            digested = digest(self._project, path) if info else ""
-        except OSError:
-            return "no regular file"
-        return f"{info.st_size} bytes, sha256 {digested}" if info else "nothing"
+def _write_header(change: Change, old: str, info: os.stat_result | None) -> Iterator[str]:
+    yield f"diff --git a/{old} b/{change.path}"
+    if change.change == "renamed":
+        yield f"rename from {old}"
+        yield f"rename to {change.path}"
+    if change.change in ("created", "deleted"):
+        said = "new" if change.change == "created" else "deleted"
+        yield f"{said} {change.kind} mode {change.mode:o}"
+    elif info is not None and info.st_mode & 0o777 != change.mode and change.kind != "link":
+        yield f"old mode {info.st_mode & 0o777:o}"
+        yield f"new mode {change.mode:o}"
 
 
 def _has_content(change: Change) -> bool:
@@ -125,6 +100,14 @@ def _has_content(change: Change) -> bool:
 def _read_text(tree: Tree, path: str) -> bytes | None:
     data = read_some(tree, path, TEXT_BYTES_MAX)
     return None if data is None or b"\0" in data else data
+
+
+def _describe_now(project: Tree, path: str) -> str:
+    info = project.info(path)
+    try:
+        return f"{info.st_size} bytes, sha256 {digest(project, path)}" if info else "nothing"
+    except OSError:
+        return "no regular file"
 
 
 def _describe_left(change: Change) -> str:

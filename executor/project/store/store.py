@@ -39,8 +39,7 @@ from executor.project.store.manifest import (
 )
 from executor.project.store.run_drafts import RunDrafts
 from executor.project.view.record import is_below
-from executor.project.view.tree import Tree
-from executor.project.view.walking import FOLDER_FLAGS
+from executor.project.view.tree import Tree, open_tree
 
 AGE_S_MAX = 7 * 24 * 3600
 BYTES_MAX = 4 << 30
@@ -196,7 +195,7 @@ class ChangeStore:
     def _read(self, name: str) -> Kept | None:
         try:
             return change_set_folder.read(self._sets / name)
-        except (OSError, ValueError):
+        except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def diff(self, kept: Kept, path: str | None) -> Iterator[str]:
@@ -206,11 +205,9 @@ class ChangeStore:
             CommitError: there is nothing at the path.
             OSError: what was kept can't be read.
         """
-        contents = os.open(self._sets / kept.id / change_set_folder.CONTENTS, FOLDER_FLAGS)
-        try:
-            yield from diff.lines(select(kept, [path] if path else []), kept.project, contents)
-        finally:
-            os.close(contents)
+        chosen = select(kept, [path] if path else [])
+        with open_tree(self._sets / kept.id / change_set_folder.CONTENTS) as contents:
+            yield from diff.lines(chosen, kept.project, contents.top)
 
     def apply(  # noqa: PLR0913 - as a person may say it
         self,

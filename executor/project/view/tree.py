@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from executor.project.view.walking import FOLDER_FLAGS
 
@@ -98,3 +99,18 @@ class Tree:
         """
         folder, name = split(path)
         return os.readlink(name, dir_fd=self.folder(folder))
+
+
+@contextlib.contextmanager
+def open_tree(folder: Path) -> Iterator[Tree]:
+    """Open a folder as a tree, as long as a block lasts.
+
+    Raises:
+        OSError: it can't be opened.
+    """
+    top = os.open(folder, FOLDER_FLAGS)
+    try:
+        with Tree(top) as tree:
+            yield tree
+    finally:
+        os.close(top)

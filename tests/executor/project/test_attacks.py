@@ -229,4 +229,4 @@ def test_a_project_that_cannot_be_written_is_told_and_nothing_is_applied(
     assert tree(view.project, times=False) == {
         path: (*state[:4], 0, state[5]) for path, state in before.items()
     }
-    assert list((view.store.folder / "journals").rglob("*.jsonl")) == []
+    assert list((view.store.folder / "journals").rglob("*.*")) == []

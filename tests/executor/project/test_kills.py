@@ -68,7 +68,7 @@ def test_a_commit_killed_at_any_step_is_all_or_nothing(view: View, tmp_path: Pat
         view.store.recover(view.project)
         after = tree(view.project, times=False)
         assert not [path for path in after if "ctxmode" in path]
-        assert list((view.store.folder / "journals").rglob("*.jsonl")) == []
+        assert os.listdir(view.store.journals(view.project)) == []
         outcomes.append(after)
         if finished:
             break
@@ -96,8 +96,7 @@ def test_a_recovery_leaves_what_the_host_did_since(view: View):
     view.run(*python("open('a.txt', 'w').write('run'); open('b.txt', 'w').write('run')"))
     for steps in range(STEPS_MAX):  # until it is ready, and nothing of it is in place yet
         assert not commit_and_die(view, steps)
-        (journal,) = (view.store.folder / "journals").rglob("*.jsonl")
-        if "ready" in journal.read_text():
+        if list(view.store.journals(view.project).glob("*.ready")):
             break
         view.store.recover(view.project)
     (view.project / "a.txt").write_text("host")
@@ -112,9 +111,43 @@ def test_a_journal_of_another_version_is_told_and_stays(view: View):
     journal = view.store.journals(view.project) / "a.jsonl"
     journal.parent.mkdir(parents=True)
     journal.write_text('["put", "a.txt", "file", null, ".ctxmode-1", -1, -1, null, 0]\n')
-    with pytest.raises(CommitError, match=f"{journal} can't be read"):
+    with pytest.raises(CommitError, match=f"{journal.with_suffix('')} can't be read"):
         view.commit()
     assert journal.exists()
     assert (view.project / "a.txt").read_text() == "a\n"
     journal.unlink()
     assert view.commit().left_out == ()
+
+
+def test_a_journal_that_was_left_at_its_ends_is_cleared(view: View):
+    folder = view.store.journals(view.project)
+    view.run(*python("open('a.txt', 'w').write('run')"))
+    for steps in range(STEPS_MAX):
+        assert not commit_and_die(view, steps)
+        if ready := list(folder.glob("*.ready")):
+            break
+        view.store.recover(view.project)
+    ready[0].with_suffix(".preparing").write_text(ready[0].read_text())  # not yet taken away
+    (folder / "b.new").write_text("[{")
+    (folder / "c.pack1").write_text("")
+    view.store.recover(view.project)
+    assert os.listdir(folder) == []
+    assert (view.project / "a.txt").read_text() == "run"
+
+
+def test_what_was_prepared_is_taken_away_however_deep_or_closed(tmp_path: Path):
+    top = tmp_path / "prepared"
+    deep = Path(top, *["d"] * 120)
+    deep.mkdir(parents=True)
+    (deep / "f").touch()
+    (top / "link").symlink_to(tmp_path.parent)
+    for folder in (deep, top):
+        folder.chmod(0)
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    try:
+        steps_taken.remove("prepared", descriptor)
+        steps_taken.remove("none", descriptor)
+    finally:
+        os.close(descriptor)
+    assert os.listdir(tmp_path) == []
+    assert tmp_path.parent.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from dataclasses import replace
@@ -13,6 +14,7 @@ from executor.project.commit import CommitError
 from executor.project.git import host
 from executor.project.store import change_set_folder, store
 from executor.project.store.decision import find_paths
+from executor.project.store.manifest import LeftOut
 from executor.project.store.store import UnknownChangesError
 from tests.executor.project.conftest import fill
 from tests.executor.project.test_commit import TREES
@@ -214,6 +216,18 @@ def test_what_another_version_kept_is_told_and_stays(view: View):
         view.store.get(name)
     view.store.expire()
     assert manifest.exists()
+
+
+def test_what_an_earlier_version_kept_is_read(view: View):
+    name = stage(view, f"{CHANGE}; os.setxattr('n', 'user.t', b'\\xff')")
+    kept = view.store.get(name)
+    manifest = view.store.folder / "kept" / name / "manifest.json"
+    fields = json.loads(manifest.read_text())
+    del fields["id"]
+    for change, now in zip(fields["changes"], kept.changes, strict=True):
+        change["xattrs"] = [(key, value.hex()) for key, value in now.xattrs]
+    manifest.write_text(json.dumps(fields | {"left_out": [["n", "why", "held"]]}))
+    assert view.store.get(name) == replace(kept, left_out=(LeftOut("n", "why", "held"),))
 
 
 def test_names_that_are_not_utf8_are_kept(view: View):
