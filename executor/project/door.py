@@ -37,7 +37,7 @@ class Door:
     load_names: Callable[[], ObeyedNames]
     folder: Path
     shown: Sequence[str] = ()
-    identity: tuple[int, int] | None = None
+    identity: os.stat_result | None = None
 
     def record(self, *, whole: bool) -> Record:
         """Record the project as it is when a view of it begins.
@@ -50,7 +50,7 @@ class Door:
         """
         project = self.search.project
         try:
-            if self.identity and self.identity != identity_of(project):
+            if self.identity and not os.path.samestat(self.identity, os.stat(project)):
                 raise RequestError(
                     "another folder has taken the project's place since it was opened: what a run "
                     "sees would not be what is there",
@@ -101,16 +101,6 @@ class Door:
             if contents >= 0:
                 os.close(contents)
         return replace(done, changed=changes.changes) if stage else done
-
-
-def identity_of(folder: Path) -> tuple[int, int]:
-    """Return what tells a folder from others, whatever they are called.
-
-    Raises:
-        OSError: it is not there.
-    """
-    info = os.stat(folder)
-    return info.st_dev, info.st_ino
 
 
 def set_in_order(folder: Path, project: Path) -> None:

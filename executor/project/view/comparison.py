@@ -15,8 +15,13 @@ from executor.project.store.manifest import Change, ChangeSet, LeftOut
 from executor.project.store.outcome import CommitError
 from executor.project.view.attributes import Attributes, attributes, is_opaque
 from executor.project.view.contents import same_content
-from executor.project.view.record import EntryState, Record, state_of
-from executor.project.view.sampling import BYTES_MAX, CHANGES_MAX
+from executor.project.view.record import (
+    BYTES_MAX,
+    CHANGES_MAX,
+    EntryState,
+    Record,
+    state_of,
+)
 from executor.project.view.tree import Tree, in_tree_order
 from executor.project.view.walking import FOLDER_FLAGS, walk
 

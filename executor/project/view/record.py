@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from executor.project.view.search import Folder, ProjectSearch
 
 ENTRIES_MAX = 2_000_000
+# The most that one run may change of a project, and how often that is looked at.
+BYTES_MAX = 4 << 30
+CHANGES_MAX = 1_000_000
+INTERVAL_S = 0.1
 PLAIN = frozenset({stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK})
 # The coarsest time stamps in use are FAT's, of 2 s: a later change could bear the same.
 SETTLED_NS = 2_000_000_000
