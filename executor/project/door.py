@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -78,28 +79,25 @@ class Door:
         Raises:
             SandboxError: nothing of it could be committed; it says why.
         """
-        from executor.project.commit import CommitError, commit  # noqa: PLC0415
+        from executor.project.commit import commit  # noqa: PLC0415
         from executor.project.rules.followed_files import in_project  # noqa: PLC0415
         from executor.project.store.store import ChangeStore  # noqa: PLC0415
 
-        contents = -1
-        try:
-            changes = read_changes()
-            contents = changes.contents
-            names = self.load_names()
-            if changes.changes:  # else nobody asks what it obeys
-                names = in_project(names, changes.record)
-            store = ChangeStore(self.folder)
-            done = commit(
-                changes, names, store, label=label, stage=stage, shown=self.shown, read=read
-            )
-        except (CommitError, OSError) as error:
-            why = f"nothing of what the run changed was committed: {error}"
-            raise SandboxError(why) from error
-        finally:
-            before.close()
-            if contents >= 0:
-                os.close(contents)
+        with contextlib.ExitStack() as opened:
+            opened.callback(before.close)
+            try:
+                changes = read_changes()
+                opened.callback(os.close, changes.contents)
+                names = self.load_names()
+                if changes.changes:  # else nobody asks what it obeys
+                    names = in_project(names, changes.record)
+                store = ChangeStore(self.folder)
+                done = commit(
+                    changes, names, store, label=label, stage=stage, shown=self.shown, read=read
+                )
+            except OSError as error:
+                why = f"nothing of what the run changed was committed: {error}"
+                raise SandboxError(why) from error
         return replace(done, changed=changes.changes) if stage else done
 
 

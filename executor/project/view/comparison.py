@@ -65,13 +65,11 @@ def as_the_host_has_it(upper: int, room: str) -> int | None:
 
     What a sandbox hands over is reached through a mount of its own, which no rename crosses.
     """
-    try:
+    with contextlib.suppress(OSError):
         opened = os.open(f"{room}/{FIRST}", FOLDER_FLAGS)
-    except OSError:
-        return None
-    if os.path.samestat(os.fstat(opened), os.fstat(upper)):
-        return opened
-    os.close(opened)
+        if os.path.sameopenfile(opened, upper):
+            return opened
+        os.close(opened)
     return None
 
 
