@@ -158,7 +158,8 @@ class ProjectSearch:
             folders = self._walk([""], is_installed=False)
             if everywhere:
                 ahead = [path for folder in folders.values() for path in folder.installed]
-                folders |= self._walk(ahead, is_installed=True, seen=_count(folders))
+                seen = sum(len(folder.kinds) for folder in folders.values())
+                folders |= self._walk(ahead, is_installed=True, seen=seen)
             literal = self._denied.literal
         named: list[str] = []
         denied: list[str] = []
@@ -256,10 +257,6 @@ class ProjectSearch:
 
     def _is_denied(self, path: str) -> bool:
         return path in self._private or self._denied.covers(path)
-
-
-def _count(folders: Mapping[str, Folder]) -> int:
-    return sum(len(folder.kinds) for folder in folders.values())
 
 
 def _kind(entry: os.DirEntry[str]) -> int:
