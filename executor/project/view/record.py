@@ -147,15 +147,12 @@ def is_trusted(project: str) -> bool:
     try:
         if os.stat(project).st_ctime_ns % COARSEST_NS == 0:  # small inodes have whole seconds
             return False
-        mounts = read_mounts()
+        mounts = enumerate(read_mounts())
     except OSError:
         return False
-    found, kind = "", ""
-    for mount in mounts:
-        inside = mount.path.rstrip("/") + "/"
-        if len(mount.path) >= len(found) and f"{project}/".startswith(inside):
-            found, kind = mount.path, mount.kind
-    return kind in TRUSTED
+    inside = f"{project}/".startswith
+    above = [(len(m.path), at, m.kind) for at, m in mounts if inside(m.path.rstrip("/") + "/")]
+    return bool(above) and max(above)[-1] in TRUSTED  # of two at one path the later one is seen
 
 
 def too_many_entries() -> RequestError:
