@@ -9,7 +9,7 @@ from ctxmode.config.prices import NEEDED, PRICE_MAX, PRICED
 from ctxmode.config.settings import SETTINGS, Setting
 from executor.engine.tiers import FLOORS
 from executor.profile import ProjectAccess
-from executor.project.rules.name_row import COMMIT, ChangeVerdict
+from executor.project.rules.names import ChangeVerdict
 from memory.sessions.importers import MODULES
 from runtimes.packages.registry import BY_NAME
 
@@ -108,7 +108,7 @@ def build_schema() -> dict[str, Any]:
         "names": {
             "type": "object",
             "description": "whether a run's change to what tools obey is committed",
-            "additionalProperties": {"enum": [*ChangeVerdict, COMMIT]},
+            "additionalProperties": {"enum": [*ChangeVerdict]},
         },
     }
     tables["packages"] = PACKAGES

@@ -41,10 +41,9 @@ class Destination:
         every name is taken. OSError: it cannot be written.
         """
         for candidate in _list_candidates(name):
-            if not is_asked_for and is_never_committed(str(self._name / candidate)):
-                raise RefusedError(
-                    f"{self._name / candidate} is obeyed by tools: name that very file to get it"
-                )
+            if not is_asked_for and is_obeyed(str(self._name / candidate)):
+                shown = self._name / candidate
+                raise RefusedError(f"{shown} may be obeyed by tools: name that very file to get it")
             with contextlib.suppress(FileExistsError):
                 self._write_new(candidate, content, 0o600)
                 return self.folder / candidate
@@ -143,11 +142,8 @@ def _list_candidates(name: str) -> Iterator[str]:
         yield str(path.with_stem(f"{path.stem}-{number}"))
 
 
-def is_never_committed(path: str) -> bool:
-    """Tell whether tools obey a file of this relative path of their own accord."""
-    from executor.project.rules.names import NAMES, ChangeVerdict  # noqa: PLC0415 - it takes 20 ms
+def is_obeyed(path: str) -> bool:
+    """Tell whether tools obey a file of this relative path, or may do so."""
+    from executor.project.rules.names import NAMES  # noqa: PLC0415 - few runs need it
 
-    row = NAMES.judge(path)
-    return ".git" in path.lower().split("/") or (
-        row is not None and row.verdict is ChangeVerdict.NEVER
-    )
+    return NAMES.judge(path) is not None

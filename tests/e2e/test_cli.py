@@ -429,7 +429,7 @@ def test_what_tools_would_obey_is_handed_back_only_by_its_name(place):
     done = place.run(*make, "--artifact", "*rc", "--artifact", ".*rc", "--json")
     told = {a["name"]: a for a in json.loads(done.stdout)["result"]["artifacts"]}
     assert told[".envrc"]["path"] is None
-    assert "is obeyed by tools" in told[".envrc"]["reason"]
+    assert "obeyed by tools" in told[".envrc"]["reason"]
     assert (place.project / "fine.rc").read_text() == "fine\n"
     assert not (place.project / ".envrc").exists()
     done = place.run(*make, "--artifact", "*.rc", "--artifact", ".envrc")

@@ -169,7 +169,7 @@ for name in ("plot.png", "data.csv", ".envrc", ".Bashrc"):
         Path(name).name: Path(a.path).name for a in beside.artifacts if (name := a.name) if a.path
     }
     assert made == {"plot.png": "plot-1.png", "data.csv": "data-1.csv"}
-    assert all("is obeyed by tools" in reason for reason in _reasons(beside).values())
+    assert all("obeyed by tools" in reason for reason in _reasons(beside).values())
     assert len(_reasons(beside)) == 2
     assert [path.name for path in arena.home.iterdir()] == ["secret"]
     assert arena.canary in (arena.home / "secret").read_text()

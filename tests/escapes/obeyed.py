@@ -7,7 +7,7 @@ from pathlib import Path
 
 from executor import Limits, Result
 from executor.profile import Profile, ProjectAccess
-from executor.project.rules.names import ROWS
+from executor.project.rules.names import ROWS, ChangeVerdict
 from tests.escapes import layers_off as off
 from tests.escapes.arena import Arena
 from tests.escapes.attack import Attack, Control, NotApplicable, NotStopped, Stopped, python, shell
@@ -16,12 +16,13 @@ LIVE = Profile("dev", ProjectAccess.LIVE)  # a user's own; none is built in
 
 
 def _paths() -> tuple[str, ...]:
-    """One for each row of the tables, each in a folder of its own where that counts."""
-    found = []
-    for number, row in enumerate(ROWS):
+    """One for each row of the table, in a folder of its own where that counts; and unknown ones."""
+    found = ["u/.unknown", "u/.un/known", "u/ENVRC~1", "u/.GIT/hooks/x", "u/.hg/hgrc"]
+    rows = [row for row in ROWS if row.verdict is not ChangeVerdict.COMMIT]
+    for number, row in enumerate(rows):
         name = row.pattern.replace("*", "x")
-        found.append(f"d{number}/{name}" if row.anywhere else name)
-        if row.in_packages:
+        found.append(name[1:] if name.startswith("/") else f"d{number}/{name}")
+        if row.anywhere:
             found.append(f"node_modules/p{number}/{name}")
     return tuple(found)
 

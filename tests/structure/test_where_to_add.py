@@ -111,10 +111,6 @@ ADDITIONS = {
                 '         Hooks(Places("~/.imp/hooks.json", ".imp/hooks.json"), _plain),\n'
                 '         source="nowhere"),\n',
             ),
-            "executor/project/rules/never_rows.py": (
-                '    *refuse("Junie, on start',
-                '    *refuse("Imp, on start", ".imp"),\n',
-            ),
             "docs/agents.md": ("| `zed`, ", "| `zed`, `imp`, "),
         },
         "from ctxmode.hosts.adapters import find_adapter; assert find_adapter('imp').EVENTS; "

@@ -15,10 +15,11 @@ from executor.project.git.outcomes import LEADS_ON, OutcomeJudge, RepositoryOutc
 from executor.project.git.taking import Taking
 from executor.project.plan.current_state import is_as_before, is_as_left
 from executor.project.plan.plan import Plan
+from executor.project.rules.environments import Environments
 from executor.project.rules.links import Links
-from executor.project.rules.name_verdicts import ObeyedRow
+from executor.project.rules.names import control_folder
 from executor.project.rules.permission import Permission
-from executor.project.rules.rules import CommitRules
+from executor.project.rules.rules import CommitRules, ObeyedRow
 from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
 from executor.project.view.record import is_below
 from executor.project.view.tree import Tree, split
@@ -42,6 +43,7 @@ class Planning:
     judge: OutcomeJudge
     outcomes: Mapping[str, RepositoryOutcome]  # by the repositories' own folders
     permission: Permission
+    environments: Environments
     present: Present = field(default_factory=dict)
     left: dict[str, LeftOut | None] = field(default_factory=dict)  # None: with its folder
     done: set[str] = field(default_factory=set)  # as the run left it already
@@ -57,6 +59,7 @@ class Planning:
         self._leave_led_working_trees()
         self._leave_prevented_repositories()
         self._leave_hollow_folders()
+        self._leave_torn_environments()
         return self._result()
 
     def _result(self) -> Plan:
@@ -67,6 +70,7 @@ class Planning:
             if c.path not in self.left and c.path not in self.done
         )
         told = dict.fromkeys(left for left in self.left.values() if left is not None)
+        told |= dict.fromkeys(left for one in self.outcomes.values() for left in one.told)
         waits = tuple(c for c in all_changes if c.path in self.left and self._may_wait(c))
         record = self.changes.record
         top = os.fstat(self.changes.contents).st_mtime_ns
@@ -81,8 +85,13 @@ class Planning:
             self._number_working_trees(applied),
             tuple(self._takings(is_left=False)),
             tuple(taking for _, taking in self._takings(is_left=True)),
-            frozenset(c.path for c in all_changes if self.repositories.of(c.path)),
+            frozenset(c.path for c in all_changes if self._is_own(c)),
         )
+
+    def _is_own(self, change: Change) -> bool:
+        """Whether a change lies in a repository's own folder, of which nothing is copied."""
+        repository = self.repositories.of(change.path)
+        return repository is not None and not self.judge.is_ended(repository, change)
 
     def _takings(self, *, is_left: bool) -> Iterator[tuple[int, Taking]]:
         for outcome in self.outcomes.values():
@@ -114,7 +123,7 @@ class Planning:
     def _may_wait(self, change: Change) -> bool:
         """Whether a person may still decide on it."""
         left = self.left[change.path]
-        if self.repositories.of(change.path) is not None:
+        if self._is_own(change):
             return False
         return left is None or left.kind not in ("refused", "kept")
 
@@ -141,12 +150,12 @@ class Planning:
             self.left[path] = None
             return
         repository = self.repositories.of(path)
-        if repository is not None:
+        if repository is not None and not self.judge.is_ended(repository, change):
             self._decide_own(change, repository)
             return
         left = (
             self._why_unseen(change)
-            or self._why_by_name(change)
+            or (self._why_by_name(change) if repository is None else None)
             or self._why_by_link(change, links)
             or self._why_conflict(change, info)
             or self._why_closed(change, info)
@@ -199,7 +208,7 @@ class Planning:
             return LeftOut(change.path, LEADS_ON, kind)
         names = self.rules.names
         judge = names.judge_link if change.kind == "link" else names.judge
-        row = judge(change.path)
+        row = judge(change.path) or self.environments.judge(change.path)
         if row is None or change.change == "times":
             return None
         return self.by_row(change, row)
@@ -209,14 +218,15 @@ class Planning:
         consent, is_never = self.rules.consent, row.verdict == "never"
         if consent is not None and (not is_never or change.path in consent.exactly):
             return None
-        is_gone = change.change == "deleted"
-        if is_never:
-            kind = "kept" if is_gone else "never"
-            return LeftOut(change.path, f"obeyed by {row.obeyed_by}", kind)
+        if is_never:  # a version control system's folder is told once
+            path = control_folder(change.path) or change.path
+            kind = "never" if self.repositories.is_there(path) else "kept"
+            return LeftOut(path, row.why, kind)
         if change.kind == "folder":  # what is in it is asked about
             return None
+        is_gone = change.change == "deleted"
         had = self.history.was_without(change.path) if is_gone else self.history.had(change)
-        return None if had else LeftOut(change.path, f"obeyed by {row.obeyed_by}", "held")
+        return None if had else LeftOut(change.path, row.why, "held")
 
     def _why_by_link(self, change: Change, links: Links) -> LeftOut | None:
         if change.kind != "link" or change.change in ("deleted", "times"):
@@ -364,6 +374,16 @@ class Planning:
             elif change.change != "deleted":
                 full.add(folder)
 
+    def _leave_torn_environments(self) -> None:
+        """Leave whole environments that the run made, if anything of them is left out."""
+        for top in self.environments.made if self.rules.consent is None else ():
+            below = [c.path for c in self.changes.changes if is_below(c.path, {top})]
+            left = next((self.left[p] for p in below if self.left.get(p)), None)
+            if left is not None:
+                self.left.update(dict.fromkeys(below))
+                why = f"an environment comes as a whole, and {left.path}: {left.reason}"
+                self.left[top] = LeftOut(top, why, "held")
+
 
 def _makes_folder(change: Change, info: os.stat_result | None) -> bool:
     return change.kind == "folder" and change.change != "deleted" and not _is_folder(info)
@@ -402,6 +422,7 @@ def plan(changes: ChangeSet, rules: CommitRules, brought: BroughtObjects, read: 
                     judge,
                     outcomes,
                     Permission(project),
+                    Environments(changes.record, changes.changes),
                 ).plan()
             finally:
                 history.close()

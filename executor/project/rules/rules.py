@@ -4,8 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from executor.project.rules.name_verdicts import NameJudge
+
+class ObeyedRow(Protocol):
+    """What a table of names has on a path: "never" or "held", and why."""
+
+    @property
+    def verdict(self) -> str:
+        """Never, or held."""
+
+    @property
+    def why(self) -> str:
+        """The reason, as a result shows it."""
+
+
+class NameJudge(Protocol):
+    """Who says which names are never committed, and which only by a person."""
+
+    def judge(self, path: str) -> ObeyedRow | None:
+        """Return the row of a path in the project, if any."""
+
+    def judge_link(self, path: str) -> ObeyedRow | None:
+        """Return the row of a path that is a symbolic link, or of what is obeyed through it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from base import capabilities
-from executor.project.store.manifest import Change, ChangeSet, LeftOut
-from executor.project.store.outcome import CommitError
+from executor.project.store.manifest import Change, ChangeSet, CommitError, LeftOut
 from executor.project.view.attributes import Attributes, attributes, is_opaque
 from executor.project.view.contents import same_content
 from executor.project.view.record import (

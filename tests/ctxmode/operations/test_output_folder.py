@@ -120,7 +120,7 @@ NEVER = [
 def test_what_tools_obey_comes_only_where_a_person_names_it(folder, name, project):
     for asked_for in ((), ("*",), ("**/" + Path(name).name,), ("[.]*", "*rc")):
         answer = deliver(handed(project, name), project / folder, project, asked_for)
-        assert "is obeyed by tools" in told(answer)[name]
+        assert "obeyed by tools" in told(answer)[name]
     assert not [path for path in project.rglob("*") if path.is_file()]
     answer = deliver(handed(project, name), project / folder, project, (name,))
     assert told(answer) == {name: Path(name).name}
@@ -128,7 +128,7 @@ def test_what_tools_obey_comes_only_where_a_person_names_it(folder, name, projec
 
 def test_a_name_that_a_person_gave_asks_for_no_other(project):
     answer = deliver(handed(project, ".envrc", "d/.envrc"), project, project, ("e/.envrc", "rc"))
-    assert [why.count("is obeyed") for why in told(answer).values()] == [1, 1]
+    assert [why.count("obeyed by tools") for why in told(answer).values()] == [1, 1]
 
 
 def test_a_file_named_absolutely_is_named(project):
@@ -141,7 +141,7 @@ def test_outside_the_project_the_name_and_the_home_count(home, project, elsewher
     if home:
         monkeypatch.setenv("HOME", str(elsewhere))
     answer = deliver(handed(project, ".bashrc", "x"), elsewhere, project)
-    assert "is obeyed" in told(answer)[".bashrc"]
+    assert "obeyed by tools" in told(answer)[".bashrc"]
     assert told(answer)["x"] == "x"
 
 

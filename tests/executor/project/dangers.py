@@ -113,6 +113,7 @@ TOOLS = (
         f"mkdir -p .husky/_; {SCRIPT.format('.husky/_/post-checkout')}",
         "git checkout -q -B other",
         f"{REPOSITORY}; git config core.hooksPath .husky/_",
+        verdict=HELD,
     ),
     Danger(
         "hooks where core.hooksPath says",
@@ -236,6 +237,7 @@ TOOLS = (
         ".config/fish/config.fish",
         write(".config/fish/config.fish", TOUCH),
         "HOME=$PWD fish -c true",
+        verdict=HELD,
     ),
     Danger(
         "ripgrep, with the project's options",
@@ -244,6 +246,7 @@ TOOLS = (
         f"{SCRIPT.format('reader')}; echo --pre=$PWD/reader > .ripgreprc",
         "RIPGREP_CONFIG_PATH=$PWD/.ripgreprc rg x a",
         "echo x > a",
+        verdict=HELD,
     ),
     Danger(
         "Python's debugger",
@@ -259,6 +262,7 @@ TOOLS = (
         ".perldb",
         write(".perldb", f"system('{TOUCH}');"),
         "PERLDB_OPTS=NonStop perl -d -e 1 < /dev/null",
+        verdict=HELD,
     ),
     Danger(
         "irb",
@@ -266,8 +270,16 @@ TOOLS = (
         ".irbrc",
         write(".irbrc", f"system('{TOUCH}')"),
         "echo exit | irb -f; echo exit | irb",
+        verdict=HELD,
     ),
-    Danger("R", "Rscript", ".Rprofile", write(".Rprofile", f"system('{TOUCH}')"), "Rscript -e 1"),
+    Danger(
+        "R",
+        "Rscript",
+        ".Rprofile",
+        write(".Rprofile", f"system('{TOUCH}')"),
+        "Rscript -e 1",
+        verdict=HELD,
+    ),
     Danger(
         "bun's configuration",
         "bun",
@@ -334,11 +346,16 @@ DATA = (
             ".mcp.json",
             ".cursor/mcp.json",
             ".gemini/settings.json",
+            ".qwen/settings.json",
+        )
+    ),
+    *(
+        Data(path, _server(), _keys("mcpServers", "own", "command"), HELD)
+        for path in (
             ".kiro/settings/mcp.json",
             ".roo/mcp.json",
             ".amazonq/mcp.json",
             ".junie/mcp/mcp.json",
-            ".qwen/settings.json",
         )
     ),
     Data(".vscode/mcp.json", _server("servers"), _keys("servers", "own", "command")),
@@ -348,13 +365,13 @@ DATA = (
             ".claude/settings.json",
             ".claude/settings.local.json",
             ".codex/hooks.json",
-            ".factory/settings.json",
             ".github/hooks/own.json",
             "sub/.claude/settings.json",
         )
     ),
+    Data(".factory/settings.json", json.dumps(_HOOK), _keys(*_OF_HOOK), HELD),
     Data(".zed/tasks.json", json.dumps([{"command": TOUCH}]), _keys(0, "command")),
-    Data(".bsp/own.json", json.dumps({"argv": [TOUCH]}), _keys("argv", 0)),
+    Data(".bsp/own.json", json.dumps({"argv": [TOUCH]}), _keys("argv", 0), HELD),
     *(
         Data(path, f"[hooks]\nenter = '{TOUCH}'", _hooks_of_mise)
         for path in (
@@ -370,7 +387,7 @@ DATA = (
     Data(".idea/workspace.xml", f"<task>\n<option value={TOUCH}", _after("value=")),
     Data(".nvim.lua", f"!{TOUCH}", _after("!")),
     Data(".dir-locals.el", f"eval: {TOUCH}", _after("eval:")),
-    Data(".gitpod.yml", f"tasks:\n  - init: {TOUCH}", _after("init:")),
+    Data(".gitpod.yml", f"tasks:\n  - init: {TOUCH}", _after("init:"), HELD),
     Data(".gitmodules", f'[submodule "a"]\n\turl = {TOUCH}', _after("url =")),
     Data(".yarnrc.yml", f"yarnPath: {TOUCH}", _after("yarnPath:"), HELD),
     Data(".pre-commit-config.yaml", f"repos:\n    entry: {TOUCH}", _after("entry:"), HELD),

@@ -62,13 +62,13 @@ def test_what_a_repositorys_configuration_names_is_never_committed(project: Path
         ("XDG_CONFIG_HOME", "own/opencode/plugins/x.ts"),
     ],
 )
-def test_a_hosts_folder_that_a_variable_moves_into_the_project_is_never_committed(
+def test_a_hosts_folder_that_a_variable_moves_into_the_project_is_not_committed(
     project: Path, monkeypatch: pytest.MonkeyPatch, variable: str, path: str
 ):
     wanted = "never" if path.endswith((".claude.json", ".gemini/settings.json")) else None
     assert verdict(project, path) == wanted  # the control: these names hold anywhere
     monkeypatch.setenv(variable, str(project / "own"))
-    assert verdict(project, path) == "never"
+    assert verdict(project, path) == ("held" if variable == "XDG_CONFIG_HOME" else "never")
     assert verdict(project, "main.py") is None
 
 

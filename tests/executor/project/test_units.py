@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.executor.project.viewing import S_MAX, View, left, tree
+from executor.settings import Settings
+from tests.executor.project.viewing import S_MAX, View, left, python, tree
 from tests.needs import need
 
 pytestmark = pytest.mark.view  # git leaves the same to everyone
@@ -103,7 +105,7 @@ WORK = {
 @pytest.mark.parametrize("text", WORK.values(), ids=WORK.keys())
 def test_git_finds_what_the_run_left(view: View, text):
     script(view, text)
-    script_state = "git status --porcelain; git log --all --format=%H%d; git stash list; git diff HEAD; git fsck --strict 2>&1"  # noqa: E501
+    script_state = "git status --porcelain; git log --all --format=%H%d; git stash list; git diff HEAD; git fsck --strict --no-dangling 2>&1"  # noqa: E501
     view.run("sh", "-ec", f"{{ {script_state}; }} > ../seen 2>&1")
     outcome = view.commit()
     assert outcome.left_out == ()
@@ -164,18 +166,18 @@ CONTROL = {
     "a hook": ("echo x > .git/hooks/post-commit", {".git/hooks": "never"}),
     "configuration": ("git config core.fsmonitor evil", {".git/config": "never"}),
     "a worktree's configuration": ("echo > .git/config.worktree", {".git/config.worktree": "never"}),  # noqa: E501
-    "attributes": ("mkdir -p .git/info; echo > .git/info/attributes", {".git/info": "never"}),
+    "attributes": ("mkdir -p .git/info; echo > .git/info/attributes", {".git/info/attributes": "never"}),  # noqa: E501
     "alternates": ("echo /x > .git/objects/info/alternates", {".git/objects": "never"}),
     "commondir": ("echo /x > .git/commondir", {".git/commondir": "never"}),
-    "a submodule's repository": ("mkdir -p .git/modules/s; echo > .git/modules/s/config", {".git/modules": "never"}),  # noqa: E501
-    "files hidden from whoever looks": ("echo x > .git/info/exclude", {".git/info": "never"}),
-    "an object shown for another": ("git replace HEAD HEAD~1", {".git/refs": "never"}),
-    "one shown for another, packed": ("git replace HEAD HEAD~1; git pack-refs --all", {".git": "repository", ".git/refs": "never"}),  # noqa: E501
-    "what nobody knows": ("echo > .git/unheard-of", {".git/unheard-of": "held"}),
-    "a link to refs": ("mv .git/refs ../refs; ln -s ../../refs .git/refs", None),
-    "a link in refs": ("ln -s ../../../a .git/refs/heads/l", {".git/refs/heads/l": "refused"}),
+    "a submodule's repository": ("mkdir -p .git/modules/s; echo > .git/modules/s/config", {".git/modules/s": "never"}),  # noqa: E501
+    "files hidden from whoever looks": ("echo x > .git/info/exclude", {".git/info/exclude": "never"}),  # noqa: E501
+    "an object shown for another": ("git replace HEAD HEAD~1", {".git/refs/replace": "never"}),
+    "one shown for another, packed": ("git replace HEAD HEAD~1; git pack-refs --all", {".git/refs/replace": "never"}),  # noqa: E501
+    "what nobody knows": ("echo > .git/unheard-of", {".git/unheard-of": "never"}),
+    "a link to refs": ("mv .git/refs ../refs; ln -s ../../refs .git/refs", {".git": "repository"}),
+    "a link in refs": ("ln -s ../../../a .git/refs/heads/l", {".git": "repository"}),
     "an object changed in place": (
-        "o=$(find .git/objects -type f | head -n1); chmod u+w $o; echo x >> $o", None),
+        "o=$(git rev-parse HEAD:a | sed 's,^..,.git/objects/&/,'); chmod u+w $o; echo x >> $o", {}),
     "a hook deleted": ("rm -f .git/hooks/*.sample; rm -f .git/config", {".git/config": "kept", ".git/hooks": "kept"}),  # noqa: E501
     "the repository deleted": ("rm -rf .git", {".git": "kept"}),
     "a new repository": ("mkdir n; git init -q n; echo x > n/x", {"n/.git": "held"}),
@@ -187,11 +189,11 @@ CONTROL = {
     "a worktree": ("git worktree add -q w", {".git/worktrees/w": "never", "w/.git": "never"}),
     "locks left behind": ("touch .git/index.lock .git/gc.pid .git/refs/heads/x.lock", {}),
     "a bare repository by hand": ("mkdir -p n/objects n/refs; echo 'ref: refs/heads/main' > n/HEAD; echo > n/config", {"n": "held"}),  # noqa: E501
-    "a bare repository in capitals": ("mkdir -p n/OBJECTS n/Refs; echo 'ref: refs/heads/main' > n/Head; echo > n/CONFIG", {"n": "held"}),  # noqa: E501
+    "a bare repository in capitals": ("mkdir -p n/OBJECTS n/Refs; echo 'ref: refs/heads/main' > n/Head; echo > n/CONFIG", {"n": "refused"}),  # noqa: E501
     "one that looks like it": ("mkdir -p n/objects n/refs n/head; echo x > n/head/x; touch n/objects/x n/refs/x", {}),  # noqa: E501
     "the project made a bare repository": ("git init -q --bare .", {".": "held"}),
     "the project made one by hand": ("mkdir objects refs; echo 'ref: refs/heads/main' > HEAD; printf '[core]\\nbare = true' > config", {".": "held"}),  # noqa: E501
-    "a folder made a repository": ("echo 'ref: x' > src/HEAD; mkdir src/objects src/refs; echo x > src/config", {"src": "held"}),  # noqa: E501
+    "a folder made a repository": ("echo 'ref: x' > src/HEAD; mkdir src/objects src/refs; echo x > src/config", {"src": "refused"}),  # noqa: E501
 }  # fmt: skip
 
 
@@ -240,7 +242,7 @@ def test_nor_does_a_folder_where_case_does_not_count(view: View, first, second):
     assert view.commit().left_out == ()
     view.begin()
     script(view, second)
-    assert left(view.commit()) == {"n": "held"}
+    assert left(view.commit()) == {"n": "refused"}
 
 
 def test_an_emptied_file_counts_as_none_that_was_there_before(view: View):
@@ -321,56 +323,43 @@ def mercurial(tmp_path: Path, mercurial_repository: Path) -> View:
 
 
 HG_WORK = (
-    "hg update -q 1",
-    "hg bookmark x",
-    "hg tag v1",
-    "hg branch -q side; echo n > n; hg add -q n; hg commit -qm n",
-    "echo n > a; hg commit -q --amend -m amended",
-    "hg rename a moved; hg commit -qm moved",
-    "echo n >> a; hg --config extensions.shelve= shelve -q",
-    "echo n >> a; hg --config extensions.shelve= shelve -q; "
-    "hg --config extensions.shelve= unshelve -q",
-    "hg --config extensions.rebase= rebase -q -d 1 --tool :local",
-    "hg merge -q -r 1 --tool :local; hg commit -qm merged",
-    "hg phase -p 0",
+    ("echo n > n; hg add -q n; hg commit -qm n", "never"),
+    ("hg update -q 1", "never"),
+    ("hg merge -q --tool :fail || true", "never"),
+    ("printf '[hooks]\\nupdate = evil\\n' > .hg/hgrc", "never"),
+    ("rm -rf .hg", "kept"),
 )
 
 
+@pytest.mark.parametrize(("text", "kind"), HG_WORK)
+def test_what_controls_a_mercurial_repository_is_never_committed(mercurial: View, text, kind):
+    """It is told once, and the files come."""
+    before = tree(mercurial.project / ".hg", times=False)
+    script(mercurial, f"{text}; echo x > else")
+    assert left(mercurial.commit(Settings().names)) == {".hg": kind}
+    assert tree(mercurial.project / ".hg", times=False) == before
+    assert (mercurial.project / "else").read_text() == "x\n"
+    assert shell(mercurial.project, "hg verify -q") == ""
+
+
+OTHERWISE_SPELT = (".GIT", ".git.", ".g\u200cit", "git~1", ".git::$INDEX_ALLOCATION", ".gi\u00adt")
+
+
+@pytest.mark.parametrize("name", [*OTHERWISE_SPELT, ".hg", ".svn", ".jj", "CVS", "_darcs", ".bzr"])
 @pytest.mark.parametrize(
-    "text",
+    "code",
     [
-        "echo n > n; hg add -q n; hg commit -qm n",
-        *(pytest.param(text, marks=pytest.mark.once) for text in HG_WORK),
+        "os.makedirs(n + '/hooks'); open(n + '/hooks/x', 'w'); open(n + '/config', 'w')",
+        "os.makedirs(n + '/objects'); open(n + '/objects/x', 'w'); open(n + '/HEAD', 'w')",
+        "open(n, 'w')",
+        "os.symlink('src', n)",
     ],
+    ids=["folder", "repository", "file", "link"],
 )
-def test_mercurial_finds_what_the_run_left(mercurial: View, text):
-    script(mercurial, text)
-    seen = "hg status; hg log; hg bookmarks; hg verify -q"
-    mercurial.run("sh", "-ec", f"{{ {seen}; }} > ../seen")
-    assert mercurial.commit().left_out == ()
-    assert shell(mercurial.project, seen) == (mercurial.place / "seen").read_text()
-
-
-@pytest.mark.once
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("printf '[hooks]\\nupdate = evil\\n' > .hg/hgrc", {".hg/hgrc": "never"}),
-        ("echo x >> .hg/requires", {".hg/requires": "never"}),
-        ("hg merge -q --tool :fail || true", {".hg": "repository"}),
-        (
-            "hg --config extensions.rebase= rebase -q -d 1 --tool :fail || true",
-            {".hg": "repository"},
-        ),
-        (
-            "HGEDITOR='sed -i s/pick/edit/' hg --config extensions.histedit= histedit -q 2 || true",
-            {".hg": "repository"},
-        ),
-        ("hg init n", {"n/.hg": "held"}),
-        ("rm -rf .hg", {".hg": "kept"}),
-    ],
-)
-def test_what_controls_a_mercurial_repository_is_never_committed(mercurial: View, text, wanted):
-    script(mercurial, text)
-    assert {p: k for p, k in left(mercurial.commit()).items() if p in wanted} == wanted
-    assert shell(mercurial.project, "hg verify -q; hg status -q") == ""
+@pytest.mark.parametrize("above", ["", "src/", "node_modules/a/"])
+def test_what_is_called_as_a_version_control_systems_own_is_never_committed(
+    view: View, name, code, above
+):
+    view.run(*python(f"n = {above + name!r}; os.makedirs({above or '.'!r}, exist_ok=True); {code}"))
+    assert left(view.commit(Settings().names)) == {above + name: "never"}
+    assert not os.path.lexists(view.project / above / name)

@@ -15,6 +15,7 @@ import pytest
 
 from executor.instance import removal
 from executor.project.commit import Commit, commit
+from executor.project.git.host import GitError
 from executor.project.git.scratch import Scratch
 from executor.project.store.store import ChangeStore
 from executor.project.view import work_copy
@@ -38,7 +39,7 @@ def kind_here() -> str:
 @dataclass(frozen=True)
 class Row:
     verdict: str
-    obeyed_by: str
+    why: str
 
 
 class FakeNames:
@@ -55,9 +56,6 @@ class FakeNames:
 
     def judge_link(self, path: str) -> Row | None:
         return self.judge(path)
-
-    def judge_control(self, path: str, folder: str = ".git") -> Row | None:
-        return None
 
 
 @dataclass
@@ -148,7 +146,10 @@ class PlainReader:
         out = scratch.folder.with_name("out")
         lines = [f"{path}\n" for path in scratch.objects]
         (scratch.folder / "objects/info/alternates").write_text("".join(lines))
-        run(scratch.folder, "sh", "-c", script, "sh", str(out), *arguments)
+        try:
+            run(scratch.folder, "sh", "-c", script, "sh", str(out), *arguments)
+        except AssertionError as error:
+            raise GitError(str(error)) from None
         return out
 
 

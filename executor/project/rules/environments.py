@@ -1,0 +1,61 @@
+"""Environments of Python and Conda: what each of their programs starts, and new ones as a whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from executor.project.rules.name_folding import fold
+from executor.project.rules.names import ChangeVerdict, NameRow
+from executor.project.store.manifest import Change
+from executor.project.view.record import Record
+from executor.project.view.tree import split
+
+MARKS = ("pyvenv.cfg", "conda-meta")
+_AT_TOP = frozenset({"bin", "scripts", "condabin", "pyvenv.cfg"})
+# Below, as folder and name: what Python loads on its start, and `conda activate` sets or runs.
+_ON_START = re.compile(
+    r"conda-meta/state|[^/]*/(?:[^/]*\.(?:pth|egg-link)|(?:site|user)customize(?:\.[^/]*)?"
+    r"|__editable__[^/]*|_virtualenv\.py|(?:de)?activate\.d)"
+)
+STARTED = NameRow(
+    "bin",
+    ChangeVerdict.HELD,
+    "of an environment that was there before: it is run by whoever uses it",
+)
+
+
+class Environments:
+    """Tells what belongs to an environment that was there, and which ones a run made (`made`)."""
+
+    def __init__(self, record: Record, changes: Iterable[Change]) -> None:
+        self._states = record.states
+        self._known: dict[str, bool] = {}
+        marked = (
+            split(c.path) for c in changes if c.path.endswith(MARKS) and c.change == "created"
+        )
+        self.made = [
+            folder
+            for folder, name in marked
+            if name in MARKS and folder and not self._was_there(folder)
+        ]
+
+    def judge(self, path: str) -> NameRow | None:
+        """Return the row of what runs whenever an environment that was there is used."""
+        parts, above = path.split("/"), ""
+        for at, name in enumerate(map(fold, parts)):
+            if name in _AT_TOP and self._was_there("/".join(parts[:at])):
+                return STARTED
+            tops = ("/".join(parts[:end]) for end in range(at, -1, -1))
+            if _ON_START.fullmatch(f"{above}/{name}") and any(map(self._was_there, tops)):
+                return STARTED
+            above = name
+        return None
+
+    def _was_there(self, folder: str) -> bool:
+        """Return whether a folder was an environment when the view began."""
+        known = self._known.get(folder)
+        if known is None:
+            known = any(f"{folder}/{mark}".lstrip("/") in self._states for mark in MARKS)
+            self._known[folder] = known
+        return known
