@@ -17,7 +17,7 @@ from executor.compile.compiler import Compiler
 from executor.compile.products import CompiledStore
 from executor.instance import control, temporary
 from executor.instance import lock as instance
-from executor.project.door import Door, identity_of, set_in_order
+from executor.project.door import Door, set_in_order
 from executor.run.judging import open_judges
 from executor.run.runner import Runner
 from executor.service import LocalEngine
@@ -64,7 +64,7 @@ async def open_engine(
                 lambda: settings.names,
                 state_dir / "changes",
                 made.binds,
-                identity=identity_of(project),
+                identity=os.stat(project),
             )
             runner = Runner(
                 made.place, made.open_box, ground.spools, settings.inline_bytes, concurrency, door

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from executor.cells.cell import Spawner
 from executor.cells.description import CellSpec
+from executor.cells.grants import list_readable
 from executor.engine import rootfs, seccomp
 from executor.engine.layout import Layout
 from executor.engine.rootfs import UNPRIVILEGED_ID
@@ -20,7 +21,6 @@ from executor.engine.tiers import TIERS, Capabilities
 from executor.instance import temporary
 from executor.model import Isolation, Limits
 from executor.profile import Profile, ProjectAccess
-from executor.project.view import guarded_files as project_files
 from executor.project.view.search import Guarded, ProjectSearch
 from executor.spawner.confine import landlock_abi
 from runtimes.environments import find_environments
@@ -199,9 +199,9 @@ class Placement:
         if self.can.namespaces:
             return ()
         if not layout.work_copy:
-            return project_files.readable(self.search)
+            return list_readable(self.search)
         folders = find_environments(self.project)
-        grants = (one for top in folders for one in project_files.readable(self.search, top))
+        grants = (one for top in folders for one in list_readable(self.search, top))
         return ((str(layout.work_copy.folder), "rw"), *grants)
 
     def _find_shown_paths(self, profile: Profile, layout: Layout) -> Iterator[tuple[str, str]]:

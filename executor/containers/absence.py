@@ -37,3 +37,12 @@ def leave_out(names: Iterable[str], lower: Path, upper: Path) -> None:
         if gives:
             os.chown(upper / folder, info.st_uid, info.st_gid)
         shutil.copystat(lower / folder, upper / folder, follow_symlinks=False)
+
+
+def is_special(path: str) -> bool:
+    """Return whether a path is a socket, FIFO or device; a link is none."""
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))

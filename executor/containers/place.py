@@ -16,6 +16,7 @@ import trio
 
 from base import capabilities
 from executor.containers import shipping
+from executor.containers.absence import is_special
 from executor.containers.box import ContainerBox
 from executor.containers.container import Container
 from executor.containers.create import ContainerSpec, has_own_kernel, of_box
@@ -31,9 +32,8 @@ from executor.instance import temporary
 from executor.model import Isolation
 from executor.profile import Profile, ProjectAccess
 from executor.project.view import work_copy
-from executor.project.view.guarded_files import identities
 from executor.project.view.record import Record
-from executor.project.view.search import Guarded, ProjectSearch, is_special
+from executor.project.view.search import Guarded, ProjectSearch
 from executor.project.view.work_copy import WorkCopy
 from executor.spawner.messages import ContainerDescription, Layers
 
@@ -233,7 +233,7 @@ class ContainerPlace:
             read_only=tuple(read_only),
             overlay=overlay,
             absent=tuple(absent),
-            state=identities(self.search),
+            state=self.search.identities(),
         )
 
     def _cell(self, spec: ContainerSpec, session: bool) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +38,7 @@ class Door:
     load_names: Callable[[], ObeyedNames]
     folder: Path
     shown: Sequence[str] = ()
-    identity: tuple[int, int] | None = None
+    identity: os.stat_result | None = None
 
     def record(self, *, whole: bool) -> Record:
         """Record the project as it is when a view of it begins.
@@ -50,7 +51,7 @@ class Door:
         """
         project = self.search.project
         try:
-            if self.identity and self.identity != identity_of(project):
+            if self.identity and not os.path.samestat(self.identity, os.stat(project)):
                 raise RequestError(
                     "another folder has taken the project's place since it was opened: what a run "
                     "sees would not be what is there",
@@ -78,39 +79,26 @@ class Door:
         Raises:
             SandboxError: nothing of it could be committed; it says why.
         """
-        from executor.project.commit import CommitError, commit  # noqa: PLC0415
+        from executor.project.commit import commit  # noqa: PLC0415
         from executor.project.rules.followed_files import in_project  # noqa: PLC0415
         from executor.project.store.store import ChangeStore  # noqa: PLC0415
 
-        contents = -1
-        try:
-            changes = read_changes()
-            contents = changes.contents
-            names = self.load_names()
-            if changes.changes:  # else nobody asks what it obeys
-                names = in_project(names, changes.record)
-            store = ChangeStore(self.folder)
-            done = commit(
-                changes, names, store, label=label, stage=stage, shown=self.shown, read=read
-            )
-        except (CommitError, OSError) as error:
-            why = f"nothing of what the run changed was committed: {error}"
-            raise SandboxError(why) from error
-        finally:
-            before.close()
-            if contents >= 0:
-                os.close(contents)
+        with contextlib.ExitStack() as opened:
+            opened.callback(before.close)
+            try:
+                changes = read_changes()
+                opened.callback(os.close, changes.contents)
+                names = self.load_names()
+                if changes.changes:  # else nobody asks what it obeys
+                    names = in_project(names, changes.record)
+                store = ChangeStore(self.folder)
+                done = commit(
+                    changes, names, store, label=label, stage=stage, shown=self.shown, read=read
+                )
+            except OSError as error:
+                why = f"nothing of what the run changed was committed: {error}"
+                raise SandboxError(why) from error
         return replace(done, changed=changes.changes) if stage else done
-
-
-def identity_of(folder: Path) -> tuple[int, int]:
-    """Return what tells a folder from others, whatever they are called.
-
-    Raises:
-        OSError: it is not there.
-    """
-    info = os.stat(folder)
-    return info.st_dev, info.st_ino
 
 
 def set_in_order(folder: Path, project: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,11 +26,11 @@ from executor.instance.removal import remove
 from executor.model import Result, Status
 from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.project.door import with_commit
-from executor.project.view import sampling
 from executor.run.capture import READ_BYTES, Capture
 from executor.run.progress import ListedRun, RunRecord, status_of
 from executor.run.refusals.collecting import RunEnd, RunFacts, with_refusals
 from executor.run.repository_reading import BoxReader, open_place
+from executor.run.room import watch_room
 
 if TYPE_CHECKING:
     from executor.project.commit import Commit
@@ -341,20 +341,3 @@ def check_view(cell: Box, layout: Layout, record: Record | None) -> None:
     why = cell.layers.get("copy_on_write", True)
     if record is not None and layout.work_copy is None and why is not True:
         raise SandboxError(f"{NO_VIEW}: {why or 'it can only be shown read-only here'}")
-
-
-@contextlib.asynccontextmanager
-async def watch_room(layout: Layout, cell: Box, progress: RunRecord) -> AsyncIterator[None]:
-    """Stop a run that changes more of the project than is committed, if that lies on disk."""
-    copy, room = layout.work_copy, cell.layers.get("room")
-    if copy is not None and not room:
-        watch = partial(sampling.watch, str(copy.folder), beyond=copy.size)
-    elif layout.room and room == "on disk":
-        watch = partial(sampling.watch, layout.room)
-    else:
-        yield
-        return
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(watch, partial(progress.stop, Status.DISK_LIMIT))
-        yield
-        nursery.cancel_scope.cancel()

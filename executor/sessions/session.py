@@ -11,6 +11,7 @@ from dataclasses import replace
 import trio
 
 from executor import network
+from executor.cells.grants import list_readable
 from executor.engine.box import Box, Meter
 from executor.engine.exit import Consumption, Exit
 from executor.engine.job import Job
@@ -21,10 +22,10 @@ from executor.errors import PackagesError, RequestError, SandboxError
 from executor.model import Limits, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.project.door import with_commit
-from executor.project.view import guarded_files as project_files
 from executor.run.progress import RunRecord, status_of
 from executor.run.refusals.collecting import RunEnd, with_refusals
-from executor.run.runner import LIVE_STOP_S_MAX, Runner, check_view, watch_room
+from executor.run.room import watch_room
+from executor.run.runner import LIVE_STOP_S_MAX, Runner, check_view
 from executor.sessions.interpreter import SessionDescriptors
 from executor.sessions.request import SessionRequest
 from executor.sessions.turn import FAREWELL_S_MAX, Turn
@@ -233,8 +234,8 @@ class Session:
         """What may be read of the project, or not, and which files exactly that is."""
         search = self._runner.placement.search
         if self._runner.placement.can.own_file_system:
-            return project_files.identities(search)
-        grants = project_files.readable(search)
+            return search.identities()
+        grants = list_readable(search)
         return [(grant, os.stat(grant[0]).st_ino) for grant in grants if os.path.exists(grant[0])]
 
     async def _serve(self, call: SessionRequest, progress: RunRecord) -> Result:

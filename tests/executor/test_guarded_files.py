@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.project.view.guarded_files import readable
+from executor.cells.grants import list_readable
 from executor.project.view.search import Guarded, ProjectSearch
 from policy import HiddenPaths
 from tests.executor.project_layout import lay_out
@@ -52,7 +52,7 @@ def test_among_packages_special_files_are_found_where_nothing_else_keeps_them_aw
     search = ProjectSearch(project)
     assert search.look().special == ()
     assert search.look(everywhere=True).special == ("node_modules/a/pipe",)
-    granted = dict(readable(search))
+    granted = dict(list_readable(search))
     assert granted[str(project)] == "list"
     assert f"{project}/node_modules/a/pipe" not in granted
 
@@ -62,20 +62,21 @@ def test_a_pipe_in_a_folder_that_is_hidden_uncovers_nothing_beside_it(project: P
     lay_out(project, "hidden/deep/er/main.py", "hidden/key.txt", "open/main.py")
     make_special(project, place)
     search = ProjectSearch(project)
-    assert dict(readable(search))[f"{project}/hidden/key.txt"] == "r"  # the control
+    assert dict(list_readable(search))[f"{project}/hidden/key.txt"] == "r"  # the control
     search.deny(HiddenPaths((f"{project}/hidden",)))
-    assert dict(readable(search)) == {str(project): "list", f"{project}/open": "r"}
+    assert dict(list_readable(search)) == {str(project): "list", f"{project}/open": "r"}
 
 
 def test_a_project_without_secrets_is_granted_whole(project: Path):
     lay_out(project, "src/main.py")
-    assert readable(ProjectSearch(project)) == ((str(project), "r"),)
+    assert list_readable(ProjectSearch(project)) == ((str(project), "r"),)
 
 
 def test_beside_a_secret_entries_are_granted_one_by_one(project: Path):
     lay_out(project, "deep/er/.env", "deep/er/main.py", "deep/other.py", "src/main.py", "top.txt")
     granted = {
-        os.path.relpath(path, project): access for path, access in readable(ProjectSearch(project))
+        os.path.relpath(path, project): access
+        for path, access in list_readable(ProjectSearch(project))
     }
     assert granted == {
         ".": "list",
@@ -93,7 +94,8 @@ def test_links_are_granted_nothing_of_their_own(project: Path, tmp_path: Path):
     (project / "to a secret").symlink_to(".env")
     (project / "to the outside").symlink_to(tmp_path)
     granted = {
-        os.path.relpath(path, project): access for path, access in readable(ProjectSearch(project))
+        os.path.relpath(path, project): access
+        for path, access in list_readable(ProjectSearch(project))
     }
     assert granted == {".": "list", "main.py": "r"}
 

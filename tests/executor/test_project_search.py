@@ -20,7 +20,7 @@ from tests.processes import DEADLINE_S
 
 
 def found(search: ProjectSearch) -> list[str]:
-    return [os.path.relpath(path, search.project) for path in search.secrets()]
+    return [*search.look().secrets]
 
 
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,5 +223,5 @@ def test_a_search_that_takes_too_long_is_refused_with_what_to_do(tmp_path, monke
     monkeypatch.setattr(project_search, "SECONDS_MAX", -1.0)
     (tmp_path / "b.pem").touch()
     with pytest.raises(RequestError, match="by 1 patterns of rules") as raised:
-        search.secrets()
+        search.look()
     assert "fewer rules" in raised.value.hint

@@ -14,8 +14,13 @@ from base import capabilities
 from executor.project.store.manifest import Change, ChangeSet, CommitError, LeftOut
 from executor.project.view.attributes import Attributes, attributes, is_opaque
 from executor.project.view.contents import same_content
-from executor.project.view.record import EntryState, Record, state_of
-from executor.project.view.sampling import BYTES_MAX, CHANGES_MAX
+from executor.project.view.record import (
+    BYTES_MAX,
+    CHANGES_MAX,
+    EntryState,
+    Record,
+    state_of,
+)
 from executor.project.view.tree import Tree, in_tree_order
 from executor.project.view.walking import FOLDER_FLAGS, walk
 
@@ -59,13 +64,11 @@ def as_the_host_has_it(upper: int, room: str) -> int | None:
 
     What a sandbox hands over is reached through a mount of its own, which no rename crosses.
     """
-    try:
+    with contextlib.suppress(OSError):
         opened = os.open(f"{room}/{FIRST}", FOLDER_FLAGS)
-    except OSError:
-        return None
-    if os.path.samestat(os.fstat(opened), os.fstat(upper)):
-        return opened
-    os.close(opened)
+        if os.path.sameopenfile(opened, upper):
+            return opened
+        os.close(opened)
     return None
 
 

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from executor.project.view.search import Folder, ProjectSearch
 
 ENTRIES_MAX = 2_000_000
+# The most that one run may change of a project, and how often that is looked at.
+BYTES_MAX = 4 << 30
+CHANGES_MAX = 1_000_000
+INTERVAL_S = 0.1
 PLAIN = frozenset({stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK})
 # The coarsest time stamps in use are FAT's, of 2 s: a later change could bear the same.
 SETTLED_NS = 2_000_000_000
@@ -143,15 +147,12 @@ def is_trusted(project: str) -> bool:
     try:
         if os.stat(project).st_ctime_ns % COARSEST_NS == 0:  # small inodes have whole seconds
             return False
-        mounts = read_mounts()
+        mounts = enumerate(read_mounts())
     except OSError:
         return False
-    found, kind = "", ""
-    for mount in mounts:
-        inside = mount.path.rstrip("/") + "/"
-        if len(mount.path) >= len(found) and f"{project}/".startswith(inside):
-            found, kind = mount.path, mount.kind
-    return kind in TRUSTED
+    inside = f"{project}/".startswith
+    above = [(len(m.path), at, m.kind) for at, m in mounts if inside(m.path.rstrip("/") + "/")]
+    return bool(above) and max(above)[-1] in TRUSTED  # of two at one path the later one is seen
 
 
 def too_many_entries() -> RequestError:

@@ -6,6 +6,7 @@ when that time is so recent that a later change could bear the same.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
@@ -119,15 +120,9 @@ class ProjectSearch:
         Raises:
             RequestError: as in `look`.
         """
-        return self.denies(path) or any(lies_in(path, secret) for secret in self.secrets())
-
-    def secrets(self) -> tuple[str, ...]:
-        """List the absolute paths of the secrets that a look finds.
-
-        Raises:
-            RequestError: as in `look`.
-        """
-        return tuple(f"{self.project}/{path}" for path in self.look().secrets)
+        return self.denies(path) or any(
+            lies_in(path, self._absolute(secret)) for secret in self.look().secrets
+        )
 
     def find_guarded(self, sockets: Collection[str] = (), *, everywhere: bool = False) -> Guarded:
         """Find what to hide of this project; `sockets` are shown all the same.
@@ -139,6 +134,15 @@ class ProjectSearch:
         """
         _, secrets, special = self.look(everywhere=everywhere)
         return Guarded(secrets, tuple(p for p in special if p not in {*sockets, *secrets}))
+
+    def identities(self) -> tuple[tuple[str, int, int], ...]:
+        """Return what tells the guarded files from others that take their names."""
+        known = []
+        for name in self.find_guarded().paths:
+            with contextlib.suppress(OSError):
+                info = os.lstat(self.project / name)
+                known.append((name, info.st_dev, info.st_ino))
+        return tuple(known)
 
     def look(self, *, everywhere: bool = False) -> Look:
         """Find folders, secrets, and sockets, FIFOs and devices; `everywhere`, in packages too.
@@ -154,7 +158,8 @@ class ProjectSearch:
             folders = self._walk([""], is_installed=False)
             if everywhere:
                 ahead = [path for folder in folders.values() for path in folder.installed]
-                folders |= self._walk(ahead, is_installed=True, seen=_count(folders))
+                seen = sum(len(folder.kinds) for folder in folders.values())
+                folders |= self._walk(ahead, is_installed=True, seen=seen)
             literal = self._denied.literal
         named: list[str] = []
         denied: list[str] = []
@@ -254,25 +259,12 @@ class ProjectSearch:
         return path in self._private or self._denied.covers(path)
 
 
-def _count(folders: Mapping[str, Folder]) -> int:
-    return sum(len(folder.kinds) for folder in folders.values())
-
-
 def _kind(entry: os.DirEntry[str]) -> int:
     if entry.is_file(follow_symlinks=False):
         return stat.S_IFREG
     if entry.is_dir(follow_symlinks=False):
         return stat.S_IFDIR
     return stat.S_IFLNK if entry.is_symlink() else 0
-
-
-def is_special(path: str) -> bool:
-    """Whether a path is a socket, FIFO or device; a link is none."""
-    try:
-        mode = os.lstat(path).st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))
 
 
 def _end(path: str, is_kind: Callable[[int], bool]) -> str | None:

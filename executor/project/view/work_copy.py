@@ -20,9 +20,9 @@ from executor.model import GIB
 from executor.project.store.manifest import ChangeSet
 from executor.project.view.attributes import attributes, set_attributes
 from executor.project.view.comparison import of_copy
-from executor.project.view.record import PLAIN, EntryState, Record, state_of, take
+from executor.project.view.record import PLAIN, EntryState, Record, is_below, take
 from executor.project.view.tree import Tree
-from executor.project.view.walking import FOLDER_FLAGS, walk
+from executor.project.view.walking import FOLDER_FLAGS
 from executor.spawner.stand_ins import stand_in
 from policy.secrets import is_secret_path
 
@@ -98,36 +98,27 @@ class WorkCopy:
         return replace(self, closed=frozenset(copying.closed))._agree(record)
 
     def _take_out_others(self, wanted: Mapping[str, EntryState]) -> set[str]:
-        """Remove what the project has not, or not so; what is left is as it is wanted."""
-        top = os.open(self.folder, FOLDER_FLAGS)
-        stays: set[str] = set()
-        other: list[str] = []  # the topmost ones
-        try:
-            for folder in walk(top, stays.__contains__, other.append):
-                mode = stat.S_IMODE(os.fstat(folder.descriptor).st_mode)
-                if mode & 0o700 != 0o700:  # whatever its program made of it
-                    os.fchmod(folder.descriptor, mode | 0o700)
-                for entry in folder.entries:
-                    path = folder.prefix + entry.name
-                    info = entry.stat(follow_symlinks=False)
-                    keeps = self._stays(path, info, wanted.get(path))
-                    (stays.add if keeps else other.append)(path)
-        finally:
-            os.close(top)
-        for place in map(self.folder.joinpath, other):
-            if place.is_dir() and not place.is_symlink():
-                remove(place)
+        """Remove what the project has not, or not so; return what is left, which is as wanted."""
+        now = take(self.folder, ()).states
+        stays = {path for path, state in wanted.items() if self._stays(path, state, now.get(path))}
+        removed: set[str] = set()
+        for path in sorted(now.keys() - stays):
+            if is_below(path, removed):
+                continue
+            removed.add(path)
+            if stat.S_ISDIR(now[path].mode):
+                remove(self.folder / path)
             else:
-                place.unlink(missing_ok=True)
-        return stays.difference(other)
+                (self.folder / path).unlink(missing_ok=True)
+        return {path for path in stays if not is_below(path, removed)}
 
-    def _stays(self, path: str, info: os.stat_result, wanted: EntryState | None) -> bool:
-        if wanted is None or stat.S_IFMT(wanted.mode) != stat.S_IFMT(info.st_mode):
+    def _stays(self, path: str, wanted: EntryState, now: EntryState | None) -> bool:
+        if now is None:
             return False
         if stat.S_ISDIR(wanted.mode):
-            return True
-        is_same = self.record.states.get(path) == wanted
-        return is_same and self.at_start.get(path) == state_of(info)
+            # One that its program has locked is made again.
+            return stat.S_ISDIR(now.mode) and now.mode & 0o700 == 0o700
+        return self.record.states.get(path) == wanted and self.at_start.get(path) == now
 
 
 def make(record: Record, folder: Path, owner: tuple[int, int]) -> WorkCopy:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.containers.absence import leave_out
-from executor.project.view.search import is_special
+from executor.containers.absence import is_special, leave_out
 
 
 @pytest.fixture

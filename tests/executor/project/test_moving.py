@@ -116,7 +116,7 @@ def test_what_is_left_out_stays_where_it_was(project: Path, upper: Path):
     store = ChangeStore(project.parent / "state")
     with opened(upper) as descriptor, pytest.MonkeyPatch.context() as patch:
         patch.setattr(staging.Preparing, "prepare", prepare)
-        changes = replace(of_upper(descriptor, record), may_move=True)
+        changes = replace(of_upper(os.dup(descriptor), record), may_move=True)
         reader = PlainReader.of(project.parent)
         done = commit(changes, FakeNames(), store, label="a run", read=reader)
         record.close()

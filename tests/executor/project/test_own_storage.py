@@ -51,6 +51,6 @@ def test_only_what_lies_in_the_project_is_hidden(project: Path, tmp_path: Path):
     (tmp_path / "link").symlink_to(project / "own")
     search = ProjectSearch(project)
     search.hide([project, tmp_path, tmp_path / "elsewhere"])
-    assert search.secrets() == ()
+    assert search.look().secrets == ()
     search.hide([tmp_path / "link"])
-    assert search.secrets() == (str(project / "own"),)
+    assert search.look().secrets == ("own",)

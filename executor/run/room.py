@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 
 import trio
 
-BYTES_MAX = 4 << 30
-CHANGES_MAX = 1_000_000
-INTERVAL_S = 0.1
+from executor.engine.box import Box
+from executor.engine.layout import Layout
+from executor.model import Status
+from executor.project.view.record import BYTES_MAX, CHANGES_MAX, INTERVAL_S
+from executor.run.progress import RunRecord
+
 # A folder is walked through when the file system has lost this part of what is left to the run,
 WALK_AT = 4
 WALK_S_MAX = 2.0  # or after this time: someone else may have freed as much meanwhile.
+
+
+@contextlib.asynccontextmanager
+async def watch_room(layout: Layout, cell: Box, progress: RunRecord) -> AsyncIterator[None]:
+    """Stop a run that changes more of the project than is committed, if that lies on disk."""
+    copy, room = layout.work_copy, cell.layers.get("room")
+    if copy is not None and not room:
+        bounded = partial(watch, str(copy.folder), beyond=copy.size)
+    elif layout.room and room == "on disk":
+        bounded = partial(watch, layout.room)
+    else:
+        yield
+        return
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(bounded, partial(progress.stop, Status.DISK_LIMIT))
+        yield
+        nursery.cancel_scope.cancel()
 
 
 async def watch(

@@ -1,30 +1,19 @@
-"""Which files of a project a run may not see: found before it starts."""
+"""The Landlock grants of a project: tier B can cover nothing, so that secrets are left out."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 
 from executor.project.view.search import ProjectSearch
 
 
-def identities(search: ProjectSearch) -> tuple[tuple[str, int, int], ...]:
-    """Return what tells the guarded files from others that take their names."""
-    known = []
-    for name in search.find_guarded().paths:
-        with contextlib.suppress(OSError):
-            info = os.lstat(search.project / name)
-            known.append((name, info.st_dev, info.st_ino))
-    return tuple(known)
-
-
 def _at_or_above(path: str) -> set[str]:
     return {path, *map(str, Path(path).parents)}
 
 
-def readable(search: ProjectSearch, top: Path | None = None) -> tuple[tuple[str, str], ...]:
-    """Landlock grants that cover the project but for its secrets (tier B can cover nothing).
+def list_readable(search: ProjectSearch, top: Path | None = None) -> tuple[tuple[str, str], ...]:
+    """List Landlock grants that cover the project but for its secrets (tier B can cover nothing).
 
     With `top`, a folder of it, they cover only that one. A folder without secrets anywhere below is
     granted whole ("r"); any other is only listed ("list") and its entries are granted one by one.
