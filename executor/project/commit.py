@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from executor.project.git.carried import Reader
 from executor.project.plan.plan import Plan
 from executor.project.plan.planning import plan
-from executor.project.rules.rules import CommitRules, NameJudge
+from executor.project.rules.names import ObeyedNames
+from executor.project.rules.rules import CommitRules
 from executor.project.store.decision import with_moves
 from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
 from executor.project.store.outcome import Commit, CommitError, list_changes
@@ -21,7 +22,7 @@ __all__ = ["Change", "Commit", "CommitError", "LeftOut", "commit"]
 
 def commit(  # noqa: PLR0913 - all of it is what one run says of itself
     changes: ChangeSet,
-    names: NameJudge,
+    names: ObeyedNames,
     store: ChangeStore,
     *,
     label: str,

@@ -17,9 +17,9 @@ from executor.project.plan.current_state import is_as_before, is_as_left
 from executor.project.plan.plan import Plan
 from executor.project.rules.environments import Environments
 from executor.project.rules.links import Links
-from executor.project.rules.names import control_folder
+from executor.project.rules.names import NameRow, control_folder
 from executor.project.rules.permission import Permission
-from executor.project.rules.rules import CommitRules, ObeyedRow
+from executor.project.rules.rules import CommitRules
 from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
 from executor.project.view.record import is_below
 from executor.project.view.tree import Tree, split
@@ -207,7 +207,7 @@ class Planning:
             return None
         return self.by_row(change, row)
 
-    def by_row(self, change: Change, row: ObeyedRow) -> LeftOut | None:
+    def by_row(self, change: Change, row: NameRow) -> LeftOut | None:
         """What a row of the table has to say to a change."""
         consent, is_never = self.rules.consent, row.verdict == "never"
         if consent is not None and (not is_never or change.path in consent.exactly):

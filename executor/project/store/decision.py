@@ -14,7 +14,8 @@ from executor.project.plan import renames
 from executor.project.plan.moves import find_moves
 from executor.project.plan.neutral_git import merge
 from executor.project.plan.plan import Plan
-from executor.project.rules.rules import CommitRules, Consent, NameJudge
+from executor.project.rules.names import ObeyedNames
+from executor.project.rules.rules import CommitRules, Consent
 from executor.project.store.change_set_folder import BASE_BYTES_MAX, BASES, CONTENTS, Kept
 from executor.project.store.diff import below
 from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
@@ -31,7 +32,7 @@ PREVENTING = (*PREVENTED, "repository")
 class ReviewDecision:
     """What a person has said of a kept change set."""
 
-    names: NameJudge
+    names: ObeyedNames
     paths: tuple[str, ...] = ()
     theirs: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()

@@ -24,7 +24,7 @@ from executor.project.git.scratch import Scratch
 from executor.project.git.taking import Taking
 from executor.project.plan.plan import Plan
 from executor.project.plan.planning import plan
-from executor.project.rules.rules import NameJudge
+from executor.project.rules.names import ObeyedNames
 from executor.project.store import change_set_folder, diff
 from executor.project.store.change_set_folder import Kept
 from executor.project.store.decision import (
@@ -228,7 +228,7 @@ class ChangeStore:
         id: str,  # noqa: A002
         paths: Sequence[str] = (),
         *,
-        names: NameJudge,
+        names: ObeyedNames,
         dry_run: bool = False,
         theirs: Sequence[str] = (),
         merge: bool = False,
