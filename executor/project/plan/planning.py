@@ -59,7 +59,8 @@ class Planning:
         self._leave_led_working_trees()
         self._leave_prevented_repositories()
         self._leave_hollow_folders()
-        self._leave_torn_environments()
+        if self.rules.consent is None:
+            self.environments.leave_torn(self.changes.changes, self.left)
         return self._result()
 
     def _result(self) -> Plan:
@@ -367,16 +368,6 @@ class Planning:
                 hollow.add(folder)
             elif change.change != "deleted":
                 full.add(folder)
-
-    def _leave_torn_environments(self) -> None:
-        """Leave whole environments that the run made, if anything of them is left out."""
-        for top in self.environments.made if self.rules.consent is None else ():
-            below = [c.path for c in self.changes.changes if is_below(c.path, {top})]
-            left = next((self.left[p] for p in below if self.left.get(p)), None)
-            if left is not None:
-                self.left.update(dict.fromkeys(below))
-                why = f"an environment comes as a whole, and {left.path}: {left.reason}"
-                self.left[top] = LeftOut(top, why, "held")
 
 
 def _makes_folder(change: Change, info: os.stat_result | None) -> bool:

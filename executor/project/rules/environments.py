@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, MutableMapping
 
 from executor.project.rules.name_folding import fold
 from executor.project.rules.names import ChangeVerdict, NameRow
-from executor.project.store.manifest import Change
-from executor.project.view.record import Record
+from executor.project.store.manifest import Change, LeftOut
+from executor.project.view.record import Record, is_below
 from executor.project.view.tree import split
 
 MARKS = ("pyvenv.cfg", "conda-meta")
@@ -28,7 +28,7 @@ STARTED = NameRow(
 class Environments:
     """Tells what belongs to an environment that was there, and which ones a run made (`made`)."""
 
-    def __init__(self, record: Record, changes: Iterable[Change]) -> None:
+    def __init__(self, record: Record, changes: Collection[Change]) -> None:
         self._states = record.states
         self._known: dict[str, bool] = {}
         marked = (
@@ -51,6 +51,18 @@ class Environments:
                 return STARTED
             above = name
         return None
+
+    def leave_torn(
+        self, changes: Collection[Change], left: MutableMapping[str, LeftOut | None]
+    ) -> None:
+        """Leave whole environments that the run made, if anything of them is left out."""
+        for top in self.made:
+            below = [change.path for change in changes if is_below(change.path, {top})]
+            first = next(filter(None, map(left.get, below)), None)
+            if first is not None:
+                left.update(dict.fromkeys(below))
+                why = f"an environment comes as a whole, and {first.path}: {first.reason}"
+                left[top] = LeftOut(top, why, "held")
 
     def _was_there(self, folder: str) -> bool:
         """Return whether a folder was an environment when the view began."""
