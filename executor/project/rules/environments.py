@@ -13,10 +13,10 @@ from executor.project.view.tree import split
 
 MARKS = ("pyvenv.cfg", "conda-meta")
 _AT_TOP = frozenset({"bin", "scripts", "condabin", "pyvenv.cfg"})
-# Below, as folder and name: what Python loads on its start, and `conda activate` sets or runs.
+# At any depth: what Python loads on its start, and what `conda activate` sets or runs.
 _ON_START = re.compile(
-    r"conda-meta/state|[^/]*/(?:[^/]*\.(?:pth|egg-link)|(?:site|user)customize(?:\.[^/]*)?"
-    r"|__editable__[^/]*|_virtualenv\.py|(?:de)?activate\.d)"
+    r"(?:^|/)(?:conda-meta/state|[^/]*\.(?:pth|egg-link)|(?:site|user)customize(?:\.[^/]*)?"
+    r"|__editable__[^/]*|_virtualenv\.py|(?:de)?activate\.d)(?=/|$)"
 )
 STARTED = NameRow(
     "bin",
@@ -42,14 +42,14 @@ class Environments:
 
     def judge(self, path: str) -> NameRow | None:
         """Return the row of what runs whenever an environment that was there is used."""
-        parts, above = path.split("/"), ""
-        for at, name in enumerate(map(fold, parts)):
-            if name in _AT_TOP and self._was_there("/".join(parts[:at])):
+        parts = path.split("/")
+        names = [*map(fold, parts)]
+        text = "/".join(names)
+        ends = [found.start() + 1 for found in _ON_START.finditer(text)]
+        last = text.count("/", 0, ends[-1]) if ends else -1
+        for at, name in enumerate(names):
+            if (name in _AT_TOP or at <= last) and self._was_there("/".join(parts[:at])):
                 return STARTED
-            tops = ("/".join(parts[:end]) for end in range(at, -1, -1))
-            if _ON_START.fullmatch(f"{above}/{name}") and any(map(self._was_there, tops)):
-                return STARTED
-            above = name
         return None
 
     def leave_torn(
