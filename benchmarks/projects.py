@@ -14,7 +14,7 @@ from executor import Request
 from executor.profile import ANALYZE, BUILD
 from executor.project.commit import commit
 from executor.project.rules.names import NAMES
-from executor.project.store.store import ChangeStore
+from executor.project.store.store import ChangeStore, NothingToRead
 from executor.project.view import record
 from executor.project.view.upper import of_upper
 from executor.settings import Settings
@@ -49,7 +49,8 @@ async def commits(bench: Bench) -> None:
         begun = record.take(target / "project", ())
         descriptor = os.open(upper, os.O_RDONLY | os.O_DIRECTORY)
         changes = replace(of_upper(descriptor, begun), may_move=may_move)
-        outcome = commit(changes, NAMES, ChangeStore(target / "state"), label="benchmark")
+        store, read = ChangeStore(target / "state"), NothingToRead(target)
+        outcome = commit(changes, NAMES, store, label="benchmark", read=read)
         os.close(changes.contents)
         os.close(descriptor)
         if outcome.left_out or len(outcome.changed) < count:

@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import BinaryIO, Final
 
 from executor.model import MIB
-from executor.project.plan import renames
+from executor.project.git.differences import find_renames
 from executor.project.store.manifest import Change, ChangeSet, LeftOut
 from executor.project.view.attributes import Attributes, attributes
 from executor.project.view.comparison import KINDS, PATH_BYTES_MAX, PERMISSIONS
@@ -51,7 +51,7 @@ def as_change_set(
     """
     top = os.open(record.project, FOLDER_FLAGS)
     try:
-        with Tree(top) as project, Tree(contents) as run:
+        with Tree(top) as project:
             reading = _Reading(record, project, time.time_ns())
             path_bytes_max = PATH_BYTES_MAX - len(os.fsencode(record.project)) - 2
             left_out, changes = [*refused], []
@@ -60,7 +60,7 @@ def as_change_set(
                     left_out.append(LeftOut(one.path, "its path is too long", "refused"))
                 elif (change := _read(one, reading)) is not None:
                     changes.append(change)
-            moved = _find_moved(changes, renames.find(changes, project, run))
+            moved = _find_moved(changes, find_renames(changes, record.project, contents))
             final = tuple(_as_moved(change, moved.get(change.path), reading) for change in changes)
     finally:
         os.close(top)
@@ -129,26 +129,28 @@ def _as_found(change: Change, before: EntryState, xattrs: Attributes) -> Change:
     return replace(change, mode=mode, mtime_ns=mtime_ns, xattrs=xattrs)
 
 
-def _find_moved(changes: Iterable[Change], pairs: dict[str, str]) -> dict[str, str]:
+def _find_moved(changes: Sequence[Change], pairs: dict[str, str]) -> dict[str, str]:
     """New paths to old ones, of all that is in folders that moved, too, and of hard links."""
-    found = dict(pairs)
+    found, gone = dict(pairs), {c.path for c in changes if c.change == "deleted"}
+    for pair in pairs.items():
+        (new, name), (old, was) = map(split, pair)
+        while new and old in gone and name == was:
+            found.setdefault(new, old)
+            (new, name), (old, was) = split(new), split(old)
     for change in changes:
-        if change.change not in ("created", "modified"):
-            continue
-        if change.source:
-            found.setdefault(change.path, change.source)
         folder = change.path
-        while change.path not in found and (folder := folder.rpartition("/")[0]):
-            if folder in pairs:
-                found[change.path] = pairs[folder] + change.path[len(folder) :]
+        while folder and folder not in found:
+            folder = split(folder)[0]
+        if change.source or folder:
+            source = change.source or found[folder] + change.path[len(folder) :]
+            found.setdefault(change.path, source)
     return found
 
 
 def _as_moved(change: Change, old: str | None, reading: _Reading) -> Change:
     """A new entry with what it had where it was moved from."""
     before = reading.record.states.get(old) if old else None
-    is_new = change.change == "created"
-    if old and before and is_new and _kind(before) == change.kind:
+    if old and before and change.change == "created" and _kind(before) == change.kind:
         change = _as_found(change, before, _attributes(old, change.kind, reading.project))
     # The run took it over from another file, of which nothing more is known.
     return replace(change, mtime_ns=reading.now_ns) if change.mtime_ns == LAID_OUT_NS else change
@@ -159,9 +161,7 @@ def _attributes(path: str, kind: str, project: Tree) -> Attributes:
     try:
         if kind == "folder":
             return attributes(project.folder(path))
-        if kind == "link":
-            return ()
-        descriptor = project.open(path)
+        descriptor = project.open(path)  # which a link refuses
     except OSError:
         return ()
     try:

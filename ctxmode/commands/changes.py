@@ -8,11 +8,15 @@ Kept are the changes of staged runs, and of others what a person has to look at 
   changes apply ID [PATH...]  bring it into the project, all or these paths
   changes drop ID             forget it
 
+A PATH names a file, or a folder with all that is below it. It may be a pattern: '*.pth' fits
+this name in any folder, 'docs/*.md' files of one folder, '**/.npmrc' and '.github/**' with any
+folders between. What is never committed otherwise has to be named in full.
+
 examples:
   context-mode run --stage shell -c 'echo draft > notes.txt'
   context-mode changes
   context-mode changes show "$(context-mode changes | cut -d' ' -f1)"
-  context-mode changes apply "$(context-mode changes | cut -d' ' -f1)" notes.txt --dry-run
+  context-mode changes apply "$(context-mode changes | cut -d' ' -f1)" '*.txt' --dry-run
   context-mode changes drop "$(context-mode changes | cut -d' ' -f1)"
 """
 
@@ -35,7 +39,7 @@ from ctxmode.operations.changes import (
 )
 from ctxmode.render.terminal_output import for_review
 from ctxmode.suggestions import did_you_mean
-from executor.project.store.decision import PREVENTING
+from executor.project.store.manifest import PREVENTING
 
 ACTIONS = ("list", "show", "apply", "drop")
 

@@ -13,8 +13,8 @@ from ctxmode.render.results import CHANGE_MARKS
 from executor.model import readable
 from executor.project.commit import Commit, CommitError
 from executor.project.store.change_set_folder import Kept
-from executor.project.store.decision import PREVENTING
-from executor.project.store.manifest import Change, LeftOut
+from executor.project.store.decision import find_paths
+from executor.project.store.manifest import PREVENTING, Change, LeftOut
 from executor.project.store.store import ChangeStore, UnknownChangesError
 
 APPLIED, NOT_APPLIED = "applied", "nothing was applied, as the project is now"
@@ -81,8 +81,7 @@ def _check_paths(kept: Kept, paths: Sequence[str]) -> None:
     """Raise UsageError where a path names nothing that changed."""
     known = {change.path for change in kept.changes} | {left.path for left in kept.left_out}
     for path in paths:
-        bare = path.strip("/")
-        if not any(one == bare or one.startswith(f"{bare}/") for one in known):
+        if not find_paths(path.strip("/"), known):
             raise UsageError(
                 f"{path!r} is not among what {kept.id} changed",
                 f"`context-mode changes show {kept.id}` lists it.",

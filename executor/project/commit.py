@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from executor.project.git.carried import Reader
+from executor.project.git.differences import find_renames
 from executor.project.plan.plan import Plan
 from executor.project.plan.planning import plan
 from executor.project.rules.names import ObeyedNames
 from executor.project.rules.rules import CommitRules
-from executor.project.store.decision import with_moves
-from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
-from executor.project.store.outcome import Commit, CommitError, list_changes
+from executor.project.store.manifest import (
+    PREVENTING,
+    Change,
+    ChangeSet,
+    Commit,
+    CommitError,
+    LeftOut,
+    list_changes,
+)
 from executor.project.store.store import ChangeStore
 from executor.project.view.record import is_below
 
@@ -47,17 +55,28 @@ def commit(  # noqa: PLR0913 - all of it is what one run says of itself
         planned = plan(changes, rules, store.brought(), read)
         if stage:
             takings = (*(taking for _, taking in planned.takings), *planned.kept_takings)
-            kept = [change for change in changes.changes if change.path not in planned.own]
-            name = store.keep(changes, kept, changes.refused, label, staged=True, takings=takings)
+            kept = tuple(c for c in changes.changes if c.path not in planned.own)
+            waiting = replace(changes, changes=kept, repositories=takings)
+            name = store.keep(waiting, changes.refused, label=label, staged=True)
             return Commit((), changes.refused, name)
         return _commit(changes, planned, store, label)
 
 
 def _commit(changes: ChangeSet, planned: Plan, store: ChangeStore, label: str) -> Commit:
     """Keep what waits, then apply the rest; what came between is kept, too."""
-    name = _keep(changes, planned, planned.kept, planned.left_out, store, label)
+
+    def keep(kept: tuple[Change, ...], left_out: Sequence[LeftOut]) -> str:
+        missed = {left.path for left in left_out if left.kind == "repository"}
+        failed = [one for _, one in planned.takings if (one.carried.control or ".") in missed]
+        takings = (*planned.kept_takings, *failed)
+        if not kept and not takings:
+            return ""
+        waiting = replace(changes, changes=kept, repositories=takings)
+        return store.keep(waiting, left_out, label=label, staged=False)
+
+    name = keep(planned.kept, planned.left_out)
     try:
-        pairs, planned = with_moves(changes, planned)
+        renames = find_renames(planned.changes, planned.project, changes.contents)
         _, late = store.bring_in(changes, planned, all_or_nothing=False)
     except BaseException:
         if name:
@@ -68,27 +87,10 @@ def _commit(changes: ChangeSet, planned: Plan, store: ChangeStore, label: str) -
     # Where only the mode of a folder could not be set, what is in it came.
     whole = {c.path for c in planned.changes if c.path in missed and c.change not in ATTRIBUTES}
     not_there = {c.path for c in planned.changes if c.path in missed or is_below(c.path, whole)}
-    if any(left.kind in (*PREVENTED, "repository") for left in late):
+    if any(left.kind in PREVENTING for left in late):
         waiting = (*planned.kept, *(c for c in planned.changes if c.path in not_there))
-        name, earlier = _keep(changes, planned, waiting, left_out, store, label), name
+        name, earlier = keep(waiting, left_out), name
         if earlier:
             store.drop(earlier)
     applied = tuple(each for each in planned.changes if each.path not in not_there)
-    return Commit(list_changes(applied, pairs), left_out, name)
-
-
-def _keep(  # noqa: PLR0913 - all that is kept
-    changes: ChangeSet,
-    planned: Plan,
-    kept: Sequence[Change],
-    left_out: Sequence[LeftOut],
-    store: ChangeStore,
-    label: str,
-) -> str:
-    """The id of what is kept, empty where nothing is."""
-    missed = {left.path for left in left_out if left.kind == "repository"}
-    failed = [one for _, one in planned.takings if (one.carried.control or ".") in missed]
-    takings = (*planned.kept_takings, *failed)
-    if not kept and not takings:
-        return ""
-    return store.keep(changes, kept, left_out, label, staged=False, takings=takings)
+    return Commit(list_changes(applied, renames), left_out, name)

@@ -98,7 +98,7 @@ async def _a_cancelled_run_leaves_nothing(arena: Arena) -> None:
 
 
 KILLED = """
-from executor.project.apply import steps
+from executor.project.apply import staging as steps
 at = 0
 def step():
     global at

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from executor import Result
-from executor.project.apply import steps
+from executor.project.apply import staging as steps
 from tests.escapes import layers_off as off
 from tests.escapes.arena import Arena
 from tests.escapes.attack import Attack, Control, Program, Stopped, Words, shell

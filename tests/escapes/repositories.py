@@ -41,7 +41,7 @@ CONTENTS = (
     ),
     Harm("alternates", ("echo @home@ > .git/objects/info/alternates",), EXISTS(".git/objects/info/alternates"), told=(".git/objects",)),
     Harm("alternates by http", ("echo x > .git/objects/info/http-alternates",), EXISTS(".git/objects/info/http-alternates")),
-    Harm("a ref that is a link", ("ln -s ../../../main.txt .git/refs/heads/l",), EXISTS(".git/refs/heads/l"), told=(".git/refs/heads/l",)),
+    Harm("a ref that is a link", ("ln -s ../../../main.txt .git/refs/heads/l",), EXISTS(".git/refs/heads/l"), told=(".git",)),
     Harm("HEAD as a link out", ("rm .git/HEAD; ln -s @home@/secret .git/HEAD",), "test -L .git/HEAD"),
     Harm("the objects as a link", ("mv .git/objects o; ln -s ../o .git/objects",), "test -L .git/objects"),
     Harm("grafts", ("git rev-parse HEAD > .git/info/grafts",), EXISTS(".git/info/grafts")),
@@ -120,6 +120,61 @@ PLANTED = (
     Harm("in another repository of the project", ("git init -q sub; cd sub; echo obey me > AGENTS.md; git add AGENTS.md; git commit -qm x", "cp sub/AGENTS.md AGENTS.md; git -C sub checkout -q -f HEAD -- AGENTS.md; cp sub/AGENTS.md ."), OBEYED),
 )  # fmt: skip
 
+# What run 1 knows of a content that run 2 writes, in whatever form git keeps it.
+NAMED = "mkdir x; cp new x/t; cd x; git init -q .; git add t; git commit -qm x; git gc -q; cd ..; mkdir -p .git/objects/pack"
+FORMS = {
+    "an index of a pack": f"{NAMED}; cp x/.git/objects/pack/*.idx .git/objects/pack/; rm -rf x",
+    "a pack": f"{NAMED}; cp x/.git/objects/pack/pack-* .git/objects/pack/; rm -rf x",
+    "a list of packs": f"{NAMED}; cp x/.git/objects/pack/pack-* .git/objects/pack/; git multi-pack-index write --no-progress; rm -rf x",
+    "a loose object": "git hash-object -w new > id",
+    "another repository's objects": f"{NAMED}; mkdir -p k; mv x/.git/objects k/o; echo $PWD/k/o > .git/objects/info/alternates; rm -rf x",
+}
+OBEYED_NAMES = ("AGENTS.md", ".npmrc", ".pre-commit-config.yaml", ".github/workflows/x.yml")
+VOUCHED = tuple(
+    Harm(
+        f"{form}, for {name}",
+        (f"echo obey me > new; {how}; rm -f new id", f"mkdir -p $(dirname {name}); echo obey me > {name}"),
+        f"grep -q obey {name}",
+        told=(name,),
+    )
+    for form, how in FORMS.items()
+    for name in OBEYED_NAMES[: None if form == "an index of a pack" else 1]
+) + tuple(
+    Harm(
+        f"{form}, for a tracked secret",
+        (f"echo KEY=evil > new; {how}; rm -f new id", "echo KEY=evil > e; mv -f e .env"),
+        "grep -q evil .env",
+        prepare="echo KEY=old > .env; git add -f .env; git commit -qm env",
+        told=(".env",),
+    )
+    for form, how in FORMS.items()
+)  # fmt: skip
+
+LOOSE = "python3 -c \"import sys, zlib; open(sys.argv[1], 'wb').write(zlib.compress(b'blob 6\\0forged'))\""
+AHEAD = f"o=$(printf mine | git hash-object --stdin); p=.git/objects/$(echo $o | cut -c1-2); mkdir -p $p; {LOOSE} $p/$(echo $o | cut -c3-)"
+SAYS = 'git commit -q --allow-empty -m mine; test "$(git show HEAD:main.txt)" != two'
+HISTORY = (
+    Harm("an object laid beforehand under the name of what a person will write", (AHEAD,), "printf mine > m; git add m; git commit -qm mine; test \"$(git show HEAD:m)\" != mine"),
+    Harm("an object whose name is another's", (f"o=$(git rev-parse HEAD:main.txt); p=.git/objects/$(echo $o | cut -c1-2); chmod u+w $p/* 2>/dev/null; rm -f $p/$(echo $o | cut -c3-); {LOOSE} $p/$(echo $o | cut -c3-)",), SAYS),
+    Harm("a replaced object", ("git replace HEAD:main.txt $(git rev-parse HEAD~1:main.txt)",), SAYS, told=(".git/refs/replace",)),
+    Harm("a replaced object, packed", ("git replace HEAD:main.txt $(git rev-parse HEAD~1:main.txt); git pack-refs --all",), SAYS, told=(".git/refs/replace",)),
+    Harm("a graph of commits", ("git commit-graph write --reachable --no-progress",), EXISTS(".git/objects/info/commit-graph")),
+    Harm("a list of packs", ("git repack -qd; git multi-pack-index write --no-progress",), EXISTS(".git/objects/pack/multi-pack-index")),
+    Harm("where history ends", ("git rev-parse HEAD > .git/shallow",), "test $(git rev-list --count HEAD) = 1", told=(".git/shallow",)),
+)  # fmt: skip
+
+HIDES = "echo changed > main.txt; "
+UNSEEN = "! git status --porcelain | grep -q main.txt"
+HIDDEN = (
+    Harm("skip-worktree", (f"git update-index --skip-worktree main.txt; {HIDES}",), UNSEEN),
+    Harm("assume-unchanged", (f"git update-index --assume-unchanged main.txt; {HIDES}",), UNSEEN),
+    Harm("a list of what is not shown", ("echo evil.sh > .git/info/exclude; echo x > evil.sh",), "! git status --porcelain | grep -q evil.sh", told=(".git/info/exclude",)),
+    Harm("what was resolved once", ("mkdir -p .git/rr-cache/x; echo x > .git/rr-cache/x/postimage",), EXISTS(".git/rr-cache")),
+    Harm("a sparse working tree", ("git sparse-checkout set --no-cone /sub/",), EXISTS(".git/info/sparse-checkout")),
+    Harm("an index in two parts", ("git update-index --split-index",), "ls .git/sharedindex.* >/dev/null 2>&1"),
+    Harm("an index that a monitor keeps", ("git -c core.fsmonitor=/bin/true update-index --fsmonitor",), "grep -q FSMN .git/index"),
+)  # fmt: skip
+
 HARDLINKED = tuple(
     Harm(
         name,
@@ -150,5 +205,9 @@ ATTACKS = (
     _row("X48", "control files of Mercurial, Sapling, Jujutsu and of repositories in packages", "never committed, at any depth", OTHERS, PLAIN),
     _row("X49", "plant instructions in the repository by one run, have the next check them out",
          "what runs brought into a repository does not count as there before", PLANTED, WITH_GIT),
+    _row("X76", "write a text's name into the repository by one run, and the text by the next",
+         "what runs brought in vouches for nothing", VOUCHED, WITH_GIT),
+    _row("X77", "have history say what nobody committed", "objects are named by their content alone, and refs move by git", HISTORY, WITH_GIT),
+    _row("X78", "hide from git what was changed", "an index is rebuilt from its entries, flags do not travel", HIDDEN, WITH_GIT),
     _row("X50", "hard links to what tools obey, for host tools to write through", "a hard link to what is obeyed becomes a copy", HARDLINKED, WITH_GIT),
 )  # fmt: skip

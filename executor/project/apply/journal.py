@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from executor.project.apply.operations import Operation, unpack
+from executor.project.apply.operations import Operation
+from executor.project.store.manifest import decode, encode
+from executor.project.view.walking import FOLDER_FLAGS
 
-PREPARING, READY = "preparing", "ready"
-
-
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
-    """A journal as it was found: its steps, but for those that are left out."""
-
-    operations: tuple[Operation, ...]
-    left_out: frozenset[int]
-    is_ready: bool
+_READY = "ready "
 
 
 class Journal:
@@ -31,75 +22,71 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    @property
-    def folder(self) -> Path:
-        """Where repositories lie that it takes."""
-        return self.path.with_suffix("")
-
     def is_on(self, device: int) -> bool:
-        """Whether it lies on the file system of this number."""
+        """Return whether it lies on the file system of this number."""
         try:
             return os.stat(self.path).st_dev == device
         except OSError:
             return False
 
     def begin(self, operations: Iterable[Operation]) -> None:
-        """Write the steps down before anything is prepared.
+        """Write the steps down before anything is prepared, and keep the packs that they take.
 
         Raises:
             OSError: the store can't be written.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        packs = {}
         with open(self.path, "x", encoding="ascii") as file:
-            file.writelines(f"{json.dumps(each.pack())}\n" for each in operations)
-            _sync(file.fileno())
-        _sync_folder(self.path.parent)
+            for each in operations:
+                noted = each
+                if each.taking is not None:
+                    own = self.path.with_suffix(f".{each.unit}.pack")
+                    packs[own] = each.taking.carried.pack
+                    noted = replace(each, taking=each.taking.with_pack(own))
+                file.write(f"{encode(noted)}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        folder = os.open(self.path.parent, FOLDER_FLAGS)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        for own, pack in packs.items():
+            shutil.copyfile(pack, own)
 
     def ready(self, left_out: Iterable[int] = ()) -> None:
-        """Say that all is prepared; steps of these numbers are taken back all the same.
+        """Note that all is prepared; steps of these numbers are taken back all the same.
 
         Raises:
             OSError: the store can't be written.
         """
         with open(self.path, "a", encoding="ascii") as file:
-            file.write(f"{json.dumps({READY: sorted(left_out)})}\n")
+            file.write(f"{_READY}{encode(sorted(left_out))}\n")
             file.flush()
-            _sync(file.fileno())
+            os.fsync(file.fileno())
 
     def end(self) -> None:
         """Forget a commit that is done, or taken back."""
+        for pack in self.path.parent.glob(f"{self.path.stem}.*.pack"):
+            pack.unlink()
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.path)
-        shutil.rmtree(self.folder, ignore_errors=True)
 
-    def read(self) -> JournalEntry:
-        """What was written before the writer died; a last half line is no line.
+    def read(self) -> tuple[Sequence[Operation], frozenset[int] | None]:
+        """Return the steps, and which of them are left out; None while it is not ready.
+
+        The last line may be half a one, where the writer died.
 
         Raises:
             OSError: it can't be read.
+            ValueError: another version wrote it.
         """
         operations: list[Operation] = []
-        for line in self._lines():
-            if isinstance(line, dict):
-                return JournalEntry(tuple(operations), frozenset(line[READY]), True)
-            operations.append(unpack(line))
-        return JournalEntry(tuple(operations), frozenset(), False)
-
-    def _lines(self) -> Iterator[list[Any] | dict[str, list[int]]]:
-        with open(self.path, encoding="ascii") as file:
-            for line in file:
-                if not line.endswith("\n"):
-                    return
-                yield json.loads(line)
-
-
-def _sync(descriptor: int) -> None:
-    os.fsync(descriptor)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        for line in self.path.read_text("ascii").splitlines(keepends=True):
+            if not line.endswith("\n"):
+                break
+            if line.startswith(_READY):
+                return operations, decode(frozenset[int], line.removeprefix(_READY))
+            operations.append(decode(Operation, line))
+        return operations, None

@@ -7,25 +7,22 @@ import errno
 import os
 import stat
 from dataclasses import dataclass
-from typing import Any
 
+from executor.project.git.taking import Taking
 from executor.project.store.manifest import LeftOut
 from executor.project.view.attributes import Attributes, set_attributes
 from executor.project.view.record import EntryState, state_of
 from executor.project.view.tree import Tree, split
 
 ANY = -1
-_FORGIVEN = {"folder": (PermissionError,)}
-MOVED_ON = "it was changed meanwhile by someone else"
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One step on one path.
 
-    `kind` is put, move, delete, attributes or take; `entry` file, folder, link or repository.
-    `expected` is what has to be there, None for nothing; of what is moved, at its `source`. What is
-    put lies under `temporary` in the same folder, what is taken beside the journal.
+    `kind` is put, delete, attributes or take; `entry` file, folder, link or repository. `expected`
+    is what has to be there, None for nothing. What is put lies in the same folder as `temporary`.
     """
 
     kind: str
@@ -37,56 +34,27 @@ class Operation:
     mtime_ns: int = -1
     xattrs: Attributes | None = None
     unit: int = 0  # of the repository that is taken, or whose working tree this is in
-    source: str = ""
-
-    def pack(self) -> list[Any]:
-        """As JSON takes it."""
-        xattrs = None if self.xattrs is None else [(n, v.hex()) for n, v in self.xattrs]
-        return [
-            self.kind,
-            self.path,
-            self.entry,
-            self.expected,
-            self.temporary,
-            self.mode,
-            self.mtime_ns,
-            xattrs,
-            self.unit,
-            self.source,
-        ]
+    taking: Taking | None = None
 
 
-def unpack(fields: list[Any]) -> Operation:
-    """The operation that was packed."""
-    kind, path, entry, expected, temporary, mode, mtime_ns, xattrs, unit, *source = fields
-    state = None if expected is None else EntryState(*expected)
-    own = None if xattrs is None else tuple((n, bytes.fromhex(v)) for n, v in xattrs)
-    return Operation(kind, path, entry, state, temporary, mode, mtime_ns, own, unit, *source)
-
-
-def expect(info: os.stat_result | None) -> EntryState | None:
-    """What a step expects at its path, where this is now.
+def expect(info: os.stat_result | None, *, at_any_time: bool = False) -> EntryState | None:
+    """Return what a step expects at its path, where this is now.
 
     Of one of several hard links any time of change: steps on others of them set it.
     """
     if info is None:
         return None
-    return state_of(info) if info.st_nlink == 1 else at_any_time(state_of(info))
-
-
-def at_any_time(state: EntryState) -> EntryState:
-    """The same, whenever it was changed last."""
-    return state._replace(ctime_ns=ANY)
+    is_any = at_any_time or info.st_nlink > 1
+    return state_of(info)._replace(ctime_ns=ANY) if is_any else state_of(info)
 
 
 def is_as_expected(info: os.stat_result | None, expected: EntryState | None) -> bool:
-    """Whether an entry is what it was: a folder whatever is in it."""
+    """Return whether an entry is what it was: a folder whatever is in it."""
     if info is None or expected is None:
         return info is None and expected is None
     if stat.S_ISDIR(expected.mode):
         return stat.S_ISDIR(info.st_mode)
-    now = state_of(info)
-    return expected == (now if expected.ctime_ns != ANY else at_any_time(now))
+    return expected == expect(info, at_any_time=expected.ctime_ns == ANY)
 
 
 def execute(operation: Operation, project: Tree) -> LeftOut | None:
@@ -95,102 +63,75 @@ def execute(operation: Operation, project: Tree) -> LeftOut | None:
     try:
         descriptor = project.folder(folder)
     except OSError:
-        return None if operation.kind == "delete" else _conflict(operation)
+        return None if operation.kind == "delete" else left_as_changed(operation)
     try:
-        if operation.kind == "move":
-            return _move(operation, project)
-        return _STEPS[operation.kind](operation, descriptor, name)
+        is_done = _STEPS[operation.kind](operation, descriptor, name)
     except OSError as error:
-        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.EISDIR, errno.ENOTDIR):
-            return _conflict(operation)
-        why = os.strerror(error.errno or errno.EIO)
-        return LeftOut(operation.path, f"it can't be written: {why}", "closed")
+        if error.errno in (errno.ENOTEMPTY, errno.EBUSY) and operation.kind == "delete":
+            return LeftOut(operation.path, "it holds what the run did not delete", "kept")
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.EISDIR, errno.ENOTDIR):
+            why = os.strerror(error.errno or errno.EIO)
+            return LeftOut(operation.path, f"it can't be written: {why}", "closed")
+        is_done = False
+    return None if is_done else left_as_changed(operation)
 
 
-def _put(operation: Operation, folder: int, name: str) -> LeftOut | None:
-    info, waiting = _info(name, folder), _info(operation.temporary, folder)
-    if waiting is None:
-        return None  # it is in place already
-    expected = operation.expected
-    if not is_as_expected(info, expected) and not (info is None and _makes_way(operation)):
-        return _conflict(operation)
-    if info is not None and operation.entry == "folder":
+def left_as_changed(operation: Operation) -> LeftOut:
+    """Say that someone else has been at the path of a step."""
+    return LeftOut(operation.path, "it was changed meanwhile by someone else", "conflict")
+
+
+def _put(operation: Operation, folder: int, name: str) -> bool:
+    info, expected = _info(name, folder), operation.expected
+    if _info(operation.temporary, folder) is None:
+        return True  # it is in place already
+    # Folders can't be renamed over, nor over anything else: what is replaced goes before.
+    is_folder = operation.entry == "folder"
+    makes_way = expected is not None and (is_folder or stat.S_ISDIR(expected.mode))
+    if not is_as_expected(info, expected) and not (info is None and makes_way):
+        return False
+    if info is not None and is_folder:
         os.unlink(name, dir_fd=folder)
     os.rename(operation.temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-    return None
+    return True
 
 
-def _move(operation: Operation, project: Tree) -> LeftOut | None:
-    (folder, name), (old_folder, old_name) = split(operation.path), split(operation.source)
-    target = os.dup(project.folder(folder))
-    try:
-        source = project.folder(old_folder)
-        here, there = _info(name, target), _info(old_name, source)
-        expected = operation.expected
-        inode = expected.inode if expected else -1
-        if there is None and here is not None and here.st_ino == inode:
-            return None  # it is in place already
-        is_same = is_as_expected(there, expected) and there is not None and there.st_ino == inode
-        if here is not None or not is_same:
-            return _conflict(operation)
-        os.rename(old_name, name, src_dir_fd=source, dst_dir_fd=target)
-    finally:
-        os.close(target)
-        project.forget()  # folders by their former names
-    return None
-
-
-def _makes_way(operation: Operation) -> bool:
-    """Whether what is replaced goes before the new comes, as folders can't be renamed over."""
-    expected = operation.expected
-    return expected is not None and (operation.entry == "folder" or stat.S_ISDIR(expected.mode))
-
-
-def _delete(operation: Operation, folder: int, name: str) -> LeftOut | None:
+def _delete(operation: Operation, folder: int, name: str) -> bool:
     info = _info(name, folder)
     if info is None:
-        return None
+        return True
     if not is_as_expected(info, operation.expected):
-        return LeftOut(operation.path, MOVED_ON, "conflict")
-    if not stat.S_ISDIR(info.st_mode):
-        os.unlink(name, dir_fd=folder)
-        return None
-    try:
-        os.rmdir(name, dir_fd=folder)
-    except OSError as error:
-        if error.errno not in (errno.ENOTEMPTY, errno.EBUSY):
-            raise
-        return LeftOut(operation.path, "it holds what the run did not delete", "kept")
-    return None
+        return False
+    (os.rmdir if stat.S_ISDIR(info.st_mode) else os.unlink)(name, dir_fd=folder)
+    return True
 
 
-def _set(operation: Operation, folder: int, name: str) -> LeftOut | None:
+def _set(operation: Operation, folder: int, name: str) -> bool:
     """Set mode, times and attributes of an entry, which is held open: no other can come between."""
-    flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        descriptor = os.open(name or ".", flags, dir_fd=folder)
+        descriptor = os.open(name or ".", os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
-        return _conflict(operation)
+        return False
     try:
         info = os.fstat(descriptor)
         place = f"/proc/self/fd/{descriptor}"
+        times = (info.st_atime_ns, operation.mtime_ns)
         if not _may_be_set(info, operation):
-            return _conflict(operation)
+            return False
         if operation.entry == "link":
-            times = (info.st_atime_ns, operation.mtime_ns)
             os.utime(name, ns=times, dir_fd=folder, follow_symlinks=False)
-            return None
+            return True
         if operation.xattrs is not None:
             set_attributes(place, operation.xattrs)
         if operation.mode >= 0 and stat.S_IMODE(info.st_mode) != operation.mode:
             os.chmod(place, operation.mode)
         if operation.mtime_ns >= 0 and info.st_mtime_ns != operation.mtime_ns:
             # A folder of someone else's who lets us write has its own times, and loses nothing.
-            with contextlib.suppress(*_FORGIVEN.get(operation.entry, ())):
-                os.utime(place, ns=(info.st_atime_ns, operation.mtime_ns))
+            with contextlib.suppress(*(PermissionError,) * (operation.entry == "folder")):
+                os.utime(place, ns=times)
     finally:
         os.close(descriptor)
-    return None
+    return True
 
 
 def _may_be_set(info: os.stat_result, operation: Operation) -> bool:
@@ -209,7 +150,3 @@ def _info(name: str, folder: int) -> os.stat_result | None:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
-
-
-def _conflict(operation: Operation) -> LeftOut:
-    return LeftOut(operation.path, MOVED_ON, "conflict")

@@ -1,51 +1,53 @@
 """What of a run's repository travels: objects in one pack, refs, and for each working tree its HEAD
-and index. It is made by git in a sandbox, and kept as files of one folder."""
+and index. It is made by git in a sandbox."""
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from executor.project.git.host import REF_FORMAT, GitError, parse_refs
 from executor.project.git.scratch import KNOWN, Scratch
 
-PACK, MANIFEST = "pack", "repository.json"
+PACK = "pack"
 GONE = "0" * 40
 OUTPUTS_MAX: Final = 60  # working trees, by files that a run may hand back
 
 # $1 is the folder to write to; the others are folders of working trees. A new index is told by what
-# differs from HEAD: most of it does not.
+# differs from HEAD: most of it does not. `:mode mode object object status` is a line of diff-index,
+# `mode object stage` one of ls-files.
 SCRIPT: Final = f"""set -eu
 export GIT_CONFIG_GLOBAL=/dev/null GIT_NO_REPLACE_OBJECTS=1 GIT_OPTIONAL_LOCKS=0
 out=$1; shift; mkdir -p "$out"
 git --git-dir=. rev-parse --show-object-format > "$out/format"
 git --git-dir=. for-each-ref --format='{REF_FORMAT}' > "$out/refs"
-git --git-dir=. reflog show --format='%H %gs' refs/stash > "$out/stash" 2>/dev/null || :
-cut -d' ' -f1 "$out/refs" "$out/stash" > "$out/wanted"
-empty=$(git --git-dir=. hash-object -t tree /dev/null)
+: > "$out/stash"; : > "$out/at"
+[ ! -e logs/refs/stash ] ||
+    git --git-dir=. reflog show --format='%H %gs' refs/stash > "$out/stash" 2>/dev/null || :
 n=0
 for folder in "$@"; do
     g="git --git-dir=$folder"
     $g symbolic-ref -q HEAD > "$out/head-$n" || $g rev-parse -q --verify HEAD > "$out/head-$n"
-    at=$($g rev-parse -q --verify HEAD) || at=$empty
-    [ "$at" = "$empty" ] || echo "$at" >> "$out/wanted"
+    at=$($g rev-parse -q --verify HEAD) && echo "$at" >> "$out/at" ||
+        at=$($g hash-object -t tree /dev/null)
     : > "$out/index-$n"; : > "$out/unmerged-$n"
     if [ -e "$folder/index" ]; then
         $g diff-index --cached --raw --no-renames --no-abbrev -z "$at" > "$out/index-$n"
         $g ls-files -u -z > "$out/unmerged-$n"
-        $g diff-index --cached --raw --no-renames --no-abbrev "$at" | cut -d' ' -f4 >> "$out/wanted"
-        $g ls-files -u | cut -d' ' -f2 >> "$out/wanted"
     fi
     n=$((n + 1))
 done
-sort -u "$out/wanted" | grep -v '^0*$' > "$out/tips" || :
+object='\\([0-9a-f]\\{{40,64\\}}\\)'
+{{
+    cat "$out/refs" "$out/stash" "$out/at" | sed -n "s/^$object.*/\\1/p"
+    cat "$out"/index-* | tr '\\0' '\\n' | sed -n "s/^:[0-7]* 1[02][0-7]* [0-9a-f]* $object .*/\\1/p"
+    cat "$out"/unmerged-* | tr '\\0' '\\n' | sed -n "s/^1[02][0-7]* $object [123].*/\\1/p"
+}} | sort -u | grep -v '^0*$' > "$out/tips" || :
 (cat "$out/tips"; git --git-dir=. cat-file --batch-check='^%(objectname)' < {KNOWN} | grep '^^') |
-    git --git-dir=. pack-objects --revs --thin --stdout --delta-base-offset -q > "$out/{PACK}"
-rm "$out/wanted"
+    git --git-dir=. pack-objects --revs --thin --stdout --window=0 -q > "$out/{PACK}"
+rm "$out/at"
 """
 
 
@@ -142,41 +144,3 @@ def _as_index(raw: bytes, unmerged: bytes) -> bytes:
         is_there = mode != b"000000" and name.strip(b"0")
         lines.append(b"%s %s\t%s\0" % (mode if is_there else b"0", name, path))
     return b"".join(lines) + unmerged
-
-
-def write(carried: CarriedRepository, folder: Path) -> CarriedRepository:
-    """Keep it as files of a new folder.
-
-    Raises:
-        OSError: they can't be written.
-    """
-    folder.mkdir(mode=0o700, parents=True)
-    shutil.copyfile(carried.pack, folder / PACK)
-    fields = {
-        "control": carried.control,
-        "format": carried.format,
-        "refs": dict(carried.refs),
-        "tips": carried.tips,
-        "trees": [(one.folder, one.head, one.index.hex()) for one in carried.trees],
-        "stashes": carried.stashes,
-    }
-    (folder / MANIFEST).write_text(json.dumps(fields), encoding="ascii")
-    return load(folder)
-
-
-def load(folder: Path) -> CarriedRepository:
-    """Read what was kept.
-
-    Raises:
-        OSError, ValueError: it can't be read.
-    """
-    fields: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="ascii"))
-    return CarriedRepository(
-        fields["control"],
-        fields["format"],
-        fields["refs"],
-        tuple(fields["tips"]),
-        tuple(WorkingTree(a, b, bytes.fromhex(c)) for a, b, c in fields["trees"]),
-        tuple((name, message) for name, message in fields["stashes"]),
-        folder / PACK,
-    )

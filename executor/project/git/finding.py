@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterable, Iterator
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from executor.project.rules.name_folding import fold
@@ -14,10 +14,19 @@ from executor.project.view.record import Record
 from executor.project.view.tree import split
 
 OWN = ".git"
-HEAD, OBJECTS = "HEAD", "objects"
-# gitrepository-layout(5): a folder with both is a repository. Where file systems fold names, so is
-# one with other spellings of them.
-_MARKS = (HEAD, OBJECTS)
+HEAD = "HEAD"
+# gitrepository-layout(5): a folder with a HEAD and one of these is a repository; `commondir` says
+# where objects are. Where file systems fold names, so is one with other spellings of them.
+_PARTS = ("objects", "commondir")
+_MARKS = {name.lower() for name in (HEAD, *_PARTS)}
+# gitrepository-layout(5): of a bare repository's folder, what is git's. Other files may lie beside.
+_GITS = re.compile(
+    r"(?:[A-Z_]*HEAD|[A-Z_]*MSG|config(?:\.worktree|\.lock)?|description|hooks|info|objects|refs"
+    r"|packed-refs|reftable|logs|branches|remotes|modules|worktrees|index|sharedindex\.[0-9a-f]+"
+    r"|shallow|commondir|gitdir|common|rr-cache|lfs|svn|gc\.[a-z]+|git-daemon-export-ok"
+    r"|rebase-merge|rebase-apply|sequencer|BISECT_[A-Z_]+|MERGE_[A-Z]+|AUTO_MERGE)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +53,19 @@ class Repository:
         """Its own folder as it is told of."""
         return self.control or "."
 
+    def is_gits(self, path: str) -> bool:
+        """Return whether a path in its own folder is git's: beside a bare one's may be others."""
+        inside = path[len(self.prefix) :]
+        return self.top != self.control or bool(_GITS.fullmatch(fold(inside.split("/")[0])))
+
 
 class Repositories:
     """Tells which repository's own folder a changed path lies in."""
 
     def __init__(self, record: Record, changes: Iterable[Change]) -> None:
-        self._project = record.project
         self._states = record.states
         self._changed = {change.path: change for change in changes}
-        self._folded = self._fold_marks()
+        self._disguised = self._find_disguised(record)
         self.found: dict[str, Repository] = {}
         self._of: dict[str, Repository | None] = {}
         for path in self._changed:
@@ -64,6 +77,8 @@ class Repositories:
         if not isinstance(known, Repositories):
             return known
         above = self.of(split(path)[0]) if path else None
+        if above is not None and not above.is_gits(path):
+            above = self.of(split(above.control)[0]) if above.control else None
         found = self._at(path, is_inside=above is not None) or above
         self._of[path] = found
         return found
@@ -98,12 +113,10 @@ class Repositories:
         folder, name = split(path)
         if name != OWN and is_control(name):  # never committed, whatever it holds
             return None
-        prefix = f"{path}/" if path else ""
-        existed = all(self.was_there(prefix + mark) for mark in _MARKS)
-        exists = all(self.is_there(prefix + mark) for mark in _MARKS)
-        is_like = self._folded.get(path) == {*map(fold, _MARKS)}
+        existed = _is_repository(path, self.was_there, is_inside=is_inside)
+        exists = _is_repository(path, self.is_there, is_inside=is_inside) or path in self._disguised
         is_own = name == OWN and not is_inside
-        if not (existed or exists or is_like or (is_own and self._is_folder(path))):
+        if not (existed or exists or (is_own and self._is_folder(path))):
             return None
         top = folder if is_own else path
         self.found[path] = Repository(len(self.found) + 1, path, top, existed, exists)
@@ -111,28 +124,33 @@ class Repositories:
 
     def _is_folder(self, path: str) -> bool:
         change = self._changed.get(path)
-        return change.kind == "folder" if change else path in self._states
+        if change is not None:
+            return change.kind == "folder"
+        return path in self._states and stat.S_ISDIR(self._states[path].mode)
 
-    def _fold_marks(self) -> dict[str, set[str]]:
-        """The marks of repositories that a run left, in whatever spelling, by their folders."""
-        marks = {*map(fold, _MARKS)}
+    def _find_disguised(self, record: Record) -> set[str]:
+        """Find folders that are repositories by other spellings, of which a run left one."""
         found: dict[str, set[str]] = {}
         for path, change in self._changed.items():
             folder, name = split(path)
+            is_mark = fold(name) in _MARKS and change.change != "deleted"
+            if is_mark and not _is_repository(folder, self.is_there, is_inside=False):
+                found[folder] = set()
+        if not found:
+            return set()
+        for path in {*self._changed, *(path for path, _ in record.kinds())}:
+            folder, name = split(path)
             mark = fold(name)
-            other = "folder" if mark == fold(HEAD) else "file"
-            if mark in marks and change.kind != other and change.change != "deleted":
-                found.setdefault(folder, set()).add(mark)
-        for folder, seen in found.items():
-            if seen != marks:
-                seen.update(self._fold_others(folder, marks))
-        return found
+            # A folder of that name is no HEAD.
+            is_mark = mark in _MARKS and (mark != "head" or not self._is_folder(path))
+            if folder in found and is_mark and self.is_there(path):
+                found[folder].add(mark)
+        return {folder for folder, marks in found.items() if "head" in marks and len(marks) > 1}
 
-    def _fold_others(self, folder: str, marks: set[str]) -> set[str]:
-        """Find the marks that were in a folder before, in whatever spelling."""
-        prefix = f"{folder}/" if folder else ""
-        with contextlib.suppress(OSError), os.scandir(self._project / folder) as entries:
-            there = [entry for entry in entries if self.is_there(prefix + entry.name)]
-            kinds = {fold(e.name): e.is_dir() for e in there if fold(e.name) in marks}
-            return {mark for mark, is_folder in kinds.items() if is_folder == (mark != fold(HEAD))}
-        return set()
+
+def _is_repository(folder: str, there: Callable[[str], bool], *, is_inside: bool) -> bool:
+    """Whether a folder has what makes a repository; within another's own, a working tree's has a
+    `commondir`."""
+    prefix = f"{folder}/" if folder else ""
+    parts = _PARTS[:1] if is_inside else _PARTS
+    return there(prefix + HEAD) and any(there(prefix + part) for part in parts)

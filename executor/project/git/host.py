@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -28,12 +28,13 @@ class GitError(Exception):
 class HostGit:
     """One repository's own folder, or that of one of its working trees.
 
-    With `quarantine`, new objects go into that folder and count as the repository's.
+    With `quarantine`, new objects go into that folder and count as the repository's, beside its
+    own `objects`.
     """
 
     folder: Path
     quarantine: Path | None = None
-    _more: Mapping[str, str] = field(default_factory=dict)
+    objects: Path | None = None
 
     def ask(
         self, *arguments: str, stdin: bytes = b"", also: Iterable[int] = (), **env: str
@@ -72,15 +73,16 @@ class HostGit:
     def _run(
         self, arguments: Iterable[str], stdin: bytes | int, env: Mapping[str, str]
     ) -> subprocess.CompletedProcess[bytes]:
+        given = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
         try:
-            return subprocess.run(
+            return subprocess.run(  # type: ignore[return-value]
                 [*self.command, *arguments],
                 env=self.environment | dict(env),
                 cwd="/",
                 capture_output=True,
                 timeout=SECONDS_MAX,
                 check=False,
-                **({"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}),
+                **given,
             )
         except subprocess.TimeoutExpired:
             raise GitError(f"git took over {SECONDS_MAX:.0f} s") from None
@@ -102,19 +104,26 @@ class HostGit:
         env = dict(_ENVIRONMENT)
         if self.quarantine is not None:
             env["GIT_OBJECT_DIRECTORY"] = str(self.quarantine)
-            env["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = ":".join(
-                f'"{path}"' if ":" in path else path for path in self._more.values()
-            )
+            quoted = str(self.objects).replace("\\", r"\\").replace('"', r"\"")
+            env["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = f'"{quoted}"'
         return env
 
-    def with_quarantine(self, folder: Path) -> HostGit:
+    def with_quarantine(self, folder: Path, objects: Path) -> HostGit:
         """The same repository, into which nothing is written: objects go to `folder`.
 
-        Raises:
-            GitError: git can't say where its objects are.
+        Its own are in `objects`.
         """
-        objects = os.fsdecode(self.ask("rev-parse", "--git-path", "objects").rstrip(b"\n"))
-        return HostGit(self.folder, folder, {"objects": os.path.join("/", objects)})
+        return HostGit(self.folder, folder, objects)
+
+    def find_objects(self) -> tuple[str, Path]:
+        """The kind of its objects' names, and the folder that they are in.
+
+        Raises:
+            GitError: as `ask`.
+        """
+        said = self.ask("rev-parse", "--show-object-format", "--git-path", "objects")
+        kind, path = os.fsdecode(said).splitlines()
+        return kind, Path("/", path)
 
     def list_refs(self) -> dict[str, str]:
         """The objects of all refs by name; symbolic ones are left out.

@@ -13,7 +13,7 @@ from executor.project.git.carried import CarriedRepository, Reader
 from executor.project.git.finding import Repositories, Repository
 from executor.project.git.host import GitError, HostGit
 from executor.project.git.scratch import ScratchWriter
-from executor.project.git.taking import STASH, RefMove, Taking, check, find_moves
+from executor.project.git.taking import REPLACE, STASH, RefMove, Taking, check, find_moves
 from executor.project.store.manifest import Change, ChangeSet, LeftOut
 from executor.project.view.record import state_of
 from executor.project.view.tree import Tree
@@ -24,9 +24,14 @@ _ONGOING = re.compile(
     rf"{_WORKTREE}(?:rebase-merge|rebase-apply|sequencer|MERGE_HEAD|CHERRY_PICK_HEAD|REVERT_HEAD"
     r"|BISECT_LOG|BISECT_START)(?=/|\Z)"
 )
+# What of it a run may take away, by ending an operation that the host had begun.
+_ENDED = re.compile(
+    rf"{_WORKTREE}(?:rebase-merge|rebase-apply|sequencer|MERGE_[A-Z]+|BISECT_[A-Z_]+|AUTO_MERGE"
+    r"|SQUASH_MSG|(?:CHERRY_PICK|REVERT|REBASE)_HEAD)(?=/|\Z)"
+)
 # What git writes besides, and nothing obeys: it is carried otherwise, or made again.
 _SILENT = re.compile(
-    rf"(?:objects(?!/info/(?:http-)?alternates\Z)|refs(?!/replace)|packed-refs|reftable|info/refs"
+    rf"(?:objects(?!/info/(?:http-)?alternates\Z)|refs|packed-refs|reftable|info/refs"
     rf"|gc\.[a-z]+|description"
     rf"|{_WORKTREE}(?:logs|index|sharedindex\.[0-9a-f]+|[A-Z_]*HEAD|[A-Z_]*MSG|MERGE_[A-Z]+"
     r"|BISECT_[A-Z_]*|AUTO_MERGE|EDIT_DESCRIPTION|rebase-merge|rebase-apply|sequencer"
@@ -34,6 +39,7 @@ _SILENT = re.compile(
     re.DOTALL,
 )
 LEADS_ON = "it leads to a repository, whose programs are obeyed"
+TRAVELS = "of a repository, objects, refs and the index travel alone"
 NOTHING = "nothing of this repository is applied"
 
 
@@ -41,13 +47,14 @@ NOTHING = "nothing of this repository is applied"
 class RepositoryOutcome:
     """What becomes of a repository. Where something is `left`, what is to be taken waits with it.
 
-    `top` has its files. `after` is the host's with what the run brings, and `heads` are the commits
+    What does not travel besides is `told`. `top` has its files. `after` is the host's with what the run brings, and `heads` are the commits
     that are checked out then, by the own folders of working trees.
     """
 
     repository: Repository
     taking: Taking | None = None
     left: LeftOut | None = None
+    told: tuple[LeftOut, ...] = ()
     top: str = ""
     after: HostGit | None = None
     heads: Mapping[Path, str] = field(default_factory=dict)
@@ -74,25 +81,27 @@ class OutcomeJudge:
             return _left(repository, "a repository is deleted by a person only", "kept")
         if not repository.exists:
             return _left(repository, "a new repository waits for a person", "held")
+        try:
+            outcome = self._decide(repository)
+        except (GitError, OSError) as error:
+            kind = "repository" if repository.existed else "refused"
+            return _left(repository, f"{error}; {NOTHING}", kind)
         if ongoing := self._find_ongoing(repository):
-            return _left(
-                repository,
+            why = (
                 f"the run left an operation in progress ({ongoing}); {NOTHING}: finish or abort it "
                 "in the same run (git rebase --abort, git merge --abort or the like). "
-                "`context-mode changes apply ID` brings files alone",
-                "repository",
+                "`context-mode changes apply ID` brings commits, index and files without it"
             )
-        try:
-            return self._decide(repository)
-        except (GitError, OSError) as error:
-            return _left(repository, f"{error}; {NOTHING}", "repository")
+            return _left(repository, why, "repository", outcome.taking)
+        return outcome
 
     def _decide(self, repository: Repository) -> RepositoryOutcome:
         place = self.read.place / str(repository.number)
         host = HostGit(Path(self.changes.record.project, repository.control))
         known = host if repository.existed else None
         writer = ScratchWriter(self.changes, self.project, self.contents)
-        scratch = writer.write(repository, self.repositories, place / "scratch", known)
+        now = host.list_refs() if repository.existed else {}
+        scratch = writer.write(repository, self.repositories, place / "scratch", known, now)
         carried = carrying.read(repository.control, scratch, self.read)
         if not repository.existed:
             heads = {tree.folder: "" for tree in carried.trees}
@@ -101,13 +110,15 @@ class OutcomeJudge:
             return _left(repository, "a new repository waits for a person", "held", taking)
         after, objects = check(carried, host, place / "objects")
         touched, conflicts = [], []
-        for move in find_moves(host, carried):
+        for move in find_moves(now, carried):
             if self._is_touched(repository, move.name):
                 touched.append(move)
                 conflicts += [move.name] * self._is_moved_on(repository, move.name)
         heads = {}
         for tree in carried.trees:
             prefix = f"{tree.folder}/" if tree.folder else ""
+            if not self.repositories.was_there(f"{repository.prefix}{prefix}HEAD"):
+                continue  # a working tree that the run made
             own = HostGit(host.folder / tree.folder)
             before = own.head()
             is_set = self._is_changed(repository, f"{prefix}index") or before != tree.head
@@ -125,7 +136,9 @@ class OutcomeJudge:
         if conflicts:
             why = f"{conflicts[0]} was changed meanwhile; {NOTHING}"
             return replace(_left(repository, why, "repository", taking), top=top)
-        return RepositoryOutcome(repository, taking, None, top, after, _list_heads(host, carried))
+        heads_after = _list_heads(host, carried)
+        told = tuple(_find_replaced(repository, now, carried))
+        return RepositoryOutcome(repository, taking, None, told, top, after, heads_after)
 
     def _find_top(self, repository: Repository, host: HostGit) -> str:
         """The folder of the files of a repository, which for a submodule's git knows."""
@@ -155,7 +168,7 @@ class OutcomeJudge:
             why = f"{other[0]} was changed meanwhile; {NOTHING}"
             return _left(repository, why, "repository", taking)
         heads = _list_heads(host, taking.carried)
-        return RepositoryOutcome(repository, taking, None, repository.top, after, heads)
+        return RepositoryOutcome(repository, taking, None, (), repository.top, after, heads)
 
     def judge(self, repository: Repository, change: Change) -> LeftOut | None:
         """Why a change in a repository's own folder does not travel; None if it is carried."""
@@ -171,7 +184,12 @@ class OutcomeJudge:
             return None
         shown = repository.prefix + _fold(inside)
         kind = "kept" if change.change == "deleted" else "never"
-        return LeftOut(shown, "of a repository, objects, refs and the index travel alone", kind)
+        return LeftOut(shown, TRAVELS, kind)
+
+    def is_ended(self, repository: Repository, change: Change) -> bool:
+        """Return whether a change takes away what the host's operation in progress had left."""
+        inside = change.path[len(repository.prefix) :]
+        return change.change == "deleted" and repository.exists and bool(_ENDED.match(inside))
 
     def _find_ongoing(self, repository: Repository) -> str:
         for change in self.repositories.changes_of(repository):
@@ -217,11 +235,19 @@ def _list_heads(host: HostGit, carried: CarriedRepository) -> dict[Path, str]:
     }
 
 
+def _find_replaced(
+    repository: Repository, now: Mapping[str, str], carried: CarriedRepository
+) -> Iterator[LeftOut]:
+    """What a run has git show in the place of known objects."""
+    if any(name.startswith(REPLACE) and now.get(name) != new for name, new in carried.refs.items()):
+        yield LeftOut(f"{repository.prefix}{REPLACE[:-1]}", TRAVELS, "never")
+
+
 def _left(
     repository: Repository, why: str, kind: str, taking: Taking | None = None
 ) -> RepositoryOutcome:
     left = LeftOut(repository.shown, why, kind)
-    return RepositoryOutcome(repository, taking, left, repository.top)
+    return RepositoryOutcome(repository, taking, left, (), repository.top)
 
 
 def _fold(inside: str) -> str:

@@ -9,12 +9,12 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from executor.project.git.finding import Repositories, Repository
-from executor.project.git.host import HostGit
+from executor.project.git.host import GitError, HostGit
 from executor.project.store.manifest import ChangeSet
 from executor.project.view.record import Record
 from executor.project.view.tree import Tree, split
@@ -56,33 +56,42 @@ class ScratchWriter:
         self._changed = {change.path: change for change in changes.changes}
         self._project = project
         self._contents = contents
+        self._made = set[Path]()
 
     def write(
-        self, repository: Repository, repositories: Repositories, folder: Path, host: HostGit | None
+        self,
+        repository: Repository,
+        repositories: Repositories,
+        folder: Path,
+        host: HostGit | None,
+        refs: Mapping[str, str],
     ) -> Scratch:
-        """Write it into a new folder; `host` is the same repository there, if it was one before.
+        """Write it into a new folder; `host` is the same repository there, if it was one before,
+        with these `refs`.
 
         Raises:
             OSError: something can't be read or written.
-            GitError: the host's can't be asked.
+            GitError: a link stands for a part of it, or the host's can't be asked.
         """
-        kind = host.ask("rev-parse", "--show-object-format").decode().strip() if host else ""
-        objects = self._find_objects(host) if host else ()
+        kind, objects = self._find_objects(host) if host else ("", [])
+        left = self._find_left(repository)
+        if left is not None:
+            objects.append(left)
+        (folder / "refs").mkdir(parents=True)
         (folder / "objects" / "info").mkdir(parents=True)
-        (folder / "refs").mkdir()
         lines = [f"{BORROWED}/{number}\n" for number in range(len(objects))]
         (folder / "objects/info/alternates").write_text("".join(lines))
         trees = {""}
         for path in self._paths(repository, repositories):
             inside = path[len(repository.prefix) :]
-            if _OBJECTS.match(inside) or _REFS.match(inside):
+            if _REFS.match(inside) or (left is None and _OBJECTS.match(inside)):
                 self._copy(path, folder / inside)
             if _TREE.match(inside):
                 trees.add(split(inside)[0])
-        _write_settings(folder, kind or self._guess_format(folder))
-        known = {*host.list_refs().values(), host.commit_or_none()} if host else set()
+        _write_settings(folder, kind or self._guess_format(repository))
+        known = {*refs.values(), host.commit_or_none() if host else ""}
         (folder / KNOWN).write_text("".join(f"{name}\n" for name in sorted(known) if name))
-        return Scratch(folder, tuple(sorted(trees)), objects)
+        return Scratch(folder, tuple(sorted(trees)), tuple(objects))
 
     def _paths(self, repository: Repository, repositories: Repositories) -> Iterator[str]:
         """Paths of refs and indexes as the run left them, and of new objects."""
@@ -93,36 +102,58 @@ class ScratchWriter:
             if _REFS.match(path[len(prefix) :]):
                 yield path
         for path, change in self._changed.items():
-            is_left = change.change != "deleted" and change.kind == "file"
-            if is_left and repositories.of(path) is repository:
+            if change.change == "deleted" or repositories.of(path) is not repository:
+                continue
+            inside = path[len(prefix) :]
+            if change.kind == "link" and (_REFS.match(inside) or inside.startswith("objects")):
+                raise GitError(f"{inside} is a link, which is not followed")
+            if change.kind == "file":
                 yield path
 
     def _copy(self, path: str, to: Path) -> None:
         change = self._changed.get(path)
         is_new = change is not None and change.change in ("created", "modified")
-        tree = self._contents if is_new else self._project
-        to.parent.mkdir(parents=True, exist_ok=True)
-        with open(tree.open(path), "rb") as source, open(to, "xb") as out:
-            shutil.copyfileobj(source, out, 1 << 20)
+        if to.parent not in self._made:
+            to.parent.mkdir(parents=True, exist_ok=True)
+            self._made.add(to.parent)
+        source = (self._contents if is_new else self._project).open(path)
+        with open(source, "rb", buffering=0) as file, open(to, "xb", buffering=0) as out:
+            shutil.copyfileobj(file, out, 1 << 20)
 
-    def _find_objects(self, host: HostGit) -> tuple[Path, ...]:
-        """The folders of a repository's objects, and those that it borrows in the project: a run
-        sees no other."""
-        own = os.fsdecode(host.ask("rev-parse", "--git-path", "objects").rstrip(b"\n"))
-        said = host.ask("count-objects", "-v").splitlines()
-        more = [os.fsdecode(line[11:]) for line in said if line.startswith(b"alternate: ")]
-        paths = [Path("/", path) for path in (own, *more)]
-        return tuple(path for path in paths if path.is_relative_to(self._record.project))
+    def _find_objects(self, host: HostGit) -> tuple[str, list[Path]]:
+        """The kind of a repository's names, its folder of objects, and those that it borrows in the
+        project: a run sees no other."""
+        kind, own = host.find_objects()
+        objects = [own]
+        if (own / "info/alternates").exists():
+            lines = host.ask("count-objects", "-v").splitlines()
+            more = [os.fsdecode(line[11:]) for line in lines if line.startswith(b"alternate: ")]
+            objects += [Path("/", path) for path in more]
+        return kind, [path for path in objects if path.is_relative_to(self._record.project)]
 
-    def _guess_format(self, folder: Path) -> str:
+    def _find_left(self, repository: Repository) -> Path | None:
+        """The folder of objects that the run left, if it is reached by a path, too."""
+        top = self._contents.top
+        try:
+            path = os.readlink(f"/proc/self/fd/{top}")
+            if not os.path.samestat(os.stat(path), os.fstat(top)):
+                return None  # a path of a sandbox
+            self._contents.folder(f"{repository.prefix}objects")
+        except OSError:
+            return None
+        return Path(path, f"{repository.prefix}objects")
+
+    def _guess_format(self, repository: Repository) -> str:
         """The kind of names of a new repository, by the length of one."""
-        name = next((p.name for p in folder.glob("objects/??/*")), "")
-        return "sha256" if len(name) > 38 else "sha1"
+        prefix = f"{repository.prefix}objects/"
+        names = (path.rpartition("/")[2] for path in self._changed if path.startswith(prefix))
+        return "sha256" if any(re.fullmatch("[0-9a-f]{62}", name) for name in names) else "sha1"
 
 
 def _write_settings(folder: Path, kind: str) -> None:
     reftable = "\trefStorage = reftable\n" if (folder / "reftable").exists() else ""
     (folder / "config").write_text(
         "[core]\n\trepositoryformatversion = 1\n\tbare = true\n"
+        "\tcommitGraph = false\n\tmultiPackIndex = false\n"
         f"[extensions]\n\tobjectFormat = {kind}\n{reftable}"
     )

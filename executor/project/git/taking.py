@@ -3,18 +3,17 @@ transaction of its refs."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from executor.project.git import carried as carrying
 from executor.project.git.carried import CarriedRepository, WorkingTree
 from executor.project.git.host import GitError, HostGit
 
-NOT_CARRIED: Final = ("refs/replace/", "refs/bisect/", "refs/worktree/", "refs/rewritten/")
+REPLACE: Final = "refs/replace/"
+NOT_CARRIED: Final = (REPLACE, "refs/bisect/", "refs/worktree/", "refs/rewritten/")
 """Refs that show other objects in the place of known ones, and those of one working tree alone."""
 STASH: Final = "refs/stash"
 LOOSE_MAX: Final = 100
@@ -22,7 +21,6 @@ LOOSE_MAX: Final = 100
 LOCKED_S_MAX: Final = 3.0
 """How long another program's lock of an index is waited for."""
 _MISSING: Final = " missing"
-_MANIFEST: Final = "taking.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,39 +58,9 @@ class Taking:
         """The working trees that are set."""
         return (one for one in self.carried.trees if one.folder in self.heads)
 
-    def save(self, folder: Path) -> None:
-        """Write it into a new folder, so that a later start can go on with it.
-
-        Raises:
-            OSError: it can't be written.
-        """
-        carrying.write(self.carried, folder)
-        fields = {
-            "objects": self.objects,
-            "refs": [asdict(one) for one in self.refs],
-            "heads": dict(self.heads),
-            "stashes": self.stashes,
-            "is_new": self.is_new,
-        }
-        (folder / _MANIFEST).write_text(json.dumps(fields), encoding="ascii")
-
-    @classmethod
-    def load(cls, folder: Path) -> Taking:
-        """Read what was saved.
-
-        Raises:
-            OSError, ValueError: it can't be.
-        """
-        carried = carrying.load(folder)
-        fields: dict[str, Any] = json.loads((folder / _MANIFEST).read_text(encoding="ascii"))
-        return cls(
-            carried,
-            tuple(fields["objects"]),
-            tuple(RefMove(**one) for one in fields["refs"]),
-            fields["heads"],
-            fields["stashes"],
-            fields["is_new"],
-        )
+    def with_pack(self, pack: Path) -> Taking:
+        """Return the same, to be taken from another file: a copy, of which the caller sees."""
+        return replace(self, carried=replace(self.carried, pack=pack))
 
 
 def check(
@@ -105,7 +73,7 @@ def check(
         OSError: there is no room.
     """
     (folder / "pack").mkdir(parents=True)
-    git = host.with_quarantine(folder)
+    git = host.with_quarantine(folder, host.find_objects()[1])
     git.feed(carried.pack, "index-pack", "--stdin", "--fix-thin", "--fsck-objects")
     tips = "".join(f"{tip}\n" for tip in carried.tips).encode()
     # What the host's refs lead to is whole, or it is the host's own matter.
@@ -119,13 +87,8 @@ def check(
     return git, tuple(lacking)
 
 
-def find_moves(host: HostGit, carried: CarriedRepository) -> tuple[RefMove, ...]:
-    """List the refs that are others in what a run left than they are at the host now.
-
-    Raises:
-        GitError: the host's can't be asked.
-    """
-    now = host.list_refs()
+def find_moves(now: Mapping[str, str], carried: CarriedRepository) -> tuple[RefMove, ...]:
+    """List the refs that are others in what a run left than they are at the host `now`."""
     return tuple(
         RefMove(name, now.get(name, ""), carried.refs.get(name, ""))
         for name in sorted({*now, *carried.refs})

@@ -19,8 +19,7 @@ class Plan:
     `present` tells what is at each applied path now, `states` what was at the start. `kept` are
     the changes whose contents wait for a person. `units` numbers the repositories in whose working
     trees paths lie; `takings` are those that are taken, by number, before their files are, and
-    `kept_takings` those that wait. Changes in repositories' `own` folders are no others. `moves` are new paths to old ones of what is moved as it is,
-    with all that is in it.
+    `kept_takings` those that wait. Changes in repositories' `own` folders are no others.
     """
 
     project: Path
@@ -35,4 +34,3 @@ class Plan:
     takings: tuple[tuple[int, Taking], ...] = ()
     kept_takings: tuple[Taking, ...] = ()
     own: frozenset[str] = frozenset()
-    moves: Mapping[str, str] = field(default_factory=dict)

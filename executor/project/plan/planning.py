@@ -71,6 +71,7 @@ class Planning:
             if c.path not in self.left and c.path not in self.done
         )
         told = dict.fromkeys(left for left in self.left.values() if left is not None)
+        told |= dict.fromkeys(left for one in self.outcomes.values() for left in one.told)
         waits = tuple(c for c in all_changes if c.path in self.left and self._may_wait(c))
         record = self.changes.record
         top = os.fstat(self.changes.contents).st_mtime_ns
@@ -85,8 +86,13 @@ class Planning:
             self._number_working_trees(applied),
             tuple(self._takings(is_left=False)),
             tuple(taking for _, taking in self._takings(is_left=True)),
-            frozenset(c.path for c in all_changes if self.repositories.of(c.path)),
+            frozenset(c.path for c in all_changes if self._is_own(c)),
         )
+
+    def _is_own(self, change: Change) -> bool:
+        """Whether a change lies in a repository's own folder, of which nothing is copied."""
+        repository = self.repositories.of(change.path)
+        return repository is not None and not self.judge.is_ended(repository, change)
 
     def _takings(self, *, is_left: bool) -> Iterator[tuple[int, Taking]]:
         for outcome in self.outcomes.values():
@@ -118,7 +124,7 @@ class Planning:
     def _may_wait(self, change: Change) -> bool:
         """Whether a person may still decide on it."""
         left = self.left[change.path]
-        if self.repositories.of(change.path) is not None:
+        if self._is_own(change):
             return False
         return left is None or left.kind not in ("refused", "kept")
 
@@ -145,12 +151,12 @@ class Planning:
             self.left[path] = None
             return
         repository = self.repositories.of(path)
-        if repository is not None:
+        if repository is not None and not self.judge.is_ended(repository, change):
             self._decide_own(change, repository)
             return
         left = (
             self._why_unseen(change)
-            or self._why_by_name(change)
+            or (self._why_by_name(change) if repository is None else None)
             or self._why_by_link(change, links)
             or self._why_conflict(change, info)
             or self._why_closed(change, info)

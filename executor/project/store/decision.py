@@ -1,58 +1,66 @@
-"""Applying kept changes as a person has decided: all that was asked for, or nothing."""
+"""What a person decides of kept changes: which of them, and lines of both sides merged."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from itertools import accumulate
 from pathlib import Path
 
-from executor.project.plan import renames
-from executor.project.plan.moves import find_moves
-from executor.project.plan.neutral_git import merge
-from executor.project.plan.plan import Plan
+from executor.project.git.differences import merge
 from executor.project.rules.names import ObeyedNames
 from executor.project.rules.rules import CommitRules, Consent
 from executor.project.store.change_set_folder import BASE_BYTES_MAX, BASES, CONTENTS, Kept
-from executor.project.store.diff import below
-from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
-from executor.project.store.outcome import CommitError
+from executor.project.store.manifest import Change, ChangeSet, CommitError, LeftOut
 from executor.project.view.contents import read_some
 from executor.project.view.record import is_below, take
-from executor.project.view.tree import Tree, split
+from executor.project.view.tree import Tree
 from executor.project.view.walking import FOLDER_FLAGS
 
-PREVENTING = (*PREVENTED, "repository")
+
+def find_paths(wanted: str, known: Iterable[str]) -> set[str]:
+    """Find what a person names of some paths: one and all that is below, or all that fit a pattern.
+
+    A pattern has `*`, `?` or `[…]`, and `**` for any folders; one without a slash is of names in
+    any folder. A path that is there as it stands is no pattern.
+    """
+    known, wanted = tuple(known), os.path.normpath(wanted)
+    if wanted == ".":
+        return set(known)
+    found = {path for path in known if is_below(path, {wanted})}
+    if found or not any(sign in wanted for sign in "*?["):
+        return found
+    pattern = wanted.split("/") if "/" in wanted else ["**", wanted]
+    return {path for path in known if _fits(path.split("/"), pattern)}
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewDecision:
-    """What a person has said of a kept change set."""
-
-    names: ObeyedNames
-    paths: tuple[str, ...] = ()
-    theirs: tuple[str, ...] = ()
-    shown: tuple[str, ...] = ()
-
-    def rules(self) -> CommitRules:
-        """As planning takes it."""
-        exactly = {each for path in self.paths for each in _with_folders(path)}
-        consent = Consent(frozenset(exactly), frozenset(_plain(each) for each in self.theirs))
-        return CommitRules(self.names, self.shown, consent)
+def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether the names of a path, or of a folder that it is in, fit those of a pattern."""
+    if not pattern:
+        return True
+    if pattern[0] == "**":
+        return any(_fits(parts[at:], pattern[1:]) for at in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _fits(parts[1:], pattern[1:])
 
 
-def _plain(path: str) -> str:
-    return os.path.normpath(path)
+def make_rules(
+    names: ObeyedNames, shown: Sequence[str], paths: Iterable[str], theirs: Iterable[str]
+) -> CommitRules:
+    """Make rules of what a person said: paths by exact name, and those to take from the run."""
+    plain = {*map(os.path.normpath, paths)}
+    exactly = frozenset(plain.union(*map(_list_folders, plain)))
+    return CommitRules(names, shown, Consent(exactly, frozenset(map(os.path.normpath, theirs))))
 
 
-def _with_folders(path: str) -> Iterator[str]:
-    path = _plain(path)
-    while path:
-        yield path
-        path, _ = split(path)
+def _list_folders(path: str) -> set[str]:
+    """The folders that a path lies in."""
+    return {*accumulate(path.split("/")[:-1], "{}/{}".format)}
 
 
 def select(kept: Kept, paths: Sequence[str], *, may_be_empty: bool = False) -> tuple[Change, ...]:
@@ -61,18 +69,16 @@ def select(kept: Kept, paths: Sequence[str], *, may_be_empty: bool = False) -> t
     Raises:
         CommitError: the change set has nothing at one of the paths.
     """
-    if not paths or "." in map(_plain, paths):
-        return kept.changes
-    wanted: set[str] = set()
-    for path in map(_plain, paths):
-        found = below(kept.changes, path)
+    known = [change.path for change in kept.changes]
+    wanted: set[str] = set() if paths else set(known)
+    for path in paths:
+        found = find_paths(path, known)
         if not found and not may_be_empty:
             raise CommitError(
                 f"the changes {kept.id} have nothing at {path!r}",
                 f"`context-mode changes show {kept.id}` lists what they have",
             )
-        wanted |= {change.path for change in found}
-        wanted |= set(_with_folders(split(path)[0])) if split(path)[0] else set()
+        wanted |= found.union(*map(_list_folders, found))
     return tuple(change for change in kept.changes if change.path in wanted)
 
 
@@ -87,21 +93,13 @@ def as_change_set(kept: Kept, folder: Path, paths: Sequence[str]) -> Iterator[Ch
     contents = os.open(folder / CONTENTS, FOLDER_FLAGS)
     try:
         record = take(kept.project, kept.hidden)
-        wanted = {*map(_plain, paths)}
-        takings = (
-            kept.takings
-            if not paths or "." in wanted
-            else tuple(one for one in kept.takings if is_below(one.carried.control, wanted))
-        )
-        changes = select(kept, paths, may_be_empty=bool(takings))
-        yield ChangeSet(record, changes, contents, (), repositories=takings)
+        takings = {one.carried.control: one for one in kept.takings}
+        named = {control for path in paths or (".",) for control in find_paths(path, takings)}
+        repositories = tuple(one for control, one in takings.items() if control in named)
+        changes = select(kept, paths, may_be_empty=bool(named))
+        yield ChangeSet(record, changes, contents, (), repositories=repositories)
     finally:
         os.close(contents)
-
-
-def prevents(plan: Plan) -> list[LeftOut]:
-    """The conflicts for which nothing of a decision is applied."""
-    return [left for left in plan.left_out if left.kind in PREVENTING]
 
 
 @contextmanager
@@ -109,78 +107,38 @@ def merge_conflicts(
     changes: ChangeSet, conflicts: Sequence[LeftOut], kept_in: Path
 ) -> Iterator[tuple[ChangeSet, frozenset[str]]]:
     """The changes with texts for contents that both sides changed; the paths of these."""
-    texts: dict[str, bytes] = {}
     top = os.open(changes.record.project, FOLDER_FLAGS)
     bases = os.open(kept_in / BASES, FOLDER_FLAGS)
     try:
         with Tree(top) as project, Tree(bases) as base, Tree(changes.contents) as run:
-            for path in (left.path for left in conflicts):
-                text = _merge(path, project, base, run)
-                if text is not None:
-                    texts[path] = text
+            merged = {left.path: _merge(left.path, project, base, run) for left in conflicts}
     finally:
         os.close(top)
         os.close(bases)
-    with (
-        tempfile.TemporaryDirectory(prefix=".merged-", dir=kept_in) as folder,
-        _merge_contents(changes, texts, Path(folder)) as both,
-    ):
-        yield both, frozenset(texts)
+    texts = {path: text for path, text in merged.items() if text is not None}
+    with tempfile.TemporaryDirectory(prefix=".merged-", dir=kept_in) as place:
+        folder = Path(place, CONTENTS)
+        shutil.copytree(kept_in / CONTENTS, folder, copy_function=os.link)
+        for path, text in texts.items():
+            (folder / path).unlink()
+            (folder / path).write_bytes(text)
+        now_ns = time.time_ns()
+        sized = tuple(
+            replace(c, size=len(texts[c.path]), mtime_ns=now_ns) if c.path in texts else c
+            for c in changes.changes
+        )
+        contents = os.open(folder, FOLDER_FLAGS)
+        try:
+            yield replace(changes, changes=sized, contents=contents), frozenset(texts)
+        finally:
+            os.close(contents)
 
 
-def _merge(path: str, project: Tree, base: Tree, run: Tree) -> bytes | None:
-    """Both sides' changes to a text that was kept as it was before both."""
-    if any(tree.info(path) is None for tree in (project, base, run)):
+def _merge(path: str, *trees: Tree) -> bytes | None:
+    """The changes of two sides to a text: the project's, what it was before both, the run's."""
+    if any(tree.info(path) is None for tree in trees):
         return None
-    ours, before, theirs = (read_some(tree, path, BASE_BYTES_MAX) for tree in (project, base, run))
+    ours, before, theirs = (read_some(tree, path, BASE_BYTES_MAX) for tree in trees)
     if ours is None or before is None or theirs is None:
         return None
     return merge(ours, before, theirs)
-
-
-@contextmanager
-def _merge_contents(
-    changes: ChangeSet, texts: Mapping[str, bytes], folder: Path
-) -> Iterator[ChangeSet]:
-    """The contents once more, by hard links, with some of them replaced."""
-    top = os.open(folder, FOLDER_FLAGS)
-    try:
-        with Tree(top) as copies, Tree(changes.contents) as contents:
-            for change in changes.changes:
-                if change.kind == "file" and change.change != "deleted":
-                    _place(change.path, texts.get(change.path), copies, contents)
-        sized = tuple(
-            replace(c, size=len(texts[c.path]), mtime_ns=time.time_ns()) if c.path in texts else c
-            for c in changes.changes
-        )
-        yield replace(changes, changes=sized, contents=top)
-    finally:
-        os.close(top)
-
-
-def _place(path: str, text: bytes | None, copies: Tree, contents: Tree) -> None:
-    folder, name = split(path)
-    for each in reversed(list(_with_folders(folder)) if folder else []):
-        beside, own = split(each)
-        try:
-            os.mkdir(own, 0o700, dir_fd=copies.folder(beside))
-        except FileExistsError:
-            continue
-    target = copies.folder(folder)
-    if text is None:
-        os.link(name, name, src_dir_fd=contents.folder(folder), dst_dir_fd=target)
-        return
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    with open(os.open(name, flags, 0o600, dir_fd=target), "wb") as file:
-        file.write(text)
-
-
-def with_moves(changes: ChangeSet, planned: Plan) -> tuple[dict[str, str], Plan]:
-    """New paths to old ones among what is to be applied, and the plan with those that are moved."""
-    top = os.open(planned.project, FOLDER_FLAGS)
-    try:
-        with Tree(top) as project, Tree(changes.contents) as contents:
-            pairs = renames.find(planned.changes, project, contents)
-            return pairs, replace(planned, moves=find_moves(planned, pairs, project))
-    finally:
-        os.close(top)

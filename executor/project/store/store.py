@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import secrets
 import tempfile
@@ -15,48 +16,42 @@ from pathlib import Path
 from typing import NamedTuple
 
 from base import clock
+from base.locks import hold_lock
 from executor.instance.removal import remove
-from executor.project.apply.apply import Applied, Contents, apply, recover
-from executor.project.apply.locking import hold_project, key_of
+from executor.project.apply.apply import Applied, apply, recover
 from executor.project.git.brought import BroughtObjects
+from executor.project.git.differences import find_renames
 from executor.project.git.host import GitError
 from executor.project.git.scratch import Scratch
-from executor.project.git.taking import Taking
 from executor.project.plan.plan import Plan
 from executor.project.plan.planning import plan
 from executor.project.rules.names import ObeyedNames
 from executor.project.store import change_set_folder, diff
 from executor.project.store.change_set_folder import Kept
-from executor.project.store.decision import (
-    ReviewDecision,
-    as_change_set,
-    merge_conflicts,
-    prevents,
-    select,
-    with_moves,
+from executor.project.store.decision import as_change_set, make_rules, merge_conflicts, select
+from executor.project.store.manifest import (
+    PREVENTING,
+    ChangeSet,
+    Commit,
+    CommitError,
+    LeftOut,
+    list_changes,
 )
-from executor.project.store.manifest import Change, ChangeSet, LeftOut
-from executor.project.store.outcome import Commit, CommitError, list_changes
 from executor.project.view.record import is_below
-from executor.project.view.tree import Tree
 from executor.project.view.walking import FOLDER_FLAGS
 
 AGE_S_MAX = 7 * 24 * 3600
 BYTES_MAX = 4 << 30
 UNFINISHED_S_MAX = 24 * 3600
+WAIT_S_MAX = 30.0
 
 
-class UnknownChangesError(KeyError):
-    """No change set has this id; `candidates` are the nearest that there are."""
+class UnknownChangesError(LookupError):
+    """No change set has this id, or none that can be read; `candidates` are the nearest."""
 
-    def __init__(self, name: str, candidates: Sequence[str]) -> None:
-        near = f"; there are: {', '.join(candidates)}" if candidates else "; none is kept"
-        super().__init__(f"no changes are kept under {name!r}{near}")
+    def __init__(self, message: str, candidates: Sequence[str] = ()) -> None:
+        super().__init__(message)
         self.candidates = tuple(candidates)
-
-    def __str__(self) -> str:
-        """The words without the quotes that a KeyError has."""
-        return str(self.args[0])
 
 
 class NothingToRead(NamedTuple):
@@ -85,25 +80,11 @@ class ChangeStore:
 
     def journals(self, project: Path) -> Path:
         """The folder of the journals of a project's commits."""
-        return self.folder / "journals" / key_of(project)
+        return self.folder / "journals" / _key_of(project)
 
     def brought(self) -> BroughtObjects:
         """The names of git's objects that runs brought into any project."""
         return BroughtObjects(self.folder / "objects" / "all.names")
-
-    @contextmanager
-    def unpacking(self) -> Iterator[Path]:
-        """A folder for what has to be looked at before it is decided on, as long as a block lasts.
-
-        Raises:
-            OSError: the store can't be written.
-        """
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=".unpacked-", dir=self.folder))
-        try:
-            yield folder
-        finally:
-            remove(folder)
 
     @contextmanager
     def committing(self, project: Path) -> Iterator[None]:
@@ -112,12 +93,20 @@ class ChangeStore:
         Raises:
             CommitError: others are at it for too long, or the store can't be written.
         """
+        lock = self.folder / "locks" / _key_of(project)
         try:
-            with hold_project(self.folder / "locks" / key_of(project)):
+            lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with hold_lock(lock, WAIT_S_MAX):
                 recover(project, self.journals(project))
                 yield
         except CommitError:
             raise
+        except BlockingIOError:
+            raise CommitError(
+                f"another run's changes were being committed to this project for over "
+                f"{WAIT_S_MAX:.0f} s; nothing of this one's is applied",
+                "run it again when that is done",
+            ) from None
         except OSError as error:
             why = os.strerror(error.errno) if error.errno else str(error)
             raise CommitError(
@@ -134,38 +123,30 @@ class ChangeStore:
         brought = self.brought()
         for _, taking in planned.takings:
             brought.add(taking.objects)
-        contents = Contents(changes.contents, changes.may_move)
         journals = self.journals(planned.project)
-        return apply(planned, contents, journals, all_or_nothing=all_or_nothing)
+        return apply(planned, changes, journals, all_or_nothing=all_or_nothing)
 
     def keep(
-        self,
-        changes: ChangeSet,
-        kept: Sequence[Change],
-        left_out: Sequence[LeftOut],
-        label: str,
-        staged: bool,
-        takings: Sequence[Taking] = (),
+        self, changes: ChangeSet, left_out: Sequence[LeftOut], *, label: str, staged: bool
     ) -> str:
-        """Keep some changes with their contents; the id to ask for them.
+        """Keep changes with their contents, and repositories; the id to ask for them.
 
         Raises:
             OSError: the store can't be written.
         """
         name = secrets.token_hex(4)
-        size = sum(each.size for each in kept if each.kind == "file" and each.change != "deleted")
-        record = changes.record
+        files = (c for c in changes.changes if c.kind == "file" and c.change != "deleted")
         new = Kept(
             name,
-            record.project,
+            changes.record.project,
             label,
             time.time(),
-            size,
+            sum(each.size for each in files),
             staged,
-            tuple(kept),
+            changes.changes,
             tuple(left_out),
-            record.hidden,
-            tuple(takings),
+            changes.record.hidden,
+            changes.repositories,
         )
         unfinished = self._sets / f".{name}"
         try:
@@ -190,9 +171,16 @@ class ChangeStore:
         """
         names = self._names()
         fitting = [id] if id in names else [name for name in names if id and name.startswith(id)]
-        kept = self._read(fitting[0]) if len(fitting) == 1 else None
+        if len(fitting) != 1:
+            near = fitting or get_close_matches(id, names) or names[:5]
+            more = f"there are: {', '.join(near)}" if near else "none is kept"
+            raise UnknownChangesError(f"no changes are kept under {id!r}; {more}", near)
+        kept = self._read(fitting[0])
         if kept is None:
-            raise UnknownChangesError(id, fitting or get_close_matches(id, names) or names[:5])
+            place = self._sets / fitting[0]
+            raise UnknownChangesError(
+                f"another version kept the changes in {place}: they stay there"
+            )
         return kept
 
     def _names(self) -> Sequence[str]:
@@ -204,7 +192,7 @@ class ChangeStore:
     def _read(self, name: str) -> Kept | None:
         try:
             return change_set_folder.read(self._sets / name)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError):
             return None
 
     def diff(self, kept: Kept, path: str | None) -> Iterator[str]:
@@ -215,13 +203,10 @@ class ChangeStore:
             OSError: what was kept can't be read.
         """
         contents = os.open(self._sets / kept.id / change_set_folder.CONTENTS, FOLDER_FLAGS)
-        top = os.open(kept.project, FOLDER_FLAGS)
         try:
-            with Tree(contents) as run, Tree(top) as project:
-                yield from diff.lines(select(kept, [path] if path else []), project, run)
+            yield from diff.lines(select(kept, [path] if path else []), kept.project, contents)
         finally:
             os.close(contents)
-            os.close(top)
 
     def apply(  # noqa: PLR0913 - as a person may say it
         self,
@@ -244,43 +229,39 @@ class ChangeStore:
             CommitError: the project can't be written, or is busy. Nothing is applied then.
         """
         kept = self.get(id)
-        decision = ReviewDecision(names, tuple(paths), tuple(theirs), tuple(shown))
         folder = self._sets / kept.id
         with (
             self.committing(kept.project),
-            self.unpacking() as aside,
+            tempfile.TemporaryDirectory(prefix=".unpacked-", dir=self.folder) as aside,
             as_change_set(kept, folder, paths) as changes,
         ):
-            planned = self._plan(changes, decision, NothingToRead(aside))
-            conflicts = prevents(planned)
-            if conflicts and merge:
-                with merge_conflicts(changes, conflicts, folder) as (both, texts):
-                    accepted = replace(decision, theirs=(*theirs, *texts))
-                    planned = self._plan(both, accepted, NothingToRead(aside / "merged"))
-                    return self._decide(kept, both, planned, dry_run=dry_run)
-            return self._decide(kept, changes, planned, dry_run=dry_run)
-
-    def _plan(self, changes: ChangeSet, decision: ReviewDecision, read: NothingToRead) -> Plan:
-        return plan(changes, decision.rules(), self.brought(), read)
+            rules = make_rules(names, shown, paths, theirs)
+            planned = plan(changes, rules, self.brought(), NothingToRead(Path(aside)))
+            conflicts = [left for left in planned.left_out if left.kind in PREVENTING]
+            if not conflicts or not merge:
+                return self._decide(kept, changes, planned, dry_run=dry_run)
+            with merge_conflicts(changes, conflicts, folder) as (both, texts):
+                rules = make_rules(names, shown, paths, (*theirs, *texts))
+                planned = plan(both, rules, self.brought(), NothingToRead(Path(aside, "merged")))
+                return self._decide(kept, both, planned, dry_run=dry_run)
 
     def _decide(self, kept: Kept, changes: ChangeSet, planned: Plan, *, dry_run: bool) -> Commit:
-        if prevents(planned):
+        if any(left.kind in PREVENTING for left in planned.left_out):
             return Commit((), planned.left_out, kept.id)
-        pairs, planned = with_moves(changes, planned)
+        renames = find_renames(planned.changes, planned.project, changes.contents)
         if dry_run:
-            return Commit(list_changes(planned.changes, pairs), planned.left_out, kept.id)
+            return Commit(list_changes(planned.changes, renames), planned.left_out, kept.id)
         done, late = self.bring_in(changes, planned, all_or_nothing=True)
         if not done:
             return Commit((), tuple(late), kept.id)
         missed = {left.path for left in late}
-        applied = [c for c in planned.changes if not is_below(c.path, missed)]
-        waiting = {c.path for c in planned.kept} | {
-            c.path for c in kept.changes if is_below(c.path, missed)
-        }
+        waiting = {c.path for c in planned.kept}
+        waiting |= {c.path for c in kept.changes if is_below(c.path, missed)}
         decided = {c.path for c in changes.changes} - waiting
         decided |= {taking.carried.control for _, taking in planned.takings} - missed
         name = self._keep_rest(kept, decided)
-        return Commit(list_changes(applied, pairs), (*planned.left_out, *late), name)
+        applied = [c for c in planned.changes if not is_below(c.path, missed)]
+        return Commit(list_changes(applied, renames), (*planned.left_out, *late), name)
 
     def _keep_rest(self, kept: Kept, decided: Collection[str]) -> str:
         """Keep what was not decided on yet; the id, empty where that is nothing."""
@@ -336,3 +317,8 @@ class ChangeStore:
         """
         with self.committing(Path(os.path.realpath(project))):
             pass
+
+
+def _key_of(project: Path) -> str:
+    """A name for what is stored of a project."""
+    return hashlib.sha256(os.fsencode(os.path.realpath(project))).hexdigest()[:16]

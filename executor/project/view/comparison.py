@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from base import capabilities
-from executor.project.store.manifest import Change, ChangeSet, LeftOut
-from executor.project.store.outcome import CommitError
+from executor.project.store.manifest import Change, ChangeSet, CommitError, LeftOut
 from executor.project.view.attributes import Attributes, attributes
 from executor.project.view.contents import same_content
 from executor.project.view.limits import BYTES_MAX, CHANGES_MAX

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from executor.project.store.manifest import Change
-from executor.project.view.record import Record, is_below
+from executor.project.view.record import Record
 
 
 class Freshness:
@@ -66,20 +66,17 @@ def differs_only_by(before: Record, after: Record, changed: Iterable[Change]) ->
     if before.hidden != after.hidden or not all(_is_as_committed(each, after) for each in changed):
         return False
     own: set[str] = set()
-    moved: set[str] = set()  # what lies in a renamed folder is not told apart
     for change in changed:
         for path in filter(None, (change.path, change.source)):
             own |= {path, path.rpartition("/")[0]}
-            if change.change == "renamed":
-                moved.add(path)
     different = {path for path, state in after.states.items() if before.states.get(path) != state}
     different |= before.states.keys() - after.states.keys()
-    return all(is_below(path, moved) for path in different - own)
+    return different <= own
 
 
 def _is_as_committed(change: Change, after: Record) -> bool:
     """Whether a file that was written is still as it was: the host may have been at it already."""
-    if change.kind != "file" or change.change not in ("created", "modified"):
+    if change.kind != "file" or change.change not in ("created", "modified", "renamed"):
         return True
     state = after.states.get(change.path)
     return state is not None and (state.size, state.mtime_ns) == (change.size, change.mtime_ns)

@@ -53,6 +53,7 @@ WORDS = {
     ),
     errno.EMFILE: ("too many open files", "emfile"),
     errno.EFBIG: ("file too large", "efbig"),
+    errno.ENOKEY: ("failed to sign the data", "failed to write commit object"),  # as git says it
     errno.ENOMEM: ("cannot allocate memory", "enomem", "memoryerror", "out of memory"),
 }
 # Of a line that speaks of something that was to be made.

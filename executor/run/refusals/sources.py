@@ -97,6 +97,13 @@ SOURCES = {
         "nothing shows a secret: pass what is needed by env in a profile of yours",
         if_failed=True,
     ),
+    "key": Source(
+        "read",
+        "the cell's view, which has no keys",
+        INFERRED,
+        "commit with --no-gpg-sign, and sign on the host: git commit --amend -S --no-edit",
+        if_failed=True,
+    ),
     "absent": Source(
         "read",
         "the cell's view, which has no such path",

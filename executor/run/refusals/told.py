@@ -17,10 +17,12 @@ PATH_ERRORS = (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOENT)
 # Targets of errors that name none: news only where nothing of that kind has a name.
 A_FILE, A_SOCKET = "a file", "a socket of another family"
 AN_OPERATION, THE_NETWORK = "a privileged operation", "the network"
-UNNAMED = frozenset((A_FILE, A_SOCKET, AN_OPERATION, THE_NETWORK))
+A_KEY = "a key to sign with"
+UNNAMED = frozenset((A_FILE, A_SOCKET, AN_OPERATION, THE_NETWORK, A_KEY))
 PATHLESS = {
     errno.ENETUNREACH: ("unreachable", THE_NETWORK),
     errno.EAFNOSUPPORT: ("family", A_SOCKET),
+    errno.ENOKEY: ("key", A_KEY),
 }
 # What runs may write wherever they are.
 SCRATCH_FOLDERS = (rootfs.SCRATCH, "/var/tmp", rootfs.SHARED_MEMORY, "/dev")

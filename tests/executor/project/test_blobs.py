@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.project.store.outcome import CommitError
+from executor.project.store.manifest import CommitError
 from tests.executor.project.test_units import _settings, script, shell  # noqa: F401
 from tests.executor.project.viewing import View, left
 

@@ -30,6 +30,14 @@ def test_only_what_a_commit_wrote_is_no_difference(host: str, tmp_path: Path):
     assert differs_only_by(before, after, [COMMITTED]) is expected
 
 
+def test_a_renamed_file_is_as_it_was_committed(tmp_path: Path):
+    before = replace(take(tmp_path, ()), states={"old": STATE})
+    renamed = replace(COMMITTED, change="renamed", source="old")
+    assert differs_only_by(before, replace(before, states={"new": STATE}), [renamed])
+    others = {"new": STATE._replace(size=5)}
+    assert not differs_only_by(before, replace(before, states=others), [renamed])
+
+
 def test_what_is_hidden_now_is_a_difference(tmp_path: Path):
     before = take(tmp_path, ())
     assert not differs_only_by(before, replace(before, hidden=frozenset({".env"})), [])

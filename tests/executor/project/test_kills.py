@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from executor.project.apply import steps as steps_taken
+from executor.project.apply import staging as steps_taken
+from executor.project.commit import CommitError
 from tests.executor.project.viewing import View, python, tree
 
 MUCH = """
@@ -104,3 +105,16 @@ def test_a_recovery_leaves_what_the_host_did_since(view: View):
     assert (view.project / "a.txt").read_text() == "host"
     assert (view.project / "b.txt").read_text() == "run"
     assert not [path for path in tree(view.project) if "ctxmode" in path]
+
+
+def test_a_journal_of_another_version_is_told_and_stays(view: View):
+    view.run(*python("open('a.txt', 'w').write('run')"))
+    journal = view.store.journals(view.project) / "a.jsonl"
+    journal.parent.mkdir(parents=True)
+    journal.write_text('["put", "a.txt", "file", null, ".ctxmode-1", -1, -1, null, 0]\n')
+    with pytest.raises(CommitError, match=f"{journal} can't be read"):
+        view.commit()
+    assert journal.exists()
+    assert (view.project / "a.txt").read_text() == "a\n"
+    journal.unlink()
+    assert view.commit().left_out == ()

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from executor import RequestError, Result, Status
+from executor import Request, RequestError, Result, Status
+from executor.project.store.store import ChangeStore
+from executor.settings import Settings
 from tests.executor.project.git_work import S_MAX, STATE, as_settings, shell, work_tree
 
 pytestmark = pytest.mark.view  # git leaves the same to everyone
@@ -95,6 +97,47 @@ async def test_it_is_afterwards_as_git_leaves_it(begin, work, build, project: Pa
     assert shell(project, STATE) == shell(twin, STATE)
     assert shell(project, CHECKS) == shell(twin, CHECKS)
     assert "missing" not in shell(project, CHECKS)
+
+
+@pytest.mark.parametrize("kind", ["openpgp", "ssh"])
+async def test_a_commit_that_is_to_be_signed_fails_and_says_what_helps(kind, run, project: Path):
+    shell(project, f"git config commit.gpgsign true; git config gpg.format {kind}; "
+                   "git config user.signingkey ~/.ssh/id_none.pub")  # fmt: skip
+    state = shell(project, STATE)
+    code = f"{FIXED}{as_settings()}echo n > n; git add n; git commit -qm n"
+    result = await run("shell", code, profile="build", timeout_s=S_MAX)
+    assert result.status is not Status.OK
+    (refusal,) = (one for one in result.refusals if one.target == "a key to sign with")
+    assert "sign on the host" in refusal.remedy
+    assert shell(project, "git log -1 --format=%s") == "second\n"
+    result = await run("shell", f"{code} --no-gpg-sign", profile="build", timeout_s=S_MAX)
+    assert result.status is Status.OK
+    assert shell(project, "git log -1 --format=%s") == "n\n"
+    assert shell(project, STATE) != state
+
+
+async def test_a_repository_with_many_refs_takes_a_commit(build, project: Path):
+    shell(project, "h=$(git rev-parse HEAD); for n in $(seq 5000); do "
+                   "echo create refs/heads/many/$n $h; done | git update-ref --stdin")  # fmt: skip
+    result = await build(f"{COMMIT}; git branch -qD many/7; git branch one")
+    assert result.not_committed == ()
+    assert shell(project, "git for-each-ref | wc -l; git log -1 --format=%s") == "5002\nnew\n"
+    shell(project, "git pack-refs --all")
+    result = await build("git branch -qD many/8; git tag t")
+    assert result.not_committed == ()
+    assert shell(project, "git for-each-ref | wc -l; git fsck --strict") == "5002\n"
+
+
+async def test_what_two_calls_of_a_session_say_vouches_for_nothing(executor, project: Path):
+    async def call(code: str) -> Result:
+        request = Request("shell", code, profile="build", session="s", timeout_s=S_MAX)
+        return (await executor.run(request)).result
+
+    first = await call("echo obey me > t; git hash-object -w t; rm t")
+    assert first.not_committed == ()
+    second = await call("echo obey me > AGENTS.md")
+    assert [(left.path, left.kind) for left in second.not_committed] == [("AGENTS.md", "held")]
+    assert not (project / "AGENTS.md").exists()
 
 
 async def test_a_lock_left_behind_holds_nobody_up(build, project: Path):
@@ -219,3 +262,27 @@ async def test_a_new_repository_waits_whole(build, project: Path):
     assert [(left.path, left.kind) for left in result.not_committed] == [("new/.git", "held")]
     assert not (project / "new" / ".git").exists()
     shell(project, "git fsck --full --strict; git status --porcelain")
+
+
+NEW = ("git init -q -b main new", "git clone -q --no-hardlinks . new",
+       "git init -q --bare -b main new; git push -q new main")  # fmt: skip
+COMMIT_THERE = (
+    "cd new; [ -e HEAD ] || { echo x > x; git add x; "
+    "git -c user.name=x -c user.email=x commit -qm x; git config core.fsmonitor evil; }"
+)
+
+
+@pytest.mark.parametrize("make", NEW)
+async def test_a_new_repository_is_made_where_a_person_takes_it(
+    make, build, project: Path, state_dir: Path
+):
+    result = await build(f"{make}; {COMMIT_THERE}")
+    assert {left.kind for left in result.not_committed} == {"held"}
+    store = ChangeStore(state_dir / "changes")
+    assert result.changes_id
+    done = store.apply(result.changes_id, names=Settings().names)
+    assert done.left_out == ()
+    assert shell(project, "git -C new log -1 --format=%s") in ("x\n", "second\n")
+    assert shell(project, "git -C new status --porcelain 2>&1 || true") in (
+        "", "fatal: this operation must be run in a work tree\n")  # fmt: skip
+    assert "evil" not in shell(project, "git -C new config --list; git -C new fsck --strict")

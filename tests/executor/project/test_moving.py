@@ -1,4 +1,4 @@
-"""What a run wrote is moved into the project where that is as good as a copy of it."""
+"""A large file that a run wrote is moved into the project if that is as good as a copy of it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from executor.project.apply import staging
 from executor.project.commit import commit
 from executor.project.store.store import ChangeStore
 from executor.project.view import snapshot
@@ -20,6 +22,11 @@ from executor.project.view.upper import FIRST, as_the_host_has_it, of_upper
 from tests.executor.project.viewing import FakeNames, PlainReader, left
 
 TEXT = "of the run\n"
+
+
+@pytest.fixture(autouse=True)
+def all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(staging, "LARGE_BYTES", len(TEXT))
 
 
 @pytest.fixture
@@ -86,6 +93,40 @@ def test_what_someone_may_still_need_is_copied(project: Path, upper: Path):
     written, place = committed(project, upper, may_move=False)
     assert place.stat().st_ino != written
     assert (upper / "src" / "new").read_text() == TEXT
+
+
+def test_a_small_file_is_copied(project: Path, upper: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(staging, "LARGE_BYTES", len(TEXT) + 1)
+    written, place = committed(project, upper)
+    assert place.stat().st_ino != written
+
+
+def test_what_is_left_out_stays_where_it_was(project: Path, upper: Path):
+    """What someone else put there meanwhile stays, and the run's is kept for a person."""
+    meant = staging.Preparing.prepare
+
+    def prepare(self: staging.Preparing, *given: Any) -> Any:
+        told = meant(self, *given)
+        assert (upper / "src" / "new").stat().st_nlink == 2
+        (project / "src" / "new").write_text("of the host\n")
+        return told
+
+    record = snapshot.begin(project, (), Listings())
+    record.settle()
+    store = ChangeStore(project.parent / "state")
+    with opened(upper) as descriptor, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(staging.Preparing, "prepare", prepare)
+        changes = replace(of_upper(descriptor, record), may_move=True)
+        reader = PlainReader.of(project.parent)
+        done = commit(changes, FakeNames(), store, label="a run", read=reader)
+        record.close()
+        os.close(changes.contents)
+    assert left(done) == {"src/new": "conflict"}
+    assert (project / "src" / "new").read_text() == "of the host\n"
+    assert (upper / "src" / "new").read_text() == TEXT
+    assert os.listdir(project / "src") == ["new"]
+    assert store.apply(done.id, names=FakeNames(), theirs=["src/new"]).left_out == ()
+    assert (project / "src" / "new").read_text() == TEXT
 
 
 def give_a_group(project: Path, upper: Path) -> None:

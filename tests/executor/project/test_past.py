@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from base import mounts
-from executor.project.apply import steps
+from executor.project.apply import staging as steps
 from executor.project.commit import Commit, commit
 from executor.project.store.store import ChangeStore
 from executor.project.view import snapshot

@@ -16,7 +16,8 @@ from executor import Request
 from executor.project.plan.planning import plan
 from executor.project.rules.rules import CommitRules
 from tests.executor.project.conftest import fill
-from tests.executor.project.viewing import FakeNames, View, left, python, run, tree
+from tests.executor.project.git_work import shell
+from tests.executor.project.viewing import FakeNames, PlainReader, View, left, python, run, tree
 from tests.needs import need
 
 NAMES = FakeNames()
@@ -171,7 +172,9 @@ def test_only_its_owner_may_set_an_entry(view, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     monkeypatch.setattr(capabilities, "holds", lambda *asked: False)
     try:
-        planned = plan(changes, CommitRules(NAMES), view.store.ours(view.project))
+        planned = plan(
+            changes, CommitRules(NAMES), view.store.brought(), PlainReader.of(view.place)
+        )
     finally:
         os.close(changes.contents)
     assert [each.kind for each in planned.left_out] == ["closed"] * is_left
@@ -278,38 +281,24 @@ def refuse(patch: pytest.MonkeyPatch, project: Path, call: str, part: str, error
         return real(*given, dir_fd=dir_fd, **more)
 
     patch.setattr(os, call, refusing)
-    if call == "open":  # a content may also come by being moved
-        refuse_moves(patch, project, part, error)
 
 
-def refuse_moves(patch: pytest.MonkeyPatch, project: Path, part: str, error: int) -> None:
-    real = os.rename
-
-    def refusing(old, name, **folders):
-        if folders:
-            places = [os.readlink(f"/proc/self/fd/{fd}") for fd in folders.values()]
-            comes, into = (place.startswith(str(project)) for place in places)
-            if into and not comes and part in f"{places[1]}/{name}":
-                raise OSError(error, os.strerror(error))
-        real(old, name, **folders)
-
-    patch.setattr(os, "rename", refusing)
-
-
-def test_one_path_that_the_host_refuses_leaves_all_of_its_repository(
-    project: Path, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+def test_a_ref_that_the_host_refuses_leaves_all_of_its_repository(
+    project: Path, tmp_path: Path, kind: str
 ):
     run(project, "sh", "-ec", f"{GIT} git init -q -b main .; git add a.txt; git commit -qm one")
     view = begin(project, tmp_path, kind)
     view.run("sh", "-ec", f"{GIT} echo n > n; git add n; git commit -qm two")
-    before = tree(project, times=False)
-    with monkeypatch.context() as patch:
-        refuse(patch, project, "open", "/refs/heads/", errno.EACCES)
-        outcome = view.commit()
-    assert left(outcome)[".git/refs/heads/main"] == "closed"
-    assert set(left(outcome).values()) == {"closed", "conflict"}
+    state = "git log --format=%s; git status --porcelain; git for-each-ref"
+    before = shell(project, state)
+    lock = project / ".git/refs/heads/main.lock"
+    lock.touch()
+    outcome = view.commit()
+    assert left(outcome)[".git"] == "repository"
     assert outcome.changed == ()
-    assert tree(project, times=False) == before
+    assert not (project / "n").exists()
+    assert shell(project, state) == before
+    lock.unlink()
     assert left(view.store.apply(outcome.id, names=NAMES)) == {}
     run(project, "sh", "-ec", f"{GIT} git fsck --strict; git log --format=%s | grep -x two")
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from executor.project.commit import CommitError
+from executor.project.git import host
 from executor.project.store import change_set_folder, store
+from executor.project.store.decision import find_paths
 from executor.project.store.store import UnknownChangesError
 from tests.executor.project.conftest import fill
 from tests.executor.project.test_commit import TREES
@@ -164,6 +166,66 @@ def test_a_folder_of_a_never_name_is_made_by_exact_name_as_the_run_left_it(view:
     assert (view.project / "sub" / ".vscode" / "own").is_dir()
 
 
+PATTERNS = {
+    "*.pth": {"x.pth", "lib/deep/y.pth"},
+    "lib/*.pth": set(),
+    "lib/**": {"lib", "lib/deep", "lib/deep/y.pth", "lib/a*"},
+    "**/deep": {"lib/deep", "lib/deep/y.pth"},
+    "**/y.pth": {"lib/deep/y.pth"},
+    "lib/*/?.pth": {"lib/deep/y.pth"},
+    "[xy].pth": {"x.pth", "lib/deep/y.pth"},
+    "lib/a*": {"lib/a*"},  # as it stands
+    "lib/deep/": {"lib/deep", "lib/deep/y.pth"},
+    "*.PTH": set(),
+    ".": {"x.pth", "lib", "lib/deep", "lib/deep/y.pth", "lib/a*", "lib.txt"} | {"lib/abc"},
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_pattern_names_what_fits_it_and_all_below(pattern: str):
+    found = find_paths(pattern, PATTERNS["."])
+    assert found == PATTERNS[pattern] | ({"lib/abc"} if pattern == "lib/**" else set())
+
+
+def test_a_pattern_takes_all_of_one_kind(view: View):
+    name = stage(view, "os.mkdir('d'); open('x.pth', 'w'); open('d/y.pth', 'w'); open('d/z', 'w')")
+    done = view.store.apply(name, ["*.pth"], names=NAMES)
+    assert {change.path for change in done.changed} == {"x.pth", "d", "d/y.pth"}
+    assert {change.path for change in view.store.get(name).changes} >= {"d/z"}
+    with pytest.raises(CommitError, match="nothing at"):
+        view.store.apply(name, ["*.pth"], names=NAMES)
+
+
+def test_a_pattern_names_no_path_exactly(view: View):
+    """What is never committed otherwise is, when a person names it in full."""
+    view.run(*python("open('.envrc', 'w').write('x')"))
+    name = view.commit().id
+    assert left(view.store.apply(name, [".env*"], names=NAMES)) == {".envrc": "never"}
+    assert not (view.project / ".envrc").exists()
+    assert left(view.store.apply(name, [".envrc"], names=NAMES)) == {}
+
+
+def test_what_another_version_kept_is_told_and_stays(view: View):
+    name = stage(view, CHANGE)
+    manifest = view.store.folder / "kept" / name / "manifest.json"
+    manifest.write_text('{"project": "/p", "changes": [["a"]]}')
+    assert view.store.list(view.project) == []
+    with pytest.raises(UnknownChangesError, match=f"another version.*{name}"):
+        view.store.get(name)
+    view.store.expire()
+    assert manifest.exists()
+
+
+def test_names_that_are_not_utf8_are_kept(view: View):
+    name = stage(
+        view, "open(b'n\\xff', 'w').write('x'); os.setxattr(b'n\\xff', 'user.t', b'\\0\\xff')"
+    )
+    (change,) = view.store.get(name).changes
+    assert (change.path, change.xattrs) == ("n\udcff", (("user.t", b"\0\xff"),))
+    assert view.store.apply(name, names=NAMES).left_out == ()
+    assert os.getxattr(view.project / "n\udcff", "user.t") == b"\0\xff"
+
+
 def test_a_path_that_is_not_among_the_changes_is_told(view: View):
     name = stage(view, CHANGE)
     with pytest.raises(CommitError, match="nothing at"):
@@ -240,10 +302,37 @@ def test_a_diff_of_what_is_no_text_tells_sizes_and_digests(view: View):
     )
 
 
+def test_without_git_no_rename_is_told_and_a_diff_says_so(view: View, monkeypatch):
+    code = "os.rename('a.txt', 'c.txt'); open('b.txt', 'a').write('more')"
+    name = stage(view, code)
+    assert "rename to c.txt" in text(view, name)  # the control
+    monkeypatch.setattr(host, "GIT_PATH", "/nonexistent")
+    assert "2 → 6 bytes: git, which compares them, is not at hand" in text(view, name)
+    done = view.store.apply(name, names=NAMES)
+    assert {c.path: c.change for c in done.changed} == {
+        "a.txt": "deleted",
+        "b.txt": "modified",
+        "c.txt": "created",
+    }
+
+
+def test_names_say_nothing_to_git_that_compares(view: View):
+    odd = ["d/.gitattributes", "GIT~1", '"q"', "a\\b", "l\nf", "HEAD", "-p"]
+    code = f"os.mkdir('d'); [open(n, 'w').write(n + '\\nx\\ny\\n') for n in {odd!r}]"
+    said = text(view, stage(view, code))
+    for path in odd:
+        assert f"+++ b/{path}\n@@ -0,0 +1,{3 + path.count(chr(10))} @@" in said
+
+
 def test_renames_are_told_as_such(view: View):
     view.run(*python("os.rename('a.txt', 'c.txt'); shutil.move('src', 'lib')"))
     outcome = view.commit()
     assert {(c.change, c.source, c.path) for c in outcome.changed} == {
         ("renamed", "a.txt", "c.txt"),
-        ("renamed", "src", "lib"),
+        *(("deleted", "", path) for path in ("src", "src/deep", "src/deep/er")),
+        *(("created", "", path) for path in ("lib", "lib/deep", "lib/deep/er")),
+        *(
+            ("renamed", f"src/{path}", f"lib/{path}")
+            for path in ("main.c", "deep/y.txt", "deep/er/x.txt")
+        ),
     }

@@ -15,6 +15,7 @@ import pytest
 
 from executor.instance import removal
 from executor.project.commit import Commit, commit
+from executor.project.git.host import GitError
 from executor.project.git.scratch import Scratch
 from executor.project.store.store import ChangeStore
 from executor.project.view import snapshot, work_copy
@@ -147,7 +148,10 @@ class PlainReader:
         out = scratch.folder.with_name("out")
         lines = [f"{path}\n" for path in scratch.objects]
         (scratch.folder / "objects/info/alternates").write_text("".join(lines))
-        run(scratch.folder, "sh", "-c", script, "sh", str(out), *arguments)
+        try:
+            run(scratch.folder, "sh", "-c", script, "sh", str(out), *arguments)
+        except AssertionError as error:
+            raise GitError(str(error)) from None
         return out
 
 

@@ -104,6 +104,10 @@ SAID = {
         "mknod: x: Operation not permitted",
         ("privilege", "a privileged operation", "inferred"),
     ),
+    "a signed commit": (
+        "error: gpg failed to sign the data\nfatal: failed to write commit object",
+        ("read", "a key to sign with", "inferred"),
+    ),  # noqa: E501
     "no route": ("connect: Network is unreachable", ("network", "the network", "inferred")),
     "files": ("OSError: [Errno 24] Too many open files", ("limit", "open_files", "inferred")),
     "memory that a group counts": ("MemoryError", None),

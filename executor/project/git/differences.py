@@ -1,0 +1,139 @@
+"""What differs between two sets of files, as git tells it in a repository of their own.
+
+Nothing depends on it: it names renames, shows lines, and merges them.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from executor.project.git.host import GitError, HostGit
+from executor.project.store.manifest import Change
+from executor.project.view.contents import read_some
+from executor.project.view.tree import Tree
+from executor.project.view.walking import FOLDER_FLAGS
+
+FILES_MAX = 10_000
+BYTES_MAX = 32 << 20  # of each side
+BEFORE, AFTER = "refs/heads/before", "refs/heads/after"
+# No file of it outlives the question.
+_CONFIGURATION = "[core]\nfsync = none\n[pack]\ncompression = 0\n[fastimport]\nunpackLimit = 0\n"
+_COMPARE = ("diff-tree", "-r", "--raw", "--no-rename-empty", "-l50")
+
+
+class Difference(NamedTuple):
+    """A file by its paths on both sides, "" where it is not; the lines of its hunks, if asked for.
+
+    Of what is no text there is none.
+    """
+
+    old: str
+    new: str
+    hunks: Sequence[str] = ()
+
+
+@contextmanager
+def _repository() -> Iterator[HostGit]:
+    with tempfile.TemporaryDirectory(prefix="ctxmode-git-") as folder:
+        for name in ("objects", "refs"):
+            Path(folder, name).mkdir()
+        Path(folder, "HEAD").write_text("ref: refs/heads/none\n")
+        Path(folder, "config").write_text(_CONFIGURATION)
+        yield HostGit(Path(folder))
+
+
+def compare(
+    before: Mapping[str, bytes], after: Mapping[str, bytes], *options: str
+) -> Sequence[Difference] | None:
+    """Compare files by path and content; None if git can't, or is not there.
+
+    Options are those of `git diff-tree`: `-M` for renames, `-p` for hunks.
+    """
+    paths = sorted({*before, *after})
+    try:
+        with _repository() as git:
+            stream = git.folder / "stream"
+            with open(stream, "wb") as out:
+                for ref, side in ((BEFORE, before), (AFTER, after)):
+                    out.write(b"commit %s\ncommitter run <run> 0 +0000\ndata 0\n" % ref.encode())
+                    for number, path in enumerate(paths):  # by its number no name says anything
+                        if path in side:
+                            size = len(side[path])
+                            out.write(b"M 100644 inline %09d\ndata %d\n" % (number, size))
+                            out.write(side[path] + b"\n")
+            git.feed(stream, "fast-import", "--quiet")
+            said = git.ask(*_COMPARE, *options, BEFORE, AFTER)
+    except (GitError, OSError):
+        return None
+    return tuple(_parse(said.decode("utf-8", "surrogateescape"), paths))
+
+
+def _parse(said: str, paths: Sequence[str]) -> Iterator[Difference]:
+    """Read lines `:… STATUS<tab>NAME`, two names of what is renamed, then a patch of each file."""
+    records: list[str] = []
+    hunks: list[list[str]] = []
+    for line in said.split("\n")[:-1]:
+        if line.startswith(":"):
+            records.append(line.rpartition(" ")[2])
+        elif line.startswith("diff --git "):  # no line of a hunk begins so
+            hunks.append([])
+        elif hunks and (hunks[-1] or line.startswith("@@ ")):
+            hunks[-1].append(line)
+    for at, record in enumerate(records):
+        status, *names = record.split("\t")
+        old, new = paths[int(names[0])], paths[int(names[-1])]
+        lines = hunks[at] if hunks else ()
+        yield Difference(old if status != "A" else "", new if status != "D" else "", lines)
+
+
+def find_renames(changes: Sequence[Change], project: Path, contents: int) -> dict[str, str]:
+    """Return new paths to old ones, of files that a run left as they were under another name.
+
+    Both sides are read where sizes fit, so that it is asked before anything is applied.
+
+    Raises:
+        OSError: the project can't be read.
+    """
+    created, deleted = (
+        [c for c in changes if c.change == one and c.kind == "file" and c.size]
+        for one in ("created", "deleted")
+    )
+    sizes = {c.size for c in created} & {c.size for c in deleted}
+    if not sizes:
+        return {}
+    top = os.open(project, FOLDER_FLAGS)
+    try:
+        with Tree(top) as old, Tree(contents) as new:
+            found = compare(_read(deleted, sizes, old), _read(created, sizes, new), "-M100%")
+    finally:
+        os.close(top)
+    return {one.new: one.old for one in found or () if one.old and one.new}
+
+
+def _read(changes: Iterable[Change], sizes: Collection[int], tree: Tree) -> dict[str, bytes]:
+    """Read the files of some sizes, small ones first, as long as there is room."""
+    found, room = {}, BYTES_MAX
+    chosen = sorted((c for c in changes if c.size in sizes), key=lambda each: each.size)
+    for change in chosen[:FILES_MAX]:
+        content = read_some(tree, change.path, min(room, change.size))
+        if content:
+            room -= len(content)
+            found[change.path] = content
+    return found
+
+
+def merge(ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
+    """Merge both sides' changes to one text; None where they touch the same lines."""
+    try:
+        with _repository() as git:
+            paths = [git.folder / name for name in ("ours", "base", "theirs")]
+            for path, text in zip(paths, (ours, base, theirs), strict=True):
+                path.write_bytes(text)
+            return git.ask("merge-file", "-p", "--", *map(str, paths))
+    except (GitError, OSError):
+        return None
