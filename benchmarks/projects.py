@@ -16,7 +16,7 @@ from executor.project.commit import commit
 from executor.project.rules.names import NAMES
 from executor.project.store.store import ChangeStore, NothingToRead
 from executor.project.view import record
-from executor.project.view.upper import of_upper
+from executor.project.view.comparison import of_upper
 from executor.settings import Settings
 
 PROFILES = {profile.name: profile for profile in (ANALYZE, BUILD)}
@@ -52,7 +52,6 @@ async def commits(bench: Bench) -> None:
         store, read = ChangeStore(target / "state"), NothingToRead(target)
         outcome = commit(changes, NAMES, store, label="benchmark", read=read)
         os.close(changes.contents)
-        os.close(descriptor)
         if outcome.left_out or len(outcome.changed) < count:
             raise RuntimeError(f"not all was committed: {outcome.left_out[:3]}")
 

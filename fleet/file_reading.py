@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 from executor.errors import RequestError
 from executor.model import MIB
 from executor.project.view.contents import read_up_to
-from executor.project.view.listing import SETTLED_NS
-from executor.project.view.record import EntryState, state_of
+from executor.project.view.record import SETTLED_NS, EntryState, state_of
 from executor.project.view.tree import Tree as OpenTree
 from fleet.travel import CLOSED, SECRET, Guard
 from fleet.tree import Digest, Entry

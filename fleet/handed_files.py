@@ -9,7 +9,7 @@ from typing import Final
 
 from executor.model import MIB, Limits, Result, Stream
 from executor.profile import ProjectAccess
-from executor.project.view.limits import BYTES_MAX
+from executor.project.view.sampling import BYTES_MAX
 from executor.run.artifacts import safe_name
 from executor.spawner.artifacts import COUNT_MAX
 from fleet.errors import OutcomeError

@@ -84,11 +84,11 @@ class Guard:
             RequestError: the project is too large to be searched.
         """
         self._search = search
-        secrets = search.secrets()
-        self._paths = {os.path.relpath(path, search.project) for path in secrets}
+        secrets = search.look().secrets
+        self._paths = {*secrets}
         self._inodes = set()
         self._folders: list[str] = []
-        for path in secrets:
+        for path in (f"{search.project}/{one}" for one in secrets):
             try:
                 info = os.stat(path, follow_symlinks=False)
             except OSError:  # gone, or never there

@@ -19,8 +19,7 @@ from base.plain_files import open_plain
 from ctxmode.operations.output_folder import RefusedError, open_destination, remove_folder
 from ctxmode.pipelines.model import CaseStatus, Outcome, PipelineCase
 from executor.project.view.contents import digest
-from executor.project.view.listing import SETTLED_NS
-from executor.project.view.record import PLAIN, EntryState, mounts_in, state_of
+from executor.project.view.record import PLAIN, SETTLED_NS, EntryState, mounts_in, state_of
 from executor.project.view.search import ProjectSearch
 from executor.project.view.tree import Tree
 from executor.project.view.walking import FOLDER_FLAGS, walk
@@ -92,8 +91,7 @@ class CaseCache:
     def _digest_view(self, denied: HiddenPaths) -> str:
         """Compute the digest of what a run sees: paths, kinds, modes and contents."""
         self._search.deny(denied)
-        hidden = {os.path.relpath(path, self._project) for path in self._search.find_hidden()[0]}
-        hidden.update(mounts_in(str(self._project)))
+        hidden = {*self._search.look().secrets, *mounts_in(str(self._project))}
         # A name may be bytes that are not text.
         seen = hashlib.sha256()
         count = size = 0

@@ -12,7 +12,7 @@ from executor.engine.rootfs import JOB_BYTES, ROOM_BYTES, ROOM_INODES
 from executor.engine.seccomp import JudgedCalls, ToldCalls
 from executor.model import MIB, Limits
 from executor.profile import ProjectAccess
-from executor.project.view.guarded_files import Guarded
+from executor.project.view.search import Guarded
 from executor.spawner.messages import CellDescription
 
 READ_ONLY, NOSUID, NODEV = 0x1, 0x2, 0x4  # MOUNT_ATTR_* of mount_setattr(2)

@@ -21,8 +21,7 @@ from executor.instance import temporary
 from executor.model import Isolation, Limits
 from executor.profile import Profile, ProjectAccess
 from executor.project.view import guarded_files as project_files
-from executor.project.view.guarded_files import Guarded
-from executor.project.view.search import ProjectSearch
+from executor.project.view.search import Guarded, ProjectSearch
 from executor.spawner.confine import landlock_abi
 from runtimes.environments import find_environments
 
@@ -161,8 +160,8 @@ class Placement:
             job=layout.job,
             scratch=layout.scratch,
             home=layout.home,
-            guarded=project_files.find_guarded(
-                self.search, profile.sockets, everywhere=access is ProjectAccess.LIVE
+            guarded=self.search.find_guarded(
+                profile.sockets, everywhere=access is ProjectAccess.LIVE
             ),
             room=self._source(layout.room),
             readable=self._readable(layout),

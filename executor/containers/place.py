@@ -31,9 +31,9 @@ from executor.instance import temporary
 from executor.model import Isolation
 from executor.profile import Profile, ProjectAccess
 from executor.project.view import work_copy
-from executor.project.view.guarded_files import Guarded, find_guarded, identities
+from executor.project.view.guarded_files import identities
 from executor.project.view.record import Record
-from executor.project.view.search import ProjectSearch, is_special
+from executor.project.view.search import Guarded, ProjectSearch, is_special
 from executor.project.view.work_copy import WorkCopy
 from executor.spawner.messages import ContainerDescription, Layers
 
@@ -200,7 +200,7 @@ class ContainerPlace:
         if copy is not None:
             shown = tuple(self._find_shown(job.profile, self.host))
             return replace(spec, read_only=shown, writable=((str(copy.folder), str(self.project)),))
-        hidden = find_guarded(self.search, job.profile.sockets)
+        hidden = self.search.find_guarded(job.profile.sockets)
         return self._add_mounts(spec, hidden, job.profile, self.host)
 
     def _find_shown(self, profile: Profile, host: EngineHost) -> Iterator[tuple[str, str]]:

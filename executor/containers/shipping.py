@@ -53,7 +53,7 @@ def pack(search: ProjectSearch, archive: Path) -> None:
 
 def _walk_shown(top: int, search: ProjectSearch) -> Iterator[tuple[OpenFolder, os.DirEntry[str]]]:
     """What is no secret, and not in one, reached through no link."""
-    secrets = {os.path.relpath(path, search.project) for path in search.secrets()}
+    secrets = {*search.look().secrets}
     for folder in walk(top, lambda path: path not in secrets, lambda _: None):
         for entry in sorted(folder.entries, key=lambda each: each.name):
             if folder.prefix + entry.name not in secrets:

@@ -8,7 +8,7 @@ from base.remedy import Remedy
 from executor.engine.tiers import Capabilities
 from executor.model import Isolation, Layer
 from executor.profile import Profile, ProjectAccess
-from executor.project.view.limits import INTERVAL_S
+from executor.project.view.sampling import INTERVAL_S
 from executor.spawner.messages import Layers
 
 LIVE = "use profile build: what it changes is committed when nothing of it runs any more"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from executor.model import Limits
-from executor.project.view.guarded_files import Guarded
+from executor.project.view.search import Guarded
 from executor.spawner import messages
 from executor.spawner.messages import PrewarmMessage, RunDescription
 from runtimes import PrewarmPlan, Step

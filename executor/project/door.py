@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.errors import RequestError, SandboxError
 from executor.model import ChangedFile, NotCommitted, Result, readable
-from executor.project.view import record, snapshot
-from executor.project.view.guarded_files import find_guarded
-from executor.project.view.listing import Listings
+from executor.project.view import record
 
 # What commits takes tens of milliseconds to load, and most runs commit nothing.
 if TYPE_CHECKING:
-    from executor.profile import Profile
-    from executor.project.commit import Change, Commit
+    from executor.project.commit import Commit
     from executor.project.git.carried import Reader
     from executor.project.rules.names import ObeyedNames
     from executor.project.store.manifest import ChangeSet
     from executor.project.view.record import Record
     from executor.project.view.search import ProjectSearch
-    from executor.project.view.work_copy import WorkCopy
 
 LISTED_MAX = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """What commits need to know.
+    """The parts that commits need.
 
     `load_names` gives the table of names. `folder` has what is kept and journals, and `shown` are
     folders of the host that links may lead to. `identity` tells the project's folder from another
@@ -41,11 +37,10 @@ class Door:
     load_names: Callable[[], ObeyedNames]
     folder: Path
     shown: Sequence[str] = ()
-    listings: Listings = field(default_factory=Listings)
     identity: tuple[int, int] | None = None
 
-    def record(self, profile: Profile, *, whole: bool) -> Record:
-        """The project as it is when a view of it begins.
+    def record(self, *, whole: bool) -> Record:
+        """Record the project as it is when a view of it begins.
 
         Only what is `whole` can be held against another record, or copied: it takes longer.
 
@@ -61,47 +56,36 @@ class Door:
                     "sees would not be what is there",
                     "start the server anew",
                 )
-            hidden = find_guarded(self.search, profile.sockets).paths
-            if whole or not snapshot.is_trusted(os.path.realpath(project)):
-                return record.take(project, hidden)
-            return snapshot.begin(project, hidden, self.listings)
+            if whole or not record.is_trusted(os.path.realpath(project)):
+                return record.take(project, self.search.look().secrets)
+            return record.begin(self.search)
         except OSError as error:
             raise SandboxError(f"the project can't be read: {error}") from error
 
     def commit(
         self,
-        changed: int | WorkCopy | ChangeSet,
+        read_changes: Callable[[], ChangeSet],
         before: Record,
         label: str,
         *,
         stage: bool,
-        room: str = "",
         read: Reader,
     ) -> Commit:
-        """Commit what an overlay's upper layer holds, by its descriptor, a work copy, or changes.
+        """Commit what `read_changes` finds; the descriptor of contents and the record are closed.
 
-        `read` has git read repositories in a sandbox. The descriptor, or that of contents, is closed. With `stage` all is kept for a person. What
-        a run that is over has left in a `room` may be moved from there.
+        `read` has git read repositories in a sandbox. With `stage` all is kept for a person.
 
         Raises:
             SandboxError: nothing of it could be committed; it says why.
         """
         from executor.project.commit import CommitError, commit  # noqa: PLC0415
         from executor.project.rules.followed_files import in_project  # noqa: PLC0415
-        from executor.project.store.manifest import ChangeSet  # noqa: PLC0415
         from executor.project.store.store import ChangeStore  # noqa: PLC0415
-        from executor.project.view.upper import as_the_host_has_it, of_upper  # noqa: PLC0415
 
-        opened = [changed] if isinstance(changed, int) else []
+        contents = -1
         try:
-            if isinstance(changed, int):
-                own = as_the_host_has_it(changed, room) if room else None
-                opened += [own] if own is not None else []
-                changes = of_upper(changed if own is None else own, before)
-                changes = replace(changes, may_move=own is not None)
-            else:
-                changes = changed if isinstance(changed, ChangeSet) else changed.changes()
-            opened.append(changes.contents)
+            changes = read_changes()
+            contents = changes.contents
             names = self.load_names()
             if changes.changes:  # else nobody asks what it obeys
                 names = in_project(names, changes.record)
@@ -114,13 +98,13 @@ class Door:
             raise SandboxError(why) from error
         finally:
             before.close()
-            for fd in opened:
-                os.close(fd)
+            if contents >= 0:
+                os.close(contents)
         return replace(done, changed=changes.changes) if stage else done
 
 
 def identity_of(folder: Path) -> tuple[int, int]:
-    """What tells a folder from others, whatever they are called.
+    """Return what tells a folder from others, whatever they are called.
 
     Raises:
         OSError: it is not there.
@@ -141,8 +125,17 @@ def set_in_order(folder: Path, project: Path) -> None:
 
 
 def with_commit(result: Result, done: Commit, *, stage: bool) -> Result:
-    """The result with what was committed, and what was not; names become text."""
-    changed = [_describe_change(change) for change in done.changed if change.change != "times"]
+    """Return the result with what was committed, and what was not; names become text."""
+    changed = [
+        ChangedFile(
+            readable(each.path) + "/" * (each.kind == "folder"),
+            each.change,
+            None if each.kind == "folder" or each.change == "deleted" else each.size,
+            readable(each.source),
+        )
+        for each in done.changed
+        if each.change != "times"
+    ]
     left = [NotCommitted(readable(n.path), n.kind, readable(n.reason)) for n in done.left_out]
     return replace(
         result,
@@ -151,14 +144,4 @@ def with_commit(result: Result, done: Commit, *, stage: bool) -> Result:
         not_committed=tuple(left[:LISTED_MAX]),
         changes_id=done.id or None,
         persists=not stage,
-    )
-
-
-def _describe_change(change: Change) -> ChangedFile:
-    is_folder, is_gone = change.kind == "folder", change.change == "deleted"
-    return ChangedFile(
-        readable(change.path) + "/" * is_folder,
-        change.change,
-        None if is_folder or is_gone else change.size,
-        readable(change.source),
     )

@@ -49,7 +49,7 @@ class RemoteCommits:
         result. Cancelling this waits for the commit.
         """
         door = self._runner.door
-        call = partial(door.commit, changes, changes.record, label, stage=stage)
+        call = partial(door.commit, lambda: changes, changes.record, label, stage=stage)
         try:
             done = await self._runner.through_door(call)
         except SandboxError as error:

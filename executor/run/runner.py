@@ -99,7 +99,7 @@ class Runner:
         if profile.project is not ProjectAccess.COMMIT:
             return None
         try:
-            return await trio.to_thread.run_sync(partial(self.door.record, profile, whole=whole))
+            return await trio.to_thread.run_sync(partial(self.door.record, whole=whole))
         except SandboxError as error:
             raise SandboxUnavailableError(str(error), "make it readable to this user") from error
 
@@ -211,11 +211,16 @@ class Runner:
         Raises:
             SandboxError: nothing of it could be.
         """
-        changed = layout.work_copy or cell.take_upper()
-        if changed is None:
+        from executor.project.view.comparison import of_upper  # noqa: PLC0415 - most commit nothing
+
+        if layout.work_copy is not None:
+            read_changes = layout.work_copy.changes
+        elif (upper := cell.take_upper()) is not None:
+            room = layout.room if is_over else ""
+            read_changes = partial(of_upper, upper, record, room)
+        else:
             raise SandboxError("what the run changed was lost with its sandbox")
-        room = layout.room if is_over else ""
-        call = partial(self.door.commit, changed, record, label, stage=profile.stage, room=room)
+        call = partial(self.door.commit, read_changes, record, label, stage=profile.stage)
         return await self.through_door(call)
 
     async def through_door(self, call: Callable[..., Commit]) -> Commit:

@@ -6,6 +6,7 @@ server replaces what the host has changed while everything of the session stands
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,14 +16,12 @@ import trio
 from executor.engine.orders import pack_begin
 from executor.errors import RequestError, SandboxError
 from executor.profile import Profile, ProjectAccess
-from executor.project.view import guarded_files as project_files
-from executor.project.view.freshness import Freshness, differs_only_by
-from executor.project.view.guarded_files import Guarded
+from executor.project.view.search import Folder, Guarded
 
 if TYPE_CHECKING:
     from executor.engine.box import Box
     from executor.engine.layout import Layout
-    from executor.project.commit import Commit
+    from executor.project.commit import Change, Commit
     from executor.project.view.record import Record
     from executor.run.runner import Runner
 
@@ -53,7 +52,7 @@ class SessionView:
         self.record: Record | None = None
         self._runner = runner
         self._profile = profile
-        self._freshness = Freshness(runner.placement.project)
+        self._folders: Mapping[str, Folder] | None = None  # as the last call saw them
         self._committed: Record | None = None  # as far as the view is known to show it
         self._leftovers = False  # whether the view has what was not committed
 
@@ -90,8 +89,7 @@ class SessionView:
             order = pack_begin(Guarded(), renew=False, keep=True)
             return Beginning(order, COPIED_ANEW * is_stale)
         search = self._runner.placement.search
-        sockets = self._profile.sockets
-        guarded = await trio.to_thread.run_sync(project_files.find_guarded, search, sockets)
+        guarded = await trio.to_thread.run_sync(search.find_guarded, self._profile.sockets)
         keep = self._profile.project is not ProjectAccess.COMMIT
         order = pack_begin(guarded, renew=is_stale, keep=keep)
         return Beginning(order, MOUNTED_ANEW * is_stale)
@@ -121,8 +119,19 @@ class SessionView:
             self.record = await self._runner.record(self._profile)
             return self._leftovers or self.record != self._committed
         if self._profile.project is ProjectAccess.COPY_ON_WRITE and not self.is_read_only:
-            return await trio.to_thread.run_sync(self._freshness.look)
+            return await trio.to_thread.run_sync(self._has_changed)
         return False
+
+    def _has_changed(self) -> bool:
+        """Return whether any folder of the project has changed since the last call.
+
+        A mounted overlay keeps what it has looked up: a file that was replaced by renaming stays
+        the old one. One that was looked up before it was made stays absent. Both change the time of
+        a folder. What is edited in place is seen anyway.
+        """
+        search = self._runner.placement.search
+        before, self._folders = self._folders, search.look(everywhere=True).folders
+        return before is not None and before != self._folders
 
     async def _agree(self, now: Record) -> None:
         """The view shows what the project is by `now`, unless something was left out."""
@@ -141,3 +150,25 @@ class SessionView:
         except (OSError, RequestError) as error:
             raise SandboxError(f"the copy of the project could not be renewed: {error}") from error
         self.layout = replace(self.layout, work_copy=copy)
+
+
+def differs_only_by(before: Record, after: Record, changed: Iterable[Change]) -> bool:
+    """Return whether between two records of a project nothing changed but what a commit did."""
+    changed = tuple(changed)
+    if before.hidden != after.hidden or not all(_is_as_committed(each, after) for each in changed):
+        return False
+    own: set[str] = set()
+    for change in changed:
+        for path in filter(None, (change.path, change.source)):
+            own |= {path, path.rpartition("/")[0]}
+    different = {path for path, state in after.states.items() if before.states.get(path) != state}
+    different |= before.states.keys() - after.states.keys()
+    return different <= own
+
+
+def _is_as_committed(change: Change, after: Record) -> bool:
+    """Whether a file that was written is still as it was: the host may have been at it already."""
+    if change.kind != "file" or change.change not in ("created", "modified", "renamed"):
+        return True
+    state = after.states.get(change.path)
+    return state is not None and (state.size, state.mtime_ns) == (change.size, change.mtime_ns)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from executor.project.view.guarded_files import Guarded, find_guarded, readable
-from executor.project.view.search import ProjectSearch
+from executor.project.view.guarded_files import readable
+from executor.project.view.search import Guarded, ProjectSearch
 from policy import HiddenPaths
 from tests.executor.project_layout import lay_out
 
@@ -30,28 +30,28 @@ def make_special(project: Path, *names: str) -> None:
 def test_secrets_and_what_is_no_file_are_hidden(project: Path):
     lay_out(project, ".env", ".git/hooks/", ".vscode/settings.json", "deep/er/id_rsa")
     make_special(project, "dev.sock", "deep/pipe", "deep/.env")
-    assert find_guarded(ProjectSearch(project)) == Guarded(
+    assert ProjectSearch(project).find_guarded() == Guarded(
         secrets=(".env", "deep/er/id_rsa"), special=("deep/.env", "deep/pipe", "dev.sock")
     )
 
 
 def test_a_profile_may_show_a_socket_by_its_name(project: Path):
     make_special(project, "dev.sock", "other.sock")
-    assert find_guarded(ProjectSearch(project), ("dev.sock",)).special == ("other.sock",)
+    assert ProjectSearch(project).find_guarded(("dev.sock",)).special == ("other.sock",)
 
 
 def test_a_link_to_a_special_file_is_a_link(project: Path):
     make_special(project, "pipe")
     (project / "link").symlink_to("pipe")
-    assert find_guarded(ProjectSearch(project)).special == ("pipe",)
+    assert ProjectSearch(project).find_guarded().special == ("pipe",)
 
 
 def test_among_packages_special_files_are_found_where_nothing_else_keeps_them_away(project: Path):
     lay_out(project, "node_modules/a/package.json", "main.py")
     make_special(project, "node_modules/a/pipe")
     search = ProjectSearch(project)
-    assert search.find_hidden()[1] == ()
-    assert search.find_hidden(everywhere=True)[1] == (f"{project}/node_modules/a/pipe",)
+    assert search.look().special == ()
+    assert search.look(everywhere=True).special == ("node_modules/a/pipe",)
     granted = dict(readable(search))
     assert granted[str(project)] == "list"
     assert f"{project}/node_modules/a/pipe" not in granted
@@ -111,14 +111,14 @@ def test_a_secret_behind_links_is_hidden_where_anybody_can_follow_them(project: 
     (project / ".env").symlink_to("chain/0")
     is_followed = length < 40
     hidden = (f"chain/{length}",) if is_followed else ()
-    assert find_guarded(ProjectSearch(project)).secrets == hidden
+    assert ProjectSearch(project).find_guarded().secrets == hidden
 
 
 def test_links_in_a_circle_hide_nothing_and_let_a_run_begin(project: Path):
     (project / ".env").symlink_to(".env")
     (project / "loop").symlink_to("loop")
     (project / "id_rsa").symlink_to("loop/key")
-    assert find_guarded(ProjectSearch(project)) == Guarded()
+    assert ProjectSearch(project).find_guarded() == Guarded()
 
 
 def test_what_is_hidden_is_found_at_any_depth(project: Path):
@@ -130,7 +130,7 @@ def test_what_is_hidden_is_found_at_any_depth(project: Path):
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(len(inspect.stack()) + depth)
     try:
-        found = search.find_hidden(everywhere=True)[1]
+        found = search.look(everywhere=True).special
     finally:
         sys.setrecursionlimit(limit)
-    assert found == (str(folder / "pipe"),)
+    assert found == (str(folder.relative_to(project) / "pipe"),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable
@@ -12,7 +11,8 @@ import pytest
 
 from executor.errors import RequestError
 from executor.project.view import search as project_search
-from executor.project.view.search import SETTLED_NS, ProjectSearch
+from executor.project.view.record import SETTLED_NS
+from executor.project.view.search import ProjectSearch
 from policy import HiddenPaths
 from policy.hiding import HiddenPattern
 from tests.executor.project_layout import lay_out
@@ -75,11 +75,17 @@ def test_moving_a_folder_to_where_packages_are_uncovers_no_secret(
     assert found(search) == [f"{place}/config/.env", f"{place}/config/deep/id_rsa"]
 
 
-def test_what_npm_recorded_is_installed_and_what_lies_beside_it_is_not(project: Path):
-    lay_out(project, *(f"node_modules/{p}/.env" for p in ("a", "@s/b", "c", "@s/d")))
-    lock = {"packages": {"node_modules/a": {"version": "1"}, "node_modules/@s/b": {}}}
-    (project / "node_modules/.package-lock.json").write_text(json.dumps(lock, indent=2))
-    assert found(ProjectSearch(project)) == ["node_modules/@s/d/.env", "node_modules/c/.env"]
+@pytest.mark.parametrize("kind", ["missing", "private", "a folder", "a link"])
+def test_a_package_without_a_manifest_that_is_public_is_searched(project: Path, kind: str):
+    lay_out(project, "node_modules/a/.env", "node_modules/b/.env", "node_modules/b/package.json")
+    manifest = project / "node_modules/a/package.json"
+    if kind == "private":
+        manifest.write_text('{"private": true}')
+    elif kind == "a folder":
+        manifest.mkdir()
+    elif kind == "a link":
+        manifest.symlink_to("../b/package.json")
+    assert found(ProjectSearch(project)) == ["node_modules/a/.env"]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +197,7 @@ def test_a_folder_that_is_closed_is_secret_as_a_whole(project: Path):
 def test_a_project_too_large_to_be_searched_is_refused(project: Path, monkeypatch):
     lay_out(project, "a/main.py", "b/main.py", "c/.env")
     monkeypatch.setattr(project_search, "ENTRIES_MAX", 3)
-    with pytest.raises(RequestError, match="would have to be searched"):
+    with pytest.raises(RequestError, match="too many to be searched"):
         found(ProjectSearch(project))
 
 

@@ -12,14 +12,13 @@ import pytest
 
 from executor import RequestError, Status
 from executor.project.view import work_copy
-from executor.project.view.guarded_files import find_guarded
 from executor.project.view.record import take
 from executor.project.view.search import ProjectSearch
 
 
 def copy(project: Path, folder: Path) -> work_copy.WorkCopy:
     folder.mkdir()
-    record = take(project, find_guarded(ProjectSearch(project)).paths)
+    record = take(project, ProjectSearch(project).look().secrets)
     return work_copy.make(record, folder, (os.geteuid(), os.getegid()))
 
 
@@ -142,7 +141,7 @@ class Both:
     copy: work_copy.WorkCopy
 
     def renew(self) -> None:
-        record = take(self.project, find_guarded(ProjectSearch(self.project)).paths)
+        record = take(self.project, ProjectSearch(self.project).look().secrets)
         self.copy = self.copy.renew(record)
 
     def agree(self) -> None:

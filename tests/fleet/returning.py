@@ -14,6 +14,7 @@ import trio
 from executor.engine.engine import Completed
 from executor.model import Limits, Request, Result, Status
 from executor.profile import BUILD, Profile
+from executor.project.commit import Commit
 from executor.project.door import Door, with_commit
 from executor.project.rules.names import names_after
 from executor.project.view.record import Record
@@ -28,7 +29,7 @@ from fleet.snapshot import Snapshot, take
 from fleet.travel import Terms
 from fleet.tree import Digest, digest_of
 from policy.rules import Rules
-from tests.executor.project.viewing import View
+from tests.executor.project.viewing import PlainReader, View
 from tests.fleet.laying_out import lay_out
 
 RUN_ID = "run-00000001"
@@ -82,11 +83,17 @@ class Ends:
         self.door = Door(
             ProjectSearch(self.project), lambda: names_after(()), self.place / "changes"
         )
-        self.commits = RemoteCommits(SimpleNamespace(door=self.door, record=self._record))
+        runner = SimpleNamespace(
+            door=self.door, record=self._record, through_door=self._through_door
+        )
+        self.commits = RemoteCommits(runner)
         self.out = self.place / "out"
 
-    async def _record(self, profile: Profile, *, whole: bool) -> Record:
-        return self.door.record(profile, whole=whole)
+    async def _record(self, _: Profile, *, whole: bool) -> Record:
+        return self.door.record(whole=whole)
+
+    async def _through_door(self, call: Callable[..., Commit]) -> Commit:
+        return call(read=PlainReader.of(self.place))
 
     async def send(self) -> None:
         """Record the project, take its snapshot, and lay it out at the worker."""

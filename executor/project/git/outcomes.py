@@ -47,8 +47,9 @@ NOTHING = "nothing of this repository is applied"
 class RepositoryOutcome:
     """What becomes of a repository. Where something is `left`, what is to be taken waits with it.
 
-    What does not travel besides is `told`. `top` has its files. `after` is the host's with what the run brings, and `heads` are the commits
-    that are checked out then, by the own folders of working trees.
+    What does not travel besides is `told`. `top` has its files. `after` is the host's with what the
+    run brings, and `heads` are the commits that are checked out then, by the own folders of working
+    trees.
     """
 
     repository: Repository

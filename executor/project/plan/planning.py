@@ -356,9 +356,9 @@ class Planning:
             prefix = f"{outcome.top}/" if outcome.top else ""
             for change in self.changes.changes:
                 left = self.left.get(change.path)
-                if change.path.startswith(prefix) and (left is None or left.kind in DECIDED_WITH):
-                    if change.path != repository.control:
-                        self.left[change.path] = None
+                is_other = change.path != repository.control and change.path.startswith(prefix)
+                if is_other and (left is None or left.kind in DECIDED_WITH):
+                    self.left[change.path] = None
 
     def _stays_below(self, path: str) -> bool:
         return any(each.startswith(f"{path}/") for each in self.left)

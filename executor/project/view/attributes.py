@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 
@@ -16,30 +17,24 @@ UNREADABLE = frozenset(
 
 
 def attributes(place: int | str) -> Attributes:
-    """Those of an open file, or of a path that is no link, in order; none where there are none."""
+    """Read those of an open file, or of a path that is not a link, in order; () without any."""
     try:
         names = os.listxattr(place)
     except OSError:
-        return ()
-    if not names:
         return ()
     own = sorted(n for n in names if n.startswith("user.") and not n.startswith(_OVERLAYS))
     return tuple((name, os.getxattr(place, name)) for name in own)
 
 
 def set_attributes(place: int | str, wanted: Attributes) -> None:
-    """Give a file, which is no link, just these; a file system without them goes without."""
+    """Give a file, which is not a link, just these; a file system without them goes without."""
     present = dict(attributes(place))
-    if not present and not wanted:
-        return
-    try:
+    with contextlib.suppress(OSError):
         for name, value in wanted:
             if present.pop(name, None) != value:
                 os.setxattr(place, name, value)
         for name in present:
             os.removexattr(place, name)
-    except OSError:
-        return
 
 
 def remove_layers(descriptor: int) -> None:
@@ -58,7 +53,7 @@ def remove_layers(descriptor: int) -> None:
 
 
 def is_opaque(descriptor: int) -> bool:
-    """Whether a folder of an upper layer hides all that lies below it.
+    """Return whether a folder of an upper layer hides all that lies below it.
 
     Raises:
         OSError: it is more than a plain upper folder.

@@ -1,40 +1,102 @@
-"""What differs between a view's entries and what the project was when the view began."""
+"""What a run left in a view, an overlay's upper folder or a work copy, against what there was."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from base import capabilities
 from executor.project.store.manifest import Change, ChangeSet, CommitError, LeftOut
-from executor.project.view.attributes import Attributes, attributes
+from executor.project.view.attributes import Attributes, attributes, is_opaque
 from executor.project.view.contents import same_content
-from executor.project.view.limits import BYTES_MAX, CHANGES_MAX
-from executor.project.view.record import EntryState, Record
+from executor.project.view.record import EntryState, Record, state_of
+from executor.project.view.sampling import BYTES_MAX, CHANGES_MAX
 from executor.project.view.tree import Tree, in_tree_order
-from executor.project.view.walking import FOLDER_FLAGS
+from executor.project.view.walking import FOLDER_FLAGS, walk
 
 PATH_BYTES_MAX = 4095  # linux/limits.h, of a whole path with its end
 KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}
 PERMISSIONS = 0o777
+FIRST = "0/upper"  # in a room, of a view that was never renewed
 
 
-class Comparison:
+def of_upper(upper: int, record: Record, room: str = "") -> ChangeSet:
+    """Read the changes from an overlay's upper folder, an open descriptor, which becomes theirs.
+
+    What a run that is over has left in a `room` may be moved from there.
+
+    Raises:
+        CommitError: there are more than can be applied.
+        OSError: it can't be read.
+    """
+    own = as_the_host_has_it(upper, room) if room else None
+    if own is not None:
+        os.close(upper)
+    with _compare(record, upper if own is None else own, record.states) as comparison:
+        comparison.read_upper()
+        return replace(comparison.result(), may_move=own is not None)
+
+
+def of_copy(folder: Path, at_start: Mapping[str, EntryState], record: Record) -> ChangeSet:
+    """Read the changes from a work copy; `at_start` says what it was: `take(folder, ()).states`.
+
+    Raises:
+        CommitError: there are more than can be applied.
+        OSError: it can't be read.
+    """
+    with _compare(record, os.open(folder, FOLDER_FLAGS), at_start) as comparison:
+        comparison.read_copy()
+        return comparison.result()
+
+
+def as_the_host_has_it(upper: int, room: str) -> int | None:
+    """Open the same folder below `room`, the host's, out of which a file can be renamed.
+
+    What a sandbox hands over is reached through a mount of its own, which no rename crosses.
+    """
+    try:
+        opened = os.open(f"{room}/{FIRST}", FOLDER_FLAGS)
+    except OSError:
+        return None
+    if os.path.samestat(os.fstat(opened), os.fstat(upper)):
+        return opened
+    os.close(opened)
+    return None
+
+
+@contextlib.contextmanager
+def _compare(record: Record, view: int, was: Mapping[str, EntryState]) -> Iterator[_Comparison]:
+    """Compare with a view, whose descriptor is closed only after an error."""
+    try:
+        project = os.open(record.project, FOLDER_FLAGS)
+        try:
+            with Tree(view) as there, Tree(project) as here:
+                yield _Comparison(record, there, here, was)
+        finally:
+            os.close(project)
+    except BaseException:
+        os.close(view)
+        raise
+
+
+class _Comparison:
     """Gathers the changes between a view, entry by entry, and a record.
 
     `was` says how the view's own entries were at its start: their sizes, modes and times.
     """
 
-    def __init__(self, record: Record, view: int, was: Mapping[str, EntryState]) -> None:
-        """Look at `view`, a descriptor that the caller closes afterwards."""
+    def __init__(
+        self, record: Record, view: Tree, project: Tree, was: Mapping[str, EntryState]
+    ) -> None:
         self.record = record
-        self.view = Tree(view)
+        self.view = view
+        self.project = project
         self.was = was
-        self._project = os.open(record.project, FOLDER_FLAGS)
-        self.project = Tree(self._project)
         self.changes: dict[str, Change] = {}
         self.refused: list[LeftOut] = []
         self._present: set[str] = set()
@@ -43,14 +105,49 @@ class Comparison:
         self._bytes = 0
         self._path_bytes_max = PATH_BYTES_MAX - len(os.fsencode(record.project)) - 2
 
-    def close(self) -> None:
-        """Close what was opened."""
-        self.view.forget()
-        self.project.forget()
-        os.close(self._project)
+    def read_upper(self) -> None:
+        """Compare all that is in an upper folder."""
+        gone: list[str] = []
+        opaque: list[str] = []
+        deep: list[str] = []
+        for folder in walk(self.view.top, lambda _: True, deep.append):
+            if folder.prefix and is_opaque(folder.descriptor):
+                opaque.append(folder.prefix[:-1])
+            for entry in folder.entries:
+                info = entry.stat(follow_symlinks=False)
+                path = folder.prefix + entry.name
+                if stat.S_ISCHR(info.st_mode) and info.st_rdev == 0:
+                    gone.append(path)
+                else:
+                    self._look(path, info, f"/proc/self/fd/{folder.descriptor}/{entry.name}")
+        self._refuse_deep(deep)
+        for path in gone:
+            self._delete(path)
+        for path in opaque:
+            self._delete_below(path)
 
-    def look(self, path: str, info: os.stat_result, place: str) -> None:
-        """Compare one entry of the view, which `place` reaches where it is no link."""
+    def read_copy(self) -> None:
+        """Compare all that is in a work copy with what it was."""
+        seen: set[str] = set()
+        deep: list[str] = []
+        for folder in walk(self.view.top, lambda _: True, deep.append):
+            for entry in folder.entries:
+                info = entry.stat(follow_symlinks=False)
+                path = folder.prefix + entry.name
+                seen.add(path)
+                if self.was.get(path) != state_of(info):
+                    self._look(path, info, f"/proc/self/fd/{folder.descriptor}/{entry.name}")
+        self._refuse_deep(deep)
+        unread = tuple(f"{path}/" for path in deep)
+        for path in self.was.keys() - seen:
+            if not path.startswith(unread):
+                self._delete(path)
+
+    def _refuse_deep(self, paths: list[str]) -> None:
+        self.refused += [LeftOut(path, "it lies too deep to be read", "refused") for path in paths]
+
+    def _look(self, path: str, info: os.stat_result, place: str) -> None:
+        """Compare one entry of the view, which `place` reaches if it is not a link."""
         self._present.add(path)
         kind = KINDS.get(stat.S_IFMT(info.st_mode))
         if kind is None:
@@ -61,16 +158,22 @@ class Comparison:
             return
         if kind == "file" and info.st_nlink > 1:
             self._linked.setdefault(info.st_ino, []).append(path)
-        self._make_readable(info, place)
-        change = self._change(path, info, kind, place)
-        if change is not None:
-            self._add(change)
-
-    def _make_readable(self, info: os.stat_result, place: str) -> None:
-        """Let this user read what its program closed to itself, too."""
-        needed = {stat.S_IFREG: 0o400, stat.S_IFDIR: 0o700}.get(stat.S_IFMT(info.st_mode), 0)
+        # Let this user read what its program closed to itself, too.
+        needed = {"file": 0o400, "folder": 0o700, "link": 0}[kind]
         if info.st_mode & needed != needed and not capabilities.holds(capabilities.DAC_OVERRIDE):
             os.chmod(place, stat.S_IMODE(info.st_mode) | needed)
+        own = () if kind == "link" else attributes(place)
+        what = self._difference(path, info, kind, own)
+        if what:
+            size = info.st_size if kind == "file" else 0
+            target = self.view.target(path) if kind == "link" else ""
+            self._add(
+                Change(
+                    *(path, what, kind, info.st_mode & PERMISSIONS, size, info.st_mtime_ns, target),
+                    xattrs=own,
+                    before=self.record.states.get(path),
+                )
+            )
 
     def _add(self, change: Change) -> None:
         self.changes[change.path] = change
@@ -82,46 +185,28 @@ class Comparison:
                 "have it write to a folder outside the project, or in several runs",
             )
 
-    def _change(self, path: str, info: os.stat_result, kind: str, place: str) -> Change | None:
+    def _difference(self, path: str, info: os.stat_result, kind: str, own: Attributes) -> str:
+        """Return what differs: created, modified, mode, times, or nothing."""
         before, was = self.record.states.get(path), self.was.get(path)
-        own = () if kind == "link" else attributes(place)
         if before is None or was is None:
-            what = "created"
-        elif stat.S_IFMT(was.mode) != stat.S_IFMT(info.st_mode):
-            what = "modified"
+            return "created"
+        if stat.S_IFMT(was.mode) != stat.S_IFMT(info.st_mode):
             if stat.S_ISDIR(was.mode):
-                self.delete_below(path)
-        else:
-            what = self._difference(path, info, kind, was, before)
-            if not what and not self._has_attributes(path, kind, own):
-                what = "mode"
-        if not what:
-            return None
-        return Change(
-            path,
-            what,
-            kind,
-            info.st_mode & PERMISSIONS,
-            info.st_size if kind == "file" else 0,
-            info.st_mtime_ns,
-            self.view.target(path) if kind == "link" else "",
-            xattrs=own,
-            before=before,
-        )
-
-    def _difference(
-        self, path: str, info: os.stat_result, kind: str, was: EntryState, before: EntryState
-    ) -> str:
-        """What differs between two entries of one kind: modified, mode, times, or nothing."""
-        if kind == "file" and (
-            info.st_size != was.size or not same_content(self.view, self.project, path, before)
-        ):
+                self._delete_below(path)
             return "modified"
-        if kind == "link" and self._target_before(path) != self.view.target(path):
+        if kind == "link":
+            is_other = self._target_before(path) != self.view.target(path)
+        elif kind == "file" and info.st_size == was.size:
+            is_other = not same_content(self.view, self.project, path, before)
+        else:
+            is_other = kind == "file"
+        if is_other:
             return "modified"
         if kind != "link" and (info.st_mode ^ was.mode) & PERMISSIONS:
             return "mode"
-        return "times" if info.st_mtime_ns != was.mtime_ns else ""
+        if info.st_mtime_ns != was.mtime_ns:
+            return "times"
+        return "" if kind == "link" or self._has_attributes(path, kind, own) else "mode"
 
     def _target_before(self, path: str) -> str | None:
         try:
@@ -130,64 +215,55 @@ class Comparison:
             return None
 
     def _has_attributes(self, path: str, kind: str, own: Attributes) -> bool:
-        """Whether the project's entry has the same; one that is gone meanwhile says nothing."""
-        if kind == "link":
-            return True
+        """Return whether the project's entry has the same, or is gone meanwhile."""
         try:
             if kind == "folder":
                 return attributes(self.project.folder(path)) == own
-            descriptor = self.project.open(path)
+            with self.project.opened(path) as descriptor:
+                return attributes(descriptor) == own
         except OSError:
             return True
-        try:
-            return attributes(descriptor) == own
-        finally:
-            os.close(descriptor)
 
-    def delete(self, path: str) -> None:
-        """Take a path of the record, and all below it, for deleted, unless the view has it."""
+    def _delete(self, path: str) -> None:
+        """Have a path of the record, and all below it, be deleted, unless the view has it."""
         if path in self.record.states:
-            self._delete(path)
-            self.delete_below(path)
+            self._note_deletion(path)
+            self._delete_below(path)
         elif path not in self._present:
             # It came after the record, or was never shown: that it is gone says nothing of ours.
             self._add(Change(path, "deleted", "file", 0, 0, 0))
 
-    def delete_below(self, path: str) -> None:
-        """Take all that the record has below a folder for deleted, unless the view has it."""
+    def _delete_below(self, path: str) -> None:
+        """Have all that the record has below a folder be deleted, unless the view has it."""
         if not self._sorted:
             self._sorted = sorted(self.record.states)
         first = bisect_left(self._sorted, f"{path}/")
         last = bisect_left(self._sorted, f"{path}0")  # "0" follows "/"
         for each in self._sorted[first:last]:
-            self._delete(each)
+            self._note_deletion(each)
 
-    def _delete(self, path: str) -> None:
+    def _note_deletion(self, path: str) -> None:
         if path in self._present or path in self.changes:
             return
         state = self.record.states[path]
         kind = KINDS.get(stat.S_IFMT(state.mode), "file")
-        mode, size, mtime_ns, _, _ = state
-        self.changes[path] = Change(
-            path, "deleted", kind, mode & PERMISSIONS, size, mtime_ns, before=state
-        )
+        fields = path, "deleted", kind, state.mode & PERMISSIONS, state.size, state.mtime_ns
+        self.changes[path] = Change(*fields, before=state)
 
-    def result(self, contents: int) -> ChangeSet:
-        """All of the changes, folders first; `contents` is the descriptor to find contents by."""
+    def result(self) -> ChangeSet:
+        """Return all of the changes, folders first."""
         for number, paths in enumerate(self._linked.values(), 1):
             if len(paths) > 1:
-                self._tie(number, paths)
+                self._tie(number, sorted(paths))
         order = sorted(self.changes.values(), key=lambda change: in_tree_order(change.path))
-        return ChangeSet(self.record, tuple(order), contents, tuple(self.refused))
+        return ChangeSet(self.record, tuple(order), self.view.top, tuple(self.refused))
 
-    def _tie(self, number: int, paths: Iterable[str]) -> None:
+    def _tie(self, number: int, paths: list[str]) -> None:
         """Have hard links to one another share a number, and know an unchanged one among them."""
-        linked, unchanged = [], ""
-        for path in sorted(paths):
-            change = self.changes.get(path)
-            if change is not None and change.change in ("created", "modified"):
-                linked.append(change)
-            else:
-                unchanged = unchanged or path
+        found = [self.changes.get(path) for path in paths]
+        linked = [one for one in found if one and one.change in ("created", "modified")]
+        others = {*paths} - {one.path for one in linked}
         for change in linked:
-            self.changes[change.path] = replace(change, group=number, source=unchanged)
+            self.changes[change.path] = replace(
+                change, group=number, source=min(others, default="")
+            )

@@ -4,48 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 
 from executor.project.view.search import ProjectSearch
 
 
-@dataclass(frozen=True, slots=True)
-class Guarded:
-    """Paths relative to the project that a run does not see.
-
-    `secrets`, files by their names and what rules deny to read, are covered. `special`, sockets,
-    FIFOs and devices, are absent from a view and covered elsewhere.
-    """
-
-    secrets: tuple[str, ...] = ()
-    special: tuple[str, ...] = ()
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        return (*self.secrets, *self.special)
-
-
-def find_guarded(
-    search: ProjectSearch, sockets: Collection[str] = (), *, everywhere: bool = False
-) -> Guarded:
-    """What to hide of this project; `sockets` are shown all the same.
-
-    Special files among installed packages no view shows; with `everywhere` they are found, too.
-    """
-    project = search.project
-    secret, special = (
-        tuple(os.path.relpath(path, project) for path in paths)
-        for paths in search.find_hidden(everywhere=everywhere)
-    )
-    return Guarded(secret, tuple(path for path in special if path not in {*sockets, *secret}))
-
-
 def identities(search: ProjectSearch) -> tuple[tuple[str, int, int], ...]:
-    """What tells the guarded files from others that take their names."""
+    """Return what tells the guarded files from others that take their names."""
     known = []
-    for name in find_guarded(search).paths:
+    for name in search.find_guarded().paths:
         with contextlib.suppress(OSError):
             info = os.lstat(search.project / name)
             known.append((name, info.st_dev, info.st_ino))
@@ -62,8 +29,8 @@ def readable(search: ProjectSearch, top: Path | None = None) -> tuple[tuple[str,
     With `top`, a folder of it, they cover only that one. A folder without secrets anywhere below is
     granted whole ("r"); any other is only listed ("list") and its entries are granted one by one.
     """
-    project, hidden = search.project, search.find_hidden(everywhere=True)
-    secrets = {path for paths in hidden for path in paths}
+    project, hidden = search.project, search.find_guarded(everywhere=True)
+    secrets = {f"{project}/{path}" for path in hidden.paths}
     above = {str(parent) for path in secrets for parent in Path(path).parents}
     # A folder that is hidden as a whole is not listed, though there is a socket in it.
     tainted = {path for path in above if secrets.isdisjoint(_at_or_above(path))}

@@ -8,8 +8,9 @@ from functools import partial
 
 import trio
 
-from executor.project.view.limits import BYTES_MAX, CHANGES_MAX, INTERVAL_S
-
+BYTES_MAX = 4 << 30
+CHANGES_MAX = 1_000_000
+INTERVAL_S = 0.1
 # A folder is walked through when the file system has lost this part of what is left to the run,
 WALK_AT = 4
 WALK_S_MAX = 2.0  # or after this time: someone else may have freed as much meanwhile.

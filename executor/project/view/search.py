@@ -1,67 +1,108 @@
-"""What of a project calls for a guard, looked for again only in folders that have changed."""
+"""The folders of a project and what of it calls for a guard: read again only where one has changed.
+
+A folder is listed anew when its time of change differs, which no program can set back. So it is
+when that time is so recent that a later change could bear the same.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import stat
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from executor.errors import RequestError
 from executor.project.view import installed_folders as installed
+from executor.project.view.record import (
+    ENTRIES_MAX,
+    PLAIN,
+    SETTLED_NS,
+    EntryState,
+    state_of,
+    too_many_entries,
+)
 from policy import HiddenPaths
 from policy.paths import lies_in
 from policy.secrets import is_secret_path
 
-ENTRIES_MAX = 2_000_000
 SECONDS_MAX = 60.0
-# The coarsest time stamps of folders in use: FAT's, of 2 s.
-SETTLED_NS = 2_000_000_000
+_UNLISTED = EntryState(0, 0, 0, sys.maxsize, 0)  # of a time that is never settled
 # Why a path can't be followed by whoever may enter every folder.
 _NOWHERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
 
 
 @dataclass(frozen=True, slots=True)
-class _FoundFolder:
-    """The paths that were found in one folder when its state was this."""
+class Guarded:
+    """Paths relative to the project that a run does not see.
 
-    state: tuple[int, int, int]
-    folders: tuple[str, ...] = ()  # to be searched, too
-    named: tuple[str, ...] = ()  # what bears a secret's name
-    denied: tuple[str, ...] = ()  # what rules deny to read
-    special: tuple[str, ...] = ()  # sockets, FIFOs, devices
-    entries: int = 0
+    `secrets`, files by their names and what rules deny to read, are covered. `special`, sockets,
+    FIFOs and devices, are absent from a view and covered elsewhere.
+    """
+
+    secrets: tuple[str, ...] = ()
+    special: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return (*self.secrets, *self.special)
+
+
+class Folder(NamedTuple):
+    """A folder as it was, of which kind (`stat.S_IFMT`) each entry was, and what was found in it.
+
+    Paths are relative to the project. One that can't be listed has a state of mode 0.
+    """
+
+    state: EntryState
+    device: int
+    kinds: dict[str, int]
+    inner: list[str]  # folders to be looked through, too
+    installed: list[str]  # folders that are not searched for secrets
+    named: list[str]  # what bears a secret's name
+    denied: list[str]  # what rules deny to read, and what can't be listed
+    special: list[str]  # sockets, FIFOs, devices
+
+    def is_same(self, info: os.stat_result) -> bool:
+        """Return whether this is the folder that was listed, whatever is in it by now."""
+        return (info.st_dev, info.st_ino) == (self.device, self.state.inode)
+
+
+class Look(NamedTuple):
+    """The folders of a project, and what to hide of it; paths are relative to it."""
+
+    folders: Mapping[str, Folder]
+    secrets: tuple[str, ...]
+    special: tuple[str, ...]
 
 
 class ProjectSearch:
-    """Searches one project again and again; any thread may ask.
-
-    A folder is listed anew when its time of change differs, which no program can set back. So it is
-    when that time is so recent that a later change could bear the same.
-    """
+    """Looks through one project again and again; any thread may ask."""
 
     def __init__(self, project: Path) -> None:
         self.project = project
+        self._top = str(project)
         self._denied = HiddenPaths()
         self._private: frozenset[str] = frozenset()
-        self._known: dict[str, _FoundFolder] = {}
+        # What is installed is apart, as most looks pass it over.
+        self._known: dict[bool, Mapping[str, Folder]] = {}
         self._lock = threading.Lock()
         self._deadline = 0.0
 
     def deny(self, denied: HiddenPaths) -> None:
-        """From now on, what these cover is secret too."""
+        """Have what these cover be secret from now on, too."""
         with self._lock:
             if denied != self._denied:
                 self._denied = denied
                 self._known = {}
 
     def hide(self, folders: Iterable[Path]) -> None:
-        """From now on, these are secret as a whole where they lie in the project."""
+        """Have these be secret as a whole from now on, where they lie in the project."""
         below = f"{self.project}/"
         found = (os.path.realpath(folder) for folder in folders)
         with self._lock:
@@ -69,66 +110,68 @@ class ProjectSearch:
             self._known = {}
 
     def denies(self, path: str) -> bool:
-        """Whether a rule keeps this path, of the project or not, from being read."""
+        """Return whether a rule keeps this path, of the project or not, from being read."""
         return self._denied.covers(path)
 
     def hides(self, path: str) -> bool:
         """Return whether programs are not shown a path of the project.
 
         Raises:
-            RequestError: as in `secrets`.
+            RequestError: as in `look`.
         """
         return self.denies(path) or any(lies_in(path, secret) for secret in self.secrets())
 
     def secrets(self) -> tuple[str, ...]:
-        """Absolute paths of secret files, of what rules deny, and of folders that can't be listed.
+        """List the absolute paths of the secrets that a look finds.
 
-        A folder that is denied as a whole stands for all that is in it.
+        Raises:
+            RequestError: as in `look`.
+        """
+        return tuple(f"{self.project}/{path}" for path in self.look().secrets)
+
+    def find_guarded(self, sockets: Collection[str] = (), *, everywhere: bool = False) -> Guarded:
+        """Find what to hide of this project; `sockets` are shown all the same.
+
+        Special files among installed packages no view shows; with `everywhere` they are found, too.
+
+        Raises:
+            RequestError: as in `look`.
+        """
+        _, secrets, special = self.look(everywhere=everywhere)
+        return Guarded(secrets, tuple(p for p in special if p not in {*sockets, *secrets}))
+
+    def look(self, *, everywhere: bool = False) -> Look:
+        """Find folders, secrets, and sockets, FIFOs and devices; `everywhere`, in packages too.
+
+        Secrets are files by their names, what rules deny, and folders that can't be listed. A
+        folder that is denied as a whole stands for all that is in it.
 
         Raises:
             RequestError: the project is too large to be searched, or can't be listed.
         """
-        return self.find_hidden()[0]
-
-    def find_hidden(self, *, everywhere: bool = False) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The same, and those of sockets, FIFOs and devices; `everywhere`, among packages too.
-
-        Raises:
-            RequestError: as in `secrets`.
-        """
         with self._lock:
-            named: list[str] = []
-            denied = [*self._denied.literal]
-            special: set[str] = set()
-            for _, folder in self._search():
-                named += folder.named
-                denied += folder.denied
-                special.update(folder.special)
-        if everywhere:
-            special |= set(self._find_special())
+            self._deadline = time.monotonic() + SECONDS_MAX
+            folders = self._walk([""], is_installed=False)
+            if everywhere:
+                ahead = [path for folder in folders.values() for path in folder.installed]
+                folders |= self._walk(ahead, is_installed=True, seen=_count(folders))
+            literal = self._denied.literal
+        named: list[str] = []
+        denied: list[str] = []
+        special: list[str] = []
+        for folder in folders.values():
+            named += folder.named
+            denied += folder.denied
+            special += folder.special
         # What a link leads to is the secret, whatever it is called.
-        found = {*self._ends(named, stat.S_ISREG), *self._ends(denied, lambda _: True)}
-        secret = sorted(path for path in found if path.startswith(f"{self.project}/"))
-        return tuple(secret), tuple(sorted(special))
+        found = {*self._ends(map(self._absolute, named), stat.S_ISREG)}
+        found |= {*self._ends([*map(self._absolute, denied), *literal], lambda _: True)}
+        below = f"{self.project}/"
+        secrets = sorted(path[len(below) :] for path in found if path.startswith(below))
+        return Look(folders, tuple(secrets), tuple(sorted(special)))
 
-    def _find_special(self) -> Iterator[str]:
-        """Find sockets, FIFOs and devices, among installed packages too.
-
-        Raises:
-            RequestError: there are too many entries, or it takes too long.
-        """
-        seen, ahead = 0, [str(self.project)]
-        while ahead:
-            with contextlib.suppress(OSError), os.scandir(ahead.pop()) as listing:
-                for entry in listing:
-                    seen += 1
-                    self._check_time()
-                    if entry.is_dir(follow_symlinks=False):
-                        ahead.append(entry.path)
-                    elif not (entry.is_symlink() or entry.is_file(follow_symlinks=False)):
-                        yield entry.path
-            if seen > ENTRIES_MAX:
-                raise _too_many()
+    def _absolute(self, path: str) -> str:
+        return f"{self._top}/{path}" if path else self._top
 
     def _ends(self, paths: Iterable[str], is_kind: Callable[[int], bool]) -> Iterator[str]:
         """Where these lead, of what is there and of a kind.
@@ -141,41 +184,42 @@ class ProjectSearch:
             if (end := _end(path, is_kind)) is not None:
                 yield end
 
-    def _search(self) -> Iterator[tuple[str, _FoundFolder]]:
-        """Every folder that is to be searched, by its path. What is gone is forgotten.
+    def _walk(self, ahead: list[str], *, is_installed: bool, seen: int = 0) -> dict[str, Folder]:
+        """Every folder at these paths and below. What is gone is forgotten.
 
         Raises:
             RequestError: there are too many, it takes too long, or the topmost can't be listed.
         """
-        met: dict[str, _FoundFolder] = {}
-        begun = time.time_ns()
-        self._deadline = time.monotonic() + SECONDS_MAX
-        seen, ahead = 0, [str(self.project)]
+        known, began = self._known.get(is_installed, {}), time.time_ns()
+        met: dict[str, Folder] = {}
         while ahead:
-            if seen > ENTRIES_MAX:
-                raise _too_many()
             path = ahead.pop()
-            folder = self._look(path)
-            seen += folder.entries
-            met[path] = folder
-            ahead += folder.folders
-        # Settled when it was listed, not merely by now: a long search would forgive a late change.
-        self._known = {p: f for p, f in met.items() if begun - f.state[2] > SETTLED_NS}
-        return iter(met.items())
+            folder = met[path] = self._look_at(path, known.get(path), is_installed=is_installed)
+            seen += len(folder.kinds)
+            if seen > ENTRIES_MAX:
+                raise too_many_entries()
+            ahead += folder.inner
+        # Settled when it was listed, not merely by now: a long look would forgive a late change.
+        last = began - SETTLED_NS
+        self._known[is_installed] = {p: f for p, f in met.items() if f.state.ctime_ns < last}
+        return met
 
-    def _look(self, path: str) -> _FoundFolder:
+    def _look_at(self, path: str, known: Folder | None, *, is_installed: bool) -> Folder:
+        at = self._absolute(path)
         try:
-            info = os.lstat(path)
-            state = info.st_dev, info.st_ino, info.st_ctime_ns
-            known = self._known.get(path)
-            return known if known and known.state == state else self._list_folder(path, state)
+            info = os.lstat(at)
+            if known and known.state.ctime_ns == info.st_ctime_ns and known.is_same(info):
+                return known
+            if stat.S_ISDIR(info.st_mode):
+                return self._list(path, at, info, is_installed=is_installed)
         except (FileNotFoundError, NotADirectoryError):
-            return _FoundFolder((0, 0, time.time_ns()))
+            pass
         except OSError as error:
-            if path == str(self.project):
+            if not path:
                 raise RequestError(f"the project can't be listed: {error.strerror}") from error
             # A program could open what it closed before, so that nothing in it was found.
-            return _FoundFolder((0, 0, time.time_ns()), denied=(path,))
+            return Folder(_UNLISTED, 0, {}, [], [], [], [path], [])
+        return Folder(_UNLISTED, 0, {}, [], [], [], [], [])
 
     def _check_time(self) -> None:
         if time.monotonic() > self._deadline:
@@ -186,33 +230,40 @@ class ProjectSearch:
                 "open a folder further down as the project, or have fewer rules that deny to read",
             )
 
-    def _list_folder(self, path: str, state: tuple[int, int, int]) -> _FoundFolder:
-        folders, named, denied, special, entries = [], [], [], [], 0
-        beside = path[len(str(self.project)) + 1 :]
-        is_installed = installed.judge(path)
-        with os.scandir(path) as listing:
+    def _list(self, path: str, at: str, info: os.stat_result, *, is_installed: bool) -> Folder:
+        found = Folder(state_of(info), info.st_dev, {}, [], [], [], [], [])
+        prefix = f"{path}/" if path else ""
+        judge = None if is_installed else installed.judge(at)
+        with os.scandir(at) as listing:
             for entry in listing:
-                entries += 1
                 self._check_time()
-                is_folder = entry.is_dir(follow_symlinks=False)
-                if entry.path in self._private or self._denied.covers(entry.path):
-                    denied.append(entry.path)
-                elif not (is_folder or entry.is_symlink() or entry.is_file(follow_symlinks=False)):
-                    special.append(entry.path)
-                elif not is_folder and is_secret_path(f"{beside}/{entry.name}"):
-                    named.append(entry.path)
-                elif is_folder and not (is_installed and is_installed(entry.name)):
-                    folders.append(entry.path)
-        return _FoundFolder(
-            state, tuple(folders), tuple(named), tuple(denied), tuple(special), entries
-        )
+                kind = found.kinds[entry.name] = _kind(entry)
+                inside = prefix + entry.name
+                if not is_installed and self._is_denied(entry.path):
+                    found.denied.append(inside)
+                elif kind == stat.S_IFDIR:
+                    is_others = judge is not None and judge(entry.name)
+                    (found.installed if is_others else found.inner).append(inside)
+                elif kind not in PLAIN:
+                    found.special.append(inside)
+                elif not is_installed and is_secret_path(inside):
+                    found.named.append(inside)
+        return found
+
+    def _is_denied(self, path: str) -> bool:
+        return path in self._private or self._denied.covers(path)
 
 
-def _too_many() -> RequestError:
-    return RequestError(
-        f"over {ENTRIES_MAX:,} entries of the project would have to be searched for secrets",
-        "open a folder further down as the project",
-    )
+def _count(folders: Mapping[str, Folder]) -> int:
+    return sum(len(folder.kinds) for folder in folders.values())
+
+
+def _kind(entry: os.DirEntry[str]) -> int:
+    if entry.is_file(follow_symlinks=False):
+        return stat.S_IFREG
+    if entry.is_dir(follow_symlinks=False):
+        return stat.S_IFDIR
+    return stat.S_IFLNK if entry.is_symlink() else 0
 
 
 def is_special(path: str) -> bool:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from types import TracebackType
+from collections.abc import Iterator
 
 from executor.project.view.walking import FOLDER_FLAGS
 
 
 def in_tree_order(path: str) -> str:
-    """Sorts folders before what is in them, and that before anything beside them."""
+    """Return a key that sorts folders before what is in them, and that before what is next."""
     return path.replace("/", "\0")
 
 
 def split(path: str) -> tuple[str, str]:
-    """The folder of a path, empty at the top, and its name there."""
+    """Return the folder of a path, empty at the top, and its name there."""
     folder, _, name = path.rpartition("/")
     return folder, name
 
@@ -34,12 +34,7 @@ class Tree:
     def __enter__(self) -> Tree:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.forget()
 
     def forget(self, down_to: int = 0) -> None:
@@ -49,21 +44,15 @@ class Tree:
                 os.close(self._chain.pop()[1])
 
     def folder(self, path: str) -> int:
-        """A descriptor of a folder, good until the next call.
+        """Return a descriptor of a folder, good until the next call.
 
         Raises:
-            OSError: it is missing, no folder, or a link is on the way.
+            OSError: it is missing, not a folder, or a link is on the way.
         """
         if not path:
             return self.top
-        if self._chain and self._chain[-1][0] == path:
-            return self._chain[-1][1]
-        depth = 0
-        for known, _ in self._chain:
-            if path != known and not path.startswith(f"{known}/"):
-                break
-            depth += 1
-        self.forget(depth)
+        while self._chain and not f"{path}/".startswith(f"{self._chain[-1][0]}/"):
+            self.forget(len(self._chain) - 1)
         at, descriptor = self._chain[-1] if self._chain else ("", self.top)
         rest = path[len(at) + 1 :] if at else path
         for name in rest.split("/") if path != at else ():
@@ -75,7 +64,7 @@ class Tree:
         return descriptor
 
     def info(self, path: str) -> os.stat_result | None:
-        """The kernel's record of an entry itself; None where there is none to be reached."""
+        """Return the kernel's record of an entry itself; None if there is none to be reached."""
         folder, name = split(path)
         try:
             return os.stat(name, dir_fd=self.folder(folder), follow_symlinks=False)
@@ -83,7 +72,7 @@ class Tree:
             return None
 
     def open(self, path: str) -> int:
-        """A regular file for reading; what waits for another end does not hold this up.
+        """Open a regular file for reading; what waits for another end does not hold this up.
 
         Raises:
             OSError: it is missing, a link, or can't be read.
@@ -92,11 +81,20 @@ class Tree:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
         return os.open(name, flags, dir_fd=self.folder(folder))
 
+    @contextlib.contextmanager
+    def opened(self, path: str) -> Iterator[int]:
+        """Have a file open as `open` does, until the block ends."""
+        descriptor = self.open(path)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
     def target(self, path: str) -> str:
-        """Where a link leads, as it is written there.
+        """Return where a link leads, as it is written there.
 
         Raises:
-            OSError: it is no link.
+            OSError: it is not a link.
         """
         folder, name = split(path)
         return os.readlink(name, dir_fd=self.folder(folder))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -25,41 +24,31 @@ class OpenFolder(NamedTuple):
 def walk(
     top: int, enters: Callable[[str], bool], unreadable: Callable[[str], None]
 ) -> Iterator[OpenFolder]:
-    """Every folder from `top` on, before what is in it.
+    """Go through every folder from `top` on, before what is in it.
 
     Each folder below is asked of by path whether to enter it, after its own one was given out.
     One that can't be opened, or lies too deep, is told of.
     """
-    stack: list[tuple[int, str, list[str]]] = []
-    try:
-        pending = [(os.open(".", FOLDER_FLAGS, dir_fd=top), "")]
-        while pending or stack:
-            if pending:
-                descriptor, prefix = pending.pop()
-                stack.append((descriptor, prefix, []))
-                with os.scandir(descriptor) as scan:
-                    entries = list(scan)
-                yield OpenFolder(prefix, descriptor, entries)
-                names = [e.name for e in entries if e.is_dir(follow_symlinks=False)]
-                stack[-1][2].extend(sorted(names, reverse=True))
-            descriptor, prefix, names = stack[-1]
-            if not names:
-                os.close(descriptor)
-                stack.pop()
-                continue
-            path = prefix + names.pop()
-            if not enters(path):
-                continue
-            if len(stack) > DEPTH_MAX:
-                unreadable(path)
-                continue
-            try:
-                opened = os.open(path[len(prefix) :], FOLDER_FLAGS, dir_fd=descriptor)
-            except OSError:  # not ours to read; or exchanged for something else meanwhile
-                unreadable(path)
-                continue
-            pending.append((opened, f"{path}/"))
-    finally:
-        for descriptor, _, _ in stack:
-            with contextlib.suppress(OSError):
-                os.close(descriptor)
+
+    def go_through(descriptor: int, prefix: str) -> Iterator[OpenFolder]:
+        try:
+            with os.scandir(descriptor) as scan:
+                entries = list(scan)
+            yield OpenFolder(prefix, descriptor, entries)
+            for name in sorted(e.name for e in entries if e.is_dir(follow_symlinks=False)):
+                path = prefix + name
+                if not enters(path):
+                    continue
+                try:
+                    is_near = path.count("/") < DEPTH_MAX
+                    inner = os.open(name, FOLDER_FLAGS, dir_fd=descriptor) if is_near else -1
+                except OSError:  # not ours to read; or exchanged for something else meanwhile
+                    inner = -1
+                if inner < 0:
+                    unreadable(path)
+                else:
+                    yield from go_through(inner, f"{path}/")
+        finally:
+            os.close(descriptor)
+
+    yield from go_through(os.open(".", FOLDER_FLAGS, dir_fd=top), "")

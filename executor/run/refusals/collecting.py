@@ -210,10 +210,9 @@ def _shown(result: Result, facts: RunFacts, host: HostLooks) -> Shown:
 
 def _find_secrets(search: ProjectSearch) -> frozenset[str]:
     try:
-        secrets, _ = search.find_hidden()
+        return frozenset(search.look().secrets)
     except RequestError:  # it has grown too large to be searched, which the next run says
         return frozenset()
-    return frozenset(os.path.relpath(path, search.project) for path in secrets)
 
 
 def _is_secret(search: ProjectSearch, path: str) -> bool:

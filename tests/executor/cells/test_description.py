@@ -15,7 +15,7 @@ from executor.engine.pipes import anonymous_file
 from executor.engine.rootfs import ROOM_BYTES, ROOM_INODES
 from executor.model import GIB, MIB, Limits
 from executor.profile import ProjectAccess
-from executor.project.view.guarded_files import Guarded
+from executor.project.view.search import Guarded
 from executor.spawner.wire import Description
 from runtimes import Step
 

@@ -16,9 +16,9 @@ import pytest
 from executor.project.apply import staging
 from executor.project.commit import commit
 from executor.project.store.store import ChangeStore
-from executor.project.view import snapshot
-from executor.project.view.listing import Listings
-from executor.project.view.upper import FIRST, as_the_host_has_it, of_upper
+from executor.project.view.comparison import FIRST, as_the_host_has_it, of_upper
+from executor.project.view.record import begin
+from executor.project.view.search import ProjectSearch
 from tests.executor.project.viewing import FakeNames, PlainReader, left
 
 TEXT = "of the run\n"
@@ -56,10 +56,10 @@ def opened(folder: Path) -> Iterator[int]:
 def committed(project: Path, upper: Path, *, may_move: bool = True) -> tuple[int, Path]:
     """The inode that was written, and where its content is by now."""
     written = (upper / "src" / "new").stat().st_ino
-    record = snapshot.begin(project, (), Listings())
+    record = begin(ProjectSearch(project))
     record.settle()
     with opened(upper) as descriptor:
-        changes = replace(of_upper(descriptor, record), may_move=may_move)
+        changes = replace(of_upper(os.dup(descriptor), record), may_move=may_move)
         store = ChangeStore(project.parent / "state")
         assert (
             left(
@@ -111,7 +111,7 @@ def test_what_is_left_out_stays_where_it_was(project: Path, upper: Path):
         (project / "src" / "new").write_text("of the host\n")
         return told
 
-    record = snapshot.begin(project, (), Listings())
+    record = begin(ProjectSearch(project))
     record.settle()
     store = ChangeStore(project.parent / "state")
     with opened(upper) as descriptor, pytest.MonkeyPatch.context() as patch:

@@ -17,10 +17,10 @@ from base import mounts
 from executor.project.apply import staging as steps
 from executor.project.commit import Commit, commit
 from executor.project.store.store import ChangeStore
-from executor.project.view import snapshot
-from executor.project.view.listing import Listings
+from executor.project.view import record as records
+from executor.project.view.comparison import of_upper
 from executor.project.view.record import Record
-from executor.project.view.upper import of_upper
+from executor.project.view.search import ProjectSearch
 from tests.executor.project.conftest import make_old
 from tests.executor.project.viewing import FakeNames, PlainReader, left, tree
 
@@ -130,7 +130,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def begin(path: Path) -> Record:
-    record = snapshot.begin(path.parents[1], (), Listings())
+    record = records.begin(ProjectSearch(path.parents[1]))
     record.settle()
     return record
 
@@ -157,7 +157,6 @@ def commit_of_run(path: Path, record: Record, *, deletes: bool = False) -> Commi
     finally:
         record.close()
         os.close(changes.contents)
-        os.close(opened)
 
 
 def seen(path: Path) -> dict[str, tuple[object, ...]]:
@@ -253,7 +252,7 @@ def test_a_clock_that_was_set_back_makes_everything_a_conflict(place: Path, monk
 
 
 def test_without_a_wait_for_the_clock_everything_is_a_conflict(place: Path):
-    record = snapshot.begin(place.parents[1], (), Listings())
+    record = records.begin(ProjectSearch(place.parents[1]))
     assert left(commit_of_run(place, record))[PLACE] == "conflict"
 
 
@@ -266,14 +265,14 @@ STAMPS = {
 
 @pytest.mark.parametrize(("away_ns", "is_told"), STAMPS.values(), ids=STAMPS.keys())
 def test_a_stamp_is_held_against_the_moment(away_ns, is_told):
-    moment = snapshot.Moment()
+    moment = records.Moment()
     moment.ns = 1_600_000_000_123_456_789
     assert moment.is_after(moment.ns + away_ns) is is_told
 
 
 @pytest.mark.parametrize("grain_ns", [1_000_000_000, 10_000_000, 100])
 def test_a_rounded_stamp_stands_for_all_that_are_rounded_to_it(grain_ns):
-    moment = snapshot.Moment()
+    moment = records.Moment()
     moment.ns = 1_600_000_000_123_456_789
     rounded = moment.ns - moment.ns % grain_ns
     assert not moment.is_after(rounded)
@@ -281,17 +280,17 @@ def test_a_rounded_stamp_stands_for_all_that_are_rounded_to_it(grain_ns):
 
 
 def test_folders_that_did_not_change_are_not_listed_again(place: Path, monkeypatch):
-    project, listings = str(place.parents[1]), Listings()
+    project, search = str(place.parents[1]), ProjectSearch(place.parents[1])
     # As if all of it were two seconds old, which no program can make it.
     with monkeypatch.context() as patch:
         now = time.time_ns
         patch.setattr(time, "time_ns", lambda: now() + 3_000_000_000)
-        first = listings.take(project, frozenset())
+        first = search.look(everywhere=True)
     (place.parents[1] / "twin" / "new").write_text("new")
     listed = []
     scan = os.scandir
     monkeypatch.setattr(os, "scandir", lambda path: (listed.append(path), scan(path))[1])
-    again = listings.take(project, frozenset())
+    again = search.look(everywhere=True)
     assert listed == [f"{project}/twin"]
     assert again.folders.keys() == first.folders.keys()
     assert sorted(again.folders["twin"].kinds) == ["it.txt", "new"]
@@ -318,4 +317,4 @@ def test_only_file_systems_of_this_machine_are_trusted(project, is_trusted, tmp_
     monkeypatch.setattr(mounts, "TABLE", tmp_path / "mountinfo")
     info = tmp_path.lstat()
     monkeypatch.setattr(os, "stat", lambda _: info)
-    assert snapshot.is_trusted(project) is is_trusted
+    assert records.is_trusted(project) is is_trusted

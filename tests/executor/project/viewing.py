@@ -18,10 +18,10 @@ from executor.project.commit import Commit, commit
 from executor.project.git.host import GitError
 from executor.project.git.scratch import Scratch
 from executor.project.store.store import ChangeStore
-from executor.project.view import snapshot, work_copy
-from executor.project.view.listing import Listings
-from executor.project.view.record import Record, take
-from executor.project.view.upper import of_upper
+from executor.project.view import work_copy
+from executor.project.view.comparison import of_upper
+from executor.project.view.record import Record, begin, take
+from executor.project.view.search import ProjectSearch
 
 MOUNT = (
     'mount -t overlay overlay -o "userxattr,lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$2/m"'
@@ -95,7 +95,9 @@ class View:
     def _record(self) -> Record:
         """As the door takes it: whole for a copy, by the time of change for an overlay."""
         if self.kind == "overlay":
-            record = snapshot.begin(self.project, self.hidden, Listings())
+            search = ProjectSearch(self.project)
+            search.hide([self.project / path for path in self.hidden])
+            record = begin(search)
             record.settle()
             return record
         return take(self.project, self.hidden)
@@ -118,11 +120,7 @@ class View:
         assert self.record is not None
         if self.kind == "copy":
             return self.copy.changes()
-        upper = os.open(self.upper, os.O_RDONLY)
-        try:
-            return replace(of_upper(upper, self.record), may_move=True)
-        finally:
-            os.close(upper)
+        return replace(of_upper(os.open(self.upper, os.O_RDONLY), self.record), may_move=True)
 
     def commit(self, names=None, **more) -> Commit:
         changes = self.changes()

@@ -107,7 +107,7 @@ SAID = {
     "a signed commit": (
         "error: gpg failed to sign the data\nfatal: failed to write commit object",
         ("read", "a key to sign with", "inferred"),
-    ),  # noqa: E501
+    ),
     "no route": ("connect: Network is unreachable", ("network", "the network", "inferred")),
     "files": ("OSError: [Errno 24] Too many open files", ("limit", "open_files", "inferred")),
     "memory that a group counts": ("MemoryError", None),

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from executor.project.store.manifest import Change
-from executor.project.view.freshness import differs_only_by
 from executor.project.view.record import EntryState, take
+from executor.sessions.view import differs_only_by
 
 COMMITTED = Change("new", "created", "file", 0o644, 4, 5_000)
 STATE = EntryState(0o100644, 4, 5_000, 1, 1)
