@@ -9,7 +9,8 @@ from executor.project.git.carried import Reader
 from executor.project.git.differences import find_renames
 from executor.project.plan.plan import Plan
 from executor.project.plan.planning import plan
-from executor.project.rules.rules import CommitRules, NameJudge
+from executor.project.rules.names import ObeyedNames
+from executor.project.rules.rules import CommitRules
 from executor.project.store.manifest import (
     PREVENTING,
     Change,
@@ -29,7 +30,7 @@ __all__ = ["Change", "Commit", "CommitError", "LeftOut", "commit"]
 
 def commit(  # noqa: PLR0913 - all of it is what one run says of itself
     changes: ChangeSet,
-    names: NameJudge,
+    names: ObeyedNames,
     store: ChangeStore,
     *,
     label: str,

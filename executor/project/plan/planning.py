@@ -20,7 +20,7 @@ from executor.project.rules.links import Links
 from executor.project.rules.named_files import NamedFiles
 from executor.project.rules.names import ChangeVerdict, NameRow, control_folder
 from executor.project.rules.permission import Permission
-from executor.project.rules.rules import CommitRules, ObeyedRow
+from executor.project.rules.rules import CommitRules
 from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
 from executor.project.view.record import is_below
 from executor.project.view.tree import Tree, split
@@ -61,7 +61,8 @@ class Planning:
         self._leave_led_working_trees()
         self._leave_prevented_repositories()
         self._leave_hollow_folders()
-        self._leave_torn_environments()
+        if self.rules.consent is None:
+            self.environments.leave_torn(self.changes.changes, self.left)
         return self._result()
 
     def _result(self) -> Plan:
@@ -213,7 +214,7 @@ class Planning:
         row = self._judge(change.path, is_link=change.kind == "link")
         return self.by_row(change, row) if row else None
 
-    def _judge(self, path: str, *, is_link: bool = False) -> ObeyedRow | None:
+    def _judge(self, path: str, *, is_link: bool = False) -> NameRow | None:
         """The row of a path in the table of names, or one for what is told to run it."""
         names = self.rules.names
         row = names.judge_link(path) if is_link else names.judge(path)
@@ -222,7 +223,7 @@ class Planning:
             return NameRow(path, ChangeVerdict.HELD, why)
         return row
 
-    def by_row(self, change: Change, row: ObeyedRow) -> LeftOut | None:
+    def by_row(self, change: Change, row: NameRow) -> LeftOut | None:
         """What a row of the table has to say to a change."""
         consent, is_never = self.rules.consent, row.verdict == "never"
         if consent is not None and (not is_never or change.path in consent.exactly):
@@ -382,16 +383,6 @@ class Planning:
                 hollow.add(folder)
             elif change.change != "deleted":
                 full.add(folder)
-
-    def _leave_torn_environments(self) -> None:
-        """Leave whole environments that the run made, if anything of them is left out."""
-        for top in self.environments.made if self.rules.consent is None else ():
-            below = [c.path for c in self.changes.changes if is_below(c.path, {top})]
-            left = next((self.left[p] for p in below if self.left.get(p)), None)
-            if left is not None:
-                self.left.update(dict.fromkeys(below))
-                why = f"an environment comes as a whole, and {left.path}: {left.reason}"
-                self.left[top] = LeftOut(top, why, "held")
 
 
 def _makes_folder(change: Change, info: os.stat_result | None) -> bool:

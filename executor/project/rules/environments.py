@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, MutableMapping
 
 from executor.project.rules.name_folding import fold
 from executor.project.rules.names import ChangeVerdict, NameRow
-from executor.project.store.manifest import Change
-from executor.project.view.record import Record
+from executor.project.store.manifest import Change, LeftOut
+from executor.project.view.record import Record, is_below
 from executor.project.view.tree import split
 
 MARKS = ("pyvenv.cfg", "conda-meta")
 _AT_TOP = frozenset({"bin", "scripts", "condabin", "pyvenv.cfg"})
-# Below, as folder and name: what Python loads on its start, and `conda activate` sets or runs.
+# At any depth: what Python loads on its start, and what `conda activate` sets or runs.
 _ON_START = re.compile(
-    r"conda-meta/state|[^/]*/(?:[^/]*\.(?:pth|egg-link)|(?:site|user)customize(?:\.[^/]*)?"
-    r"|__editable__[^/]*|_virtualenv\.py|(?:de)?activate\.d)"
+    r"(?:^|/)(?:conda-meta/state|[^/]*\.(?:pth|egg-link)|(?:site|user)customize(?:\.[^/]*)?"
+    r"|__editable__[^/]*|_virtualenv\.py|(?:de)?activate\.d)(?=/|$)"
 )
 STARTED = NameRow(
     "bin",
@@ -28,7 +28,7 @@ STARTED = NameRow(
 class Environments:
     """Tells what belongs to an environment that was there, and which ones a run made (`made`)."""
 
-    def __init__(self, record: Record, changes: Iterable[Change]) -> None:
+    def __init__(self, record: Record, changes: Collection[Change]) -> None:
         self._states = record.states
         self._known: dict[str, bool] = {}
         marked = (
@@ -42,15 +42,27 @@ class Environments:
 
     def judge(self, path: str) -> NameRow | None:
         """Return the row of what runs whenever an environment that was there is used."""
-        parts, above = path.split("/"), ""
-        for at, name in enumerate(map(fold, parts)):
-            if name in _AT_TOP and self._was_there("/".join(parts[:at])):
+        parts = path.split("/")
+        names = [*map(fold, parts)]
+        text = "/".join(names)
+        ends = [found.start() + 1 for found in _ON_START.finditer(text)]
+        last = text.count("/", 0, ends[-1]) if ends else -1
+        for at, name in enumerate(names):
+            if (name in _AT_TOP or at <= last) and self._was_there("/".join(parts[:at])):
                 return STARTED
-            tops = ("/".join(parts[:end]) for end in range(at, -1, -1))
-            if _ON_START.fullmatch(f"{above}/{name}") and any(map(self._was_there, tops)):
-                return STARTED
-            above = name
         return None
+
+    def leave_torn(
+        self, changes: Collection[Change], left: MutableMapping[str, LeftOut | None]
+    ) -> None:
+        """Leave whole environments that the run made, if anything of them is left out."""
+        for top in self.made:
+            below = [change.path for change in changes if is_below(change.path, {top})]
+            first = next(filter(None, map(left.get, below)), None)
+            if first is not None:
+                left.update(dict.fromkeys(below))
+                why = f"an environment comes as a whole, and {first.path}: {first.reason}"
+                left[top] = LeftOut(top, why, "held")
 
     def _was_there(self, folder: str) -> bool:
         """Return whether a folder was an environment when the view began."""

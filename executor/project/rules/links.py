@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Sequence
 
@@ -66,8 +67,5 @@ class Links:
 
 def _goes_down_and_up(target: str) -> bool:
     """Whether `..` comes after a name."""
-    names = [name for name in target.split("/") if name not in ("", ".")]
-    ups = 0
-    while ups < len(names) and names[ups] == "..":
-        ups += 1
-    return ".." in names[ups:]
+    names = (name for name in target.split("/") if name not in ("", "."))
+    return ".." in itertools.dropwhile("..".__eq__, names)

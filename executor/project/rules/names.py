@@ -29,7 +29,6 @@ class ChangeVerdict(StrEnum):
 
 
 T = TypeVar("T")
-STRICTNESS = {verdict: number for number, verdict in enumerate(reversed(ChangeVerdict))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +55,8 @@ class NameRow:
 
     def rank(self) -> tuple[int, bool, bool, int, int]:
         """Return how exact it is: of two rows for one place the longer, then that without stars."""
-        text, strictness = self.pattern, STRICTNESS[self.verdict]
-        return len(self.parts), "*" not in text, text.startswith("/"), strictness, len(text)
+        text, is_top = self.pattern, self.pattern.startswith("/")
+        return len(self.parts), "*" not in text, is_top, strictness(self), len(text)
 
     def spelling(self, given: T, folded: T) -> T:
         """Return what counts: what passes has one spelling only."""
@@ -70,6 +69,11 @@ class NameRow:
             return False
         names = self.spelling(given, folded)[start : end - 1]
         return all(map(is_made_of, self.parts[:-1], names))
+
+
+def strictness(row: NameRow | None) -> int:
+    """Return how much a row stops; it is the least for no row."""
+    return -1 if row is None else ("commit", "held", "never").index(row.verdict)
 
 
 def _read_rows() -> Iterator[NameRow]:
@@ -86,10 +90,10 @@ ROWS = tuple(_read_rows())
 CONTROLLED = NameRow(
     "CVS",
     ChangeVerdict.NEVER,
-    "of version control systems nothing but what git fetches is committed",
+    "of other version control systems nothing is committed, nor of a .git otherwise spelt",
 )
 UNKNOWN = NameRow(
-    ".*", ChangeVerdict.HELD, "its name begins with a dot, and no table has it: a tool may obey it"
+    ".*", ChangeVerdict.HELD, "a name in it begins with a dot, and is unknown: a tool may obey it"
 )
 SHORT = NameRow("*~*", ChangeVerdict.HELD, "a short name of Windows: a tool may obey the long one")
 
@@ -115,12 +119,10 @@ class ObeyedNames:
 
         A `.git` is never: whether it is a repository, which is taken otherwise, is asked before.
         """
-        found = self._judge(path)
+        others = [*self._spellings(path)] if self.links else []
         if "\\" in path:  # a separator on Windows
-            found = max(found, self._judge(path.replace("\\", "/")), key=_strictness)
-        for other in self._spellings(path) if self.links else ():
-            found = max(found, self._judge(other), key=_strictness)
-        return found
+            others.append(path.replace("\\", "/"))
+        return max(map(self._judge, (path, *others)), key=strictness)
 
     def judge_link(self, path: str) -> NameRow | None:
         """Return the row of a symbolic link: its own name's, or what is obeyed through it.
@@ -133,7 +135,7 @@ class ObeyedNames:
             for size in range(1, len(row.parts)):
                 if all(map(is_made_of, row.parts[:size], names[-size:])) and size <= len(names):
                     rest = "/".join(map("".join, row.parts[size:]))
-                    found = max(found, self.judge(f"{path}/{rest}"), key=_strictness)
+                    found = max(found, self.judge(f"{path}/{rest}"), key=strictness)
         return found
 
     def with_links(self, links: Iterable[tuple[str, str]]) -> ObeyedNames:
@@ -178,22 +180,17 @@ def _decide(best: Sequence[NameRow | None]) -> NameRow | None:
         row = best[at]
         if row is not None and (start := at + 1 - len(row.parts)) < covered:
             covered = start
-            found = max(found, row, key=_strictness)
+            found = max(found, row, key=strictness)
     return None if found is None or found.verdict is ChangeVerdict.COMMIT else found
-
-
-def _strictness(row: NameRow | None) -> int:
-    return -1 if row is None else STRICTNESS[row.verdict]
 
 
 def _make_finder(rows: Iterable[NameRow]) -> Callable[[str], Sequence[NameRow]]:
     """Return a function that finds the rows whose last name a given one bears."""
     literal: dict[str, list[NameRow]] = {}
-    starred = []
     for row in rows:
-        texts = row.parts[-1]
-        beside = literal.setdefault(fold(texts[0]), []) if len(texts) == 1 else starred
-        beside.append(row)
+        name = "*".join(row.parts[-1])
+        literal.setdefault("*" if "*" in name else fold(name), []).append(row)
+    starred = literal.pop("*", [])
     # Most names have in them no text of any row with a star.
     texts = {max(row.parts[-1], key=len).lower() for row in starred}
     may_be_starred = re.compile("|".join(map(re.escape, sorted(texts)))).search
@@ -214,38 +211,30 @@ def is_control(name: str) -> bool:
 def control_folder(path: str) -> str:
     """Return the version control system's folder that a path is, or lies in; "" for none."""
     names = path.split("/")
-    ends = (end for end, name in enumerate(names, 1) if is_control(name))
-    return "/".join(names[: next(ends, 0)])
+    return "/".join(names[: next((n for n, name in enumerate(names, 1) if is_control(name)), 0)])
 
 
-NAMES = ObeyedNames()
-
-
-def with_moves(moves: Mapping[str, str]) -> ObeyedNames:
+@lru_cache(maxsize=8)
+def names_after(moves: tuple[tuple[str, str], ...]) -> ObeyedNames:
     """Return the table as a user moves it: patterns, each with "never", "held" or "commit".
 
     Raises:
         ValueError: a pattern or verdict means nothing, or is of a version control system's files.
     """
     rows = {row.pattern: row for row in ROWS}
-    for given, verdict in moves.items():
+    for given, verdict in moves:
         check_move(given, verdict)
-        pattern = _bare(given)
         # Whoever names a row himself means it wherever it is.
-        rows[pattern] = NameRow(
-            pattern, ChangeVerdict(verdict), "your own configuration names it", anywhere=True
-        )
+        row = NameRow(_bare(given), ChangeVerdict(verdict), "your configuration names it", True)
+        rows[row.pattern] = row
     return ObeyedNames(tuple(rows.values()))
 
 
-@lru_cache(maxsize=8)
-def names_after(moves: tuple[tuple[str, str], ...]) -> ObeyedNames:
-    """Return what `with_moves` does, made once."""
-    return with_moves(dict(moves)) if moves else NAMES
+NAMES = names_after(())
 
 
 def check_move(pattern: str, verdict: object) -> None:
-    """Try one row of `with_moves`.
+    """Try one row of `names_after`.
 
     Raises:
         ValueError: as there.

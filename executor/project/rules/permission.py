@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import fcntl
 import os
 import stat
@@ -71,16 +72,12 @@ class Permission:
         if not is_plain or os.access(name, os.W_OK, dir_fd=descriptor, effective_ids=True):
             return False
         flags = array.array("l", [0])
-        try:
+        with contextlib.suppress(OSError):  # some file systems have no such flags
             opened = self._project.open(path)
-        except OSError:
-            return False
-        try:
-            fcntl.ioctl(opened, FS_IOC_GETFLAGS, flags)
-        except OSError:  # a file system without such flags
-            return False
-        finally:
-            os.close(opened)
+            try:
+                fcntl.ioctl(opened, FS_IOC_GETFLAGS, flags)
+            finally:
+                os.close(opened)
         return bool(flags[0] & UNCHANGING)
 
 

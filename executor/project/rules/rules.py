@@ -4,29 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-
-class ObeyedRow(Protocol):
-    """What a table of names has on a path: "never" or "held", and why."""
-
-    @property
-    def verdict(self) -> str:
-        """Never, or held."""
-
-    @property
-    def why(self) -> str:
-        """The reason, as a result shows it."""
-
-
-class NameJudge(Protocol):
-    """Who says which names are never committed, and which only by a person."""
-
-    def judge(self, path: str) -> ObeyedRow | None:
-        """Return the row of a path in the project, if any."""
-
-    def judge_link(self, path: str) -> ObeyedRow | None:
-        """Return the row of a path that is a symbolic link, or of what is obeyed through it."""
+from executor.project.rules.names import ObeyedNames
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +20,6 @@ class Consent:
 class CommitRules:
     """What decides: the table of names, what links may lead to, a person's consent if there is."""
 
-    names: NameJudge
+    names: ObeyedNames
     shown: Sequence[str] = ()
     consent: Consent | None = None

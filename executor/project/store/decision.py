@@ -14,7 +14,8 @@ from itertools import accumulate
 from pathlib import Path
 
 from executor.project.git.differences import merge
-from executor.project.rules.rules import CommitRules, Consent, NameJudge
+from executor.project.rules.names import ObeyedNames
+from executor.project.rules.rules import CommitRules, Consent
 from executor.project.store.change_set_folder import BASE_BYTES_MAX, BASES, CONTENTS, Kept
 from executor.project.store.manifest import Change, ChangeSet, CommitError, LeftOut
 from executor.project.view.contents import read_some
@@ -48,7 +49,7 @@ def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def make_rules(
-    names: NameJudge, shown: Sequence[str], paths: Iterable[str], theirs: Iterable[str]
+    names: ObeyedNames, shown: Sequence[str], paths: Iterable[str], theirs: Iterable[str]
 ) -> CommitRules:
     """Make rules of what a person said: paths by exact name, and those to take from the run."""
     plain = {*map(os.path.normpath, paths)}

@@ -25,7 +25,7 @@ from executor.project.git.host import GitError
 from executor.project.git.scratch import Scratch
 from executor.project.plan.plan import Plan
 from executor.project.plan.planning import plan
-from executor.project.rules.rules import NameJudge
+from executor.project.rules.names import ObeyedNames
 from executor.project.store import change_set_folder, diff
 from executor.project.store.change_set_folder import Kept
 from executor.project.store.decision import as_change_set, make_rules, merge_conflicts, select
@@ -214,7 +214,7 @@ class ChangeStore:
         id: str,  # noqa: A002
         paths: Sequence[str] = (),
         *,
-        names: NameJudge,
+        names: ObeyedNames,
         dry_run: bool = False,
         theirs: Sequence[str] = (),
         merge: bool = False,

@@ -16,7 +16,7 @@ from executor.project.rules.names import (
     ChangeVerdict,
     ObeyedNames,
     control_folder,
-    with_moves,
+    names_after,
 )
 
 pytestmark = pytest.mark.once  # a table is the same for everyone
@@ -341,7 +341,7 @@ def test_what_a_link_leads_to_is_obeyed_as_the_link_is():
 
 
 def judged(moves: dict[str, str], *paths: str) -> list[str]:
-    names = with_moves(moves)
+    names = names_after(tuple(moves.items()))
     return [row.verdict.value if (row := names.judge(path)) else "commit" for path in paths]
 
 
@@ -382,7 +382,7 @@ def test_a_slash_at_the_beginning_means_the_top():
 )
 def test_a_move_that_means_nothing_is_refused(moves):
     with pytest.raises(ValueError, match=r"."):  # the words are for people
-        with_moves(moves)
+        names_after(tuple(moves.items()))
 
 
 def test_a_star_can_uncover_no_control_file():
@@ -419,6 +419,6 @@ def test_a_hostile_path_costs_in_proportion_to_its_length(name):
 
 
 def test_many_stars_and_likenesses_take_linear_time():
-    names = with_moves({"a*a*a*b": "never"})
+    names = names_after((("a*a*a*b", "never"),))
     short, long = (calls(names, ["a" * n]) for n in (1_000, 100_000))
     assert long <= short + 5

@@ -27,7 +27,7 @@ for name in {names!r}:
 @pytest.mark.parametrize("profile", ["analyze", "build"])
 async def test_a_program_neither_reads_nor_changes_it(tmp_path: Path, profile: str):
     project = tmp_path / "home"
-    own, state, beside = ".local/own", ".local/own/state", ".local/beside"
+    own, state, beside = ".local/own", ".local/own/state", "data/beside"
     for folder in (state, own, beside):
         (project / folder).mkdir(parents=True, exist_ok=True)
         (project / folder / "kept").write_text("mine")

@@ -345,21 +345,22 @@ def test_what_controls_a_mercurial_repository_is_never_committed(mercurial: View
 OTHERWISE_SPELT = (".GIT", ".git.", ".g\u200cit", "git~1", ".git::$INDEX_ALLOCATION", ".gi\u00adt")
 
 
-@pytest.mark.parametrize("name", [*OTHERWISE_SPELT, ".hg", ".svn", ".jj", "CVS", "_darcs", ".bzr"])
-@pytest.mark.parametrize(
-    "code",
-    [
-        "os.makedirs(n + '/hooks'); open(n + '/hooks/x', 'w'); open(n + '/config', 'w')",
-        "os.makedirs(n + '/objects'); open(n + '/objects/x', 'w'); open(n + '/HEAD', 'w')",
-        "open(n, 'w')",
-        "os.symlink('src', n)",
-    ],
-    ids=["folder", "repository", "file", "link"],
+CODES = (
+    "os.makedirs(n + '/hooks'); open(n + '/hooks/x', 'w'); open(n + '/config', 'w')",
+    "os.makedirs(n + '/objects'); open(n + '/objects/x', 'w'); open(n + '/HEAD', 'w')",
+    "open(n, 'w')",
+    "os.symlink('src', n)",
 )
-@pytest.mark.parametrize("above", ["", "src/", "node_modules/a/"])
-def test_what_is_called_as_a_version_control_systems_own_is_never_committed(
-    view: View, name, code, above
-):
-    view.run(*python(f"n = {above + name!r}; os.makedirs({above or '.'!r}, exist_ok=True); {code}"))
-    assert left(view.commit(Settings().names)) == {above + name: "never"}
-    assert not os.path.lexists(view.project / above / name)
+
+
+@pytest.mark.parametrize("name", [*OTHERWISE_SPELT, ".hg", ".svn", ".jj", "CVS", "_darcs", ".bzr"])
+def test_what_is_called_as_a_version_control_systems_own_is_never_committed(view: View, name):
+    """As a folder, a repository, a file and a link, at the top, below and among packages."""
+    paths = [f"{above}{name}" for above in ("", "src/", "node_modules/a/", "new/er/")]
+    lines = [
+        f"n = {path!r}; os.makedirs(os.path.dirname(n) or '.', exist_ok=True); {code}"
+        for path, code in zip(paths, CODES, strict=True)
+    ]
+    view.run(*python("\n".join(lines)))
+    assert left(view.commit(Settings().names)) == dict.fromkeys(paths, "never")
+    assert not [path for path in paths if os.path.lexists(view.project / path)]
