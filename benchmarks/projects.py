@@ -21,27 +21,33 @@ from executor.settings import Settings
 PROFILES = {profile.name: profile for profile in (ANALYZE, BUILD)}
 
 
+GIT = "git -c user.name=x -c user.email=x@example.org commit -qam more"
+
+
 @measure(8, files="300,2000")
 async def views(bench: Bench) -> None:
-    """Measure a shell that says one word under `build`, in projects of several sizes."""
+    """Measure `build` in repositories of several sizes: a word said, 300 files changed, those
+    committed with git."""
     for count in map(int, bench.options["files"].split(",")):
-        files = ((f"d{n // 100}/{n}.txt", f"{n}\n") for n in range(count))
-        write_files(bench.make_folder(f"{count}/project"), files)
+        project = bench.make_folder(f"{count}/project")
+        write_files(project, ((f"d{n % 100}/{n}.txt", f"{n}\n") for n in range(count)))
+        subprocess.run(["sh", "-ec", f"git init -q; git add .; {GIT}"], cwd=project, check=True)
+        change = "for n in $(seq 0 299); do echo $$ >> d$((n % 100))/$n.txt; done"
         async with opened(bench, str(count), settings=Settings(profiles=PROFILES)) as engine:
-            build, analyze = (
-                partial(run, engine, Request("shell", "echo word", profile=name))
-                for name in ("build", "analyze")
+            build, changed, committed = (
+                partial(run, engine, Request("shell", code, profile="build"))
+                for code in ("echo word", change, f"{change}; {GIT}")
             )
+            analyze = partial(run, engine, Request("shell", "echo word"))
             await bench.time_sides(f"echo under build, {count:,} files", build, "analyze", analyze)
+            await bench.time_sides("300 of them changed, committed", committed, "not", changed)
 
 
-@measure(2, is_long=True, files="40000", folder="-")
+@measure(2, is_long=True, files="40000")
 async def commits(bench: Bench) -> None:
     """Measure a commit of many new files."""
-    count, place = int(bench.options["files"]), bench.folder
-    if bench.options["folder"] != "-":  # another file system, as one that shares contents
-        place = bench.path("folder")
-    upper, target = place / "upper", place / "target"
+    count = int(bench.options["files"])
+    upper, target = bench.folder / "upper", bench.folder / "target"
 
     def ours() -> None:
         (target / "project").mkdir()

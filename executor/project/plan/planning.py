@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -13,7 +12,7 @@ from executor.project.git.finding import OWN, Repositories, Repository
 from executor.project.git.history import History
 from executor.project.git.outcomes import LEADS_ON, OutcomeJudge, RepositoryOutcome
 from executor.project.git.taking import Taking
-from executor.project.plan.current_state import is_as_before, is_as_left
+from executor.project.plan.conflicts import Conflicts, is_folder, replaces_folder
 from executor.project.plan.plan import Plan
 from executor.project.rules.environments import Environments
 from executor.project.rules.links import Links
@@ -28,6 +27,7 @@ from executor.project.view.walking import FOLDER_FLAGS, walk
 
 STAND_IN = "user.ctxmode.stand-in"  # as executor/spawner/stand_ins.py marks them
 DECIDED_WITH = ("held", *PREVENTED)  # told with the repository, where all of it waits
+STAYS = "the run replaced a folder in which something stays"
 Present = dict[str, os.stat_result | None]
 
 
@@ -43,6 +43,7 @@ class Planning:
     repositories: Repositories
     judge: OutcomeJudge
     outcomes: Mapping[str, RepositoryOutcome]  # by the repositories' own folders
+    conflicts: Conflicts
     permission: Permission
     environments: Environments
     named: NamedFiles
@@ -170,7 +171,7 @@ class Planning:
 
     def _is_left_folder(self, folder: str) -> bool:
         """Whether what is to be in a folder can't be, as the folder is not made."""
-        return folder in self.left and not _is_folder(self.present[folder])
+        return folder in self.left and not is_folder(self.present[folder])
 
     def _why_unseen(self, change: Change) -> LeftOut | None:
         if any(name == STAND_IN for name, _ in change.xattrs):
@@ -245,21 +246,19 @@ class Planning:
         return LeftOut(change.path, why, "refused") if why else None
 
     def _why_conflict(self, change: Change, info: os.stat_result | None) -> LeftOut | None:
-        why = self._deletion_conflict(change, info) if change.change == "deleted" else None
-        if change.change == "created":
-            why = self._creation_conflict(change, info)
-        elif change.change != "deleted":
-            why = self._modification_conflict(change, info)
-        if not why:
-            return None
+        why = self.conflicts.find(change, info, is_in_new_folder=self._is_in_new_folder(change))
+        if why is None:
+            self.done.add(change.path)
+        elif not why and self._stays_inside(change):
+            why = STAYS
         consent = self.rules.consent
-        if consent is not None and change.path in consent.theirs and not _is_folder(info):
+        if consent is not None and change.path in consent.theirs and not is_folder(info):
             return None
-        return LeftOut(change.path, why, "conflict")
+        return LeftOut(change.path, why, "conflict") if why else None
 
     def _why_closed(self, change: Change, info: os.stat_result | None) -> LeftOut | None:
         path = change.path
-        if path in self.done or split(path)[0] in self.new_folders:
+        if path in self.done or self._is_in_new_folder(change):
             return None
         why = self.permission.why_refused(change, info)
         if why and change.change == "times":  # they say nothing alone
@@ -267,53 +266,13 @@ class Planning:
             return None
         return LeftOut(path, why, "closed") if why else None
 
-    def _deletion_conflict(self, change: Change, info: os.stat_result | None) -> str:
-        if info is None:
-            self.done.add(change.path)
-        elif not is_as_before(change, info, self.project):
-            return "the run deleted it; it was changed meanwhile"
-        return ""
+    def _is_in_new_folder(self, change: Change) -> bool:
+        return split(change.path)[0] in self.new_folders
 
-    def _creation_conflict(self, change: Change, info: os.stat_result | None) -> str:
-        if info is None:
-            return self._folder_conflict(change)
-        if (_is_folder(info) and change.kind == "folder") or is_as_left(
-            change, info, self.contents, self.project
-        ):
-            self.done.add(change.path)
-        else:
-            return "the run created it; something else came there meanwhile"
-        return ""
-
-    def _modification_conflict(self, change: Change, info: os.stat_result | None) -> str:
-        before = change.before
-        is_same = info is not None and is_as_before(change, info, self.project)
-        if change.change == "times" and not is_same:  # a time that says nothing any more
-            self.done.add(change.path)
-            return ""
-        if info is None:
-            return "the run changed it; it was deleted meanwhile"
-        if is_same:
-            if before is not None and stat.S_ISDIR(before.mode) and change.kind != "folder":
-                return self._replacement_conflict(change)
-            return ""
-        if change.change == "modified" and is_as_left(change, info, self.contents, self.project):
-            self.done.add(change.path)
-            return ""
-        return "the run changed it; it was changed meanwhile by someone else too"
-
-    def _folder_conflict(self, change: Change) -> str:
-        """Why a new entry has no folder to be in."""
-        folder, _ = split(change.path)
-        if folder not in self.new_folders:
-            try:
-                self.project.folder(folder)
-            except OSError:
-                return "the run created it; its folder was removed meanwhile"
-        return ""
-
-    def _replacement_conflict(self, change: Change) -> str:
-        """Why a folder can't give way to a file: something in it stays."""
+    def _stays_inside(self, change: Change) -> bool:
+        """Whether a folder can't give way to a file, as something in it stays."""
+        if not replaces_folder(change):
+            return False
         goes = {c.path for c in self.changes.changes if c.change == "deleted"} - self.left.keys()
         found: list[str] = []
         for folder in walk(self.project.folder(change.path), lambda _: not found, found.append):
@@ -321,37 +280,30 @@ class Planning:
                 path = f"{change.path}/{folder.prefix}{entry.name}"
                 if path not in goes or self.is_hidden(path) or self.rules.names.judge(path):
                     found.append(path)
-        return "the run replaced a folder in which something stays" if found else ""
+        return bool(found)
 
     def _leave_replaced_folders(self) -> None:
         """Leave a folder whole that was to give way to something else, and can't."""
         replaced = ""
         for change in self.changes.changes:
-            before = change.before
-            if before is not None and stat.S_ISDIR(before.mode) and change.kind != "folder":
+            if replaces_folder(change):
                 replaced = change.path
-                if self._stays_below(replaced) and replaced not in self.left:
-                    self.left[replaced] = LeftOut(
-                        replaced, "the run replaced a folder in which something stays", "conflict"
-                    )
+                if any(path.startswith(f"{replaced}/") for path in self.left):
+                    self.left.setdefault(replaced, LeftOut(replaced, STAYS, "conflict"))
             elif replaced in self.left and change.path.startswith(f"{replaced}/"):
                 self.left.setdefault(change.path, None)
 
     def _leave_led_working_trees(self) -> None:
-        """Leave new files beside a `.git` that leads to a repository, and is not committed.
+        """Leave new files beside a new `.git` that leads to a repository, and is not committed.
 
         Of a submodule or worktree they would be in the way where the host makes it.
         """
-        tops = {split(path)[0] for path in self.left if split(path)[1] == ".git"}
-        tops = {top for top in tops if top and f"{top}/.git" not in self.changes.record.states}
-        led = {top for top in tops if self._is_made(f"{top}/.git")}
-        for change in self.changes.changes if led else ():
-            if change.before is None and is_below(change.path, led):
+        made = [c for c in self.changes.changes if c.change == "created"]
+        gits = (c for c in made if c.kind != "folder" and c.path in self.left)
+        led = {split(c.path)[0] for c in gits if split(c.path)[1] == OWN} - {""}
+        for change in made if led else ():
+            if is_below(change.path, led):
                 self.left.setdefault(change.path, None)
-
-    def _is_made(self, path: str) -> bool:
-        found = (c for c in self.changes.changes if c.path == path)
-        return any(c.change == "created" and c.kind != "folder" for c in found)
 
     def _leave_prevented_repositories(self) -> None:
         """Leave whole repositories that can't be taken, with the files of their working trees."""
@@ -369,9 +321,6 @@ class Planning:
                 if is_other and (left is None or left.kind in DECIDED_WITH):
                     self.left[change.path] = None
 
-    def _stays_below(self, path: str) -> bool:
-        return any(each.startswith(f"{path}/") for each in self.left)
-
     def _leave_hollow_folders(self) -> None:
         """Leave out new folders that would be empty only because what is in them is left out."""
         full, hollow = set(), set()
@@ -386,7 +335,7 @@ class Planning:
 
 
 def _makes_folder(change: Change, info: os.stat_result | None) -> bool:
-    return change.kind == "folder" and change.change != "deleted" and not _is_folder(info)
+    return change.kind == "folder" and change.change != "deleted" and not is_folder(info)
 
 
 def plan(changes: ChangeSet, rules: CommitRules, brought: BroughtObjects, read: Reader) -> Plan:
@@ -422,6 +371,7 @@ def plan(changes: ChangeSet, rules: CommitRules, brought: BroughtObjects, read: 
                     repositories,
                     judge,
                     outcomes,
+                    Conflicts(contents, project),
                     Permission(project),
                     Environments(changes.record, changes.changes),
                     NamedFiles(changes.record, made),
@@ -430,7 +380,3 @@ def plan(changes: ChangeSet, rules: CommitRules, brought: BroughtObjects, read: 
                 history.close()
     finally:
         os.close(top)
-
-
-def _is_folder(info: os.stat_result | None) -> bool:
-    return info is not None and stat.S_ISDIR(info.st_mode)
