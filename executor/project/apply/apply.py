@@ -9,7 +9,6 @@ import secrets
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from executor.project.apply import staging
 from executor.project.apply.arrangement import Arrangement
@@ -27,15 +26,11 @@ S_MAX = 3.0  # others may have written gigabytes to the same disk
 NOT_WHOLE = "something of its repository can't be applied"
 
 
-class Applied(NamedTuple):
-    """Whether anything was applied, and what was not since someone else had changed it."""
-
-    is_done: bool
-    left_out: Sequence[LeftOut]
-
-
-def apply(plan: Plan, changes: ChangeSet, journals: Path, *, all_or_nothing: bool) -> Applied:
-    """Bring the changes of a plan into the project; what someone changed since is left, and told.
+def apply(
+    plan: Plan, changes: ChangeSet, journals: Path, *, all_or_nothing: bool
+) -> tuple[bool, Sequence[LeftOut]]:
+    """Bring the changes of a plan into the project; return whether that was done, and what was left
+    since someone else has changed it.
 
     The content of what is left is where it was. With `all_or_nothing` any such conflict leaves
     everything as it was.
@@ -47,7 +42,7 @@ def apply(plan: Plan, changes: ChangeSet, journals: Path, *, all_or_nothing: boo
     arrangement = Arrangement(plan, token)
     operations = arrangement.operations
     if not operations:
-        return Applied(True, ())
+        return True, ()
     journal = Journal(journals / token)
     with open_tree(plan.project) as project, Tree(changes.contents) as contents:
         preparing = Preparing(plan, project, changes, contents)
@@ -58,7 +53,7 @@ def apply(plan: Plan, changes: ChangeSet, journals: Path, *, all_or_nothing: boo
             ready, others, conflicts = _look_again(operations, project, unwritten)
             if conflicts and all_or_nothing:
                 _take_back(operations, project, journal)
-                return Applied(False, conflicts)
+                return False, conflicts
             _remove_prepared(others, project)
             # A start after a crash completes it by what was prepared, which then is whole.
             sync(project.top)
@@ -73,7 +68,7 @@ def apply(plan: Plan, changes: ChangeSet, journals: Path, *, all_or_nothing: boo
             ) from error
         left_out = _complete(ready, plan.project, project, journal)
         preparing.forget_moved()
-        return Applied(True, [*conflicts, *left_out])
+        return True, [*conflicts, *left_out]
 
 
 def recover(place: Path, journals: Path) -> None:

@@ -87,7 +87,8 @@ class Preparing:
             folder, name = split(path)
             info = self.contents.info(path)
             if info is not None and info.st_nlink > 1:
-                os.unlink(name, dir_fd=self.contents.folder(folder))
+                with contextlib.suppress(OSError):  # it goes with its room anyway
+                    os.unlink(name, dir_fd=self.contents.folder(folder))
 
     def _prepare(self, place: str, change: Change) -> None:
         above, name = split(place)

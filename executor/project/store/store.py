@@ -13,12 +13,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NamedTuple
 
 from base import clock
 from base.locks import hold_lock
 from executor.instance.removal import remove
-from executor.project.apply.apply import Applied, apply, recover
+from executor.project.apply.apply import apply, recover
 from executor.project.git.brought import BroughtObjects
 from executor.project.git.differences import find_renames
 from executor.project.git.host import GitError
@@ -55,10 +54,11 @@ class UnknownChangesError(LookupError):
         self.candidates = tuple(candidates)
 
 
-class NothingToRead(NamedTuple):
+class NothingToRead:
     """What was kept of repositories is known already; it is unpacked in `place`."""
 
-    place: Path
+    def __init__(self, place: Path) -> None:
+        self.place = place
 
     def __call__(self, scratch: Scratch, script: str, arguments: Sequence[str]) -> Path:
         """Refuse.
@@ -115,8 +115,10 @@ class ChangeStore:
                 f"see to the room and the permissions in {self.folder} and {project}",
             ) from error
 
-    def bring_in(self, changes: ChangeSet, planned: Plan, *, all_or_nothing: bool) -> Applied:
-        """Apply a plan while committing; what could not be, since someone else changed it.
+    def bring_in(
+        self, changes: ChangeSet, planned: Plan, *, all_or_nothing: bool
+    ) -> tuple[bool, Sequence[LeftOut]]:
+        """Apply a plan while committing; whether that was done, and what was left (see `apply`).
 
         Raises:
             CommitError: the project can't be written. Nothing is applied then.
