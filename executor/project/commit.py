@@ -55,8 +55,7 @@ def commit(  # noqa: PLR0913 - all of it is what one run says of itself
         planned = plan(changes, rules, store.brought(), read)
         if stage:
             takings = (*(taking for _, taking in planned.takings), *planned.kept_takings)
-            kept = tuple(c for c in changes.changes if c.path not in planned.own)
-            waiting = replace(changes, changes=kept, repositories=takings)
+            waiting = replace(changes, repositories=takings)
             name = store.keep(waiting, changes.refused, label=label, staged=True)
             return Commit((), changes.refused, name)
         return _commit(changes, planned, store, label)

@@ -19,7 +19,7 @@ class Plan:
     `present` tells what is at each applied path now, `states` what was at the start. `kept` are
     the changes whose contents wait for a person. `units` numbers the repositories in whose working
     trees paths lie; `takings` are those that are taken, by number, before their files are, and
-    `kept_takings` those that wait. Changes in repositories' `own` folders are no others.
+    `kept_takings` those that wait.
     """
 
     project: Path
@@ -33,4 +33,3 @@ class Plan:
     units: Mapping[str, int] = field(default_factory=dict)
     takings: tuple[tuple[int, Taking], ...] = ()
     kept_takings: tuple[Taking, ...] = ()
-    own: frozenset[str] = frozenset()

@@ -89,7 +89,6 @@ class Planning:
             self._number_working_trees(applied),
             tuple(self._takings(is_left=False)),
             tuple(taking for _, taking in self._takings(is_left=True)),
-            frozenset(c.path for c in all_changes if self._is_own(c)),
         )
 
     def _is_own(self, change: Change) -> bool:
@@ -349,9 +348,10 @@ def plan(changes: ChangeSet, rules: CommitRules, brought: BroughtObjects, read: 
         with Tree(changes.contents) as contents, Tree(top) as project, Tree(top) as aside:
             repositories = Repositories(changes.record, changes.changes)
             judge = OutcomeJudge(changes, repositories, aside, contents, read)
-            outcomes = {one.control: judge.decide(one) for one in repositories.found.values()}
-            for taking in changes.repositories:
-                control = taking.carried.control
+            known = {taking.carried.control: taking for taking in changes.repositories}
+            found = [one for one in repositories.found.values() if one.control not in known]
+            outcomes = {one.control: judge.decide(one) for one in found}
+            for control, taking in known.items():
                 outcomes[control] = judge.decide_kept(repositories.add(control), taking)
             after = {
                 own: (one.after, head)

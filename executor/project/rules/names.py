@@ -166,7 +166,8 @@ class ObeyedNames:
                     row = max(row or each, each, key=NameRow.rank)
             if row is None and "~" in name and is_short(name):
                 row = SHORT
-            if row is None and not is_inside and name[:1] in (".", ""):
+            is_dotted = name.startswith(".") or (not name and given[end - 1].strip(" "))
+            if row is None and not is_inside and is_dotted:
                 row = UNKNOWN
             is_inside |= row is not None and row.is_whole
             best.append(row)
