@@ -29,7 +29,6 @@ from executor.project.door import with_commit
 from executor.run.capture import READ_BYTES, Capture
 from executor.run.progress import ListedRun, RunRecord, status_of
 from executor.run.refusals.collecting import RunEnd, RunFacts, with_refusals
-from executor.run.repository_reading import BoxReader, open_place
 from executor.run.room import watch_room
 
 if TYPE_CHECKING:
@@ -229,6 +228,9 @@ class Runner:
         Raises:
             SandboxError: nothing of it could be committed.
         """
+
+        # It loads what only commits need.
+        from executor.run.repository_reading import BoxReader, open_place  # noqa: PLC0415
 
         def commit() -> Commit:
             place = open_place(self.placement.temporary)

@@ -177,7 +177,8 @@ class OutcomeJudge:
         if not inside:
             is_other = change.kind != "folder" and change.change != "times"
             return LeftOut(change.path, LEADS_ON, "never") if is_other else None
-        if change.change in ("times", "mode") or change.kind == "folder":
+        is_plain_folder = change.kind == "folder" and change.change != "modified"
+        if is_plain_folder or change.change in ("times", "mode"):
             return None
         if not repository.existed or _SILENT.match(inside):
             return None
