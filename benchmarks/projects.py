@@ -26,8 +26,7 @@ GIT = "git -c user.name=x -c user.email=x@example.org commit -qam more"
 
 @measure(8, files="300,2000")
 async def views(bench: Bench) -> None:
-    """Measure `build` in repositories of several sizes: a word said, 300 files changed, those
-    committed with git."""
+    """Measure `build` in repositories: a word said, 300 files changed, those committed with git."""
     for count in map(int, bench.options["files"].split(",")):
         project = bench.make_folder(f"{count}/project")
         write_files(project, ((f"d{n % 100}/{n}.txt", f"{n}\n") for n in range(count)))
@@ -76,5 +75,3 @@ async def commits(bench: Bench) -> None:
 
     copied, by_cp = await bench.turns(ours, copy, before=prepare, warm_up=0)
     bench.times(f"{count:,} new files, copied", copied, "cp -a", by_cp)
-    for folder in (upper, target):
-        shutil.rmtree(folder)

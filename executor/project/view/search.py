@@ -244,7 +244,8 @@ class ProjectSearch:
                 self._check_time()
                 kind = found.kinds[entry.name] = _kind(entry)
                 inside = prefix + entry.name
-                if not is_installed and self._is_denied(entry.path):
+                is_denied = entry.path in self._private or self._denied.covers(entry.path)
+                if is_denied and not is_installed:
                     found.denied.append(inside)
                 elif kind == stat.S_IFDIR:
                     is_others = judge is not None and judge(entry.name)
@@ -254,9 +255,6 @@ class ProjectSearch:
                 elif not is_installed and is_secret_path(inside):
                     found.named.append(inside)
         return found
-
-    def _is_denied(self, path: str) -> bool:
-        return path in self._private or self._denied.covers(path)
 
 
 def _kind(entry: os.DirEntry[str]) -> int:
