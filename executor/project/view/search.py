@@ -210,7 +210,7 @@ class ProjectSearch:
         return met
 
     def _look_at(self, path: str, known: Folder | None, *, is_installed: bool) -> Folder:
-        at = self._absolute(path)
+        at = f"{self._top}/{path}".rstrip("/")
         try:
             info = os.lstat(at)
             if known and known.state.ctime_ns == info.st_ctime_ns and known.is_same(info):
