@@ -41,7 +41,7 @@ class Destination:
         every name is taken. OSError: it cannot be written.
         """
         for candidate in _list_candidates(name):
-            if not is_asked_for and is_obeyed(self._name, candidate):
+            if not is_asked_for and is_obeyed(str(self._name / candidate)):
                 shown = self._name / candidate
                 raise RefusedError(f"{shown} may be obeyed by tools: name that very file to get it")
             with contextlib.suppress(FileExistsError):
@@ -142,10 +142,8 @@ def _list_candidates(name: str) -> Iterator[str]:
         yield str(path.with_stem(f"{path.stem}-{number}"))
 
 
-def is_obeyed(folder: PurePath, name: str) -> bool:
-    """Tell whether tools obey a file of this name in a folder, or may do so."""
-    from executor.project.rules.names import NAMES, UNKNOWN  # noqa: PLC0415 - few runs need it
+def is_obeyed(path: str) -> bool:
+    """Tell whether tools obey a file of this relative path, or may do so."""
+    from executor.project.rules.names import NAMES  # noqa: PLC0415 - few runs need it
 
-    row = NAMES.judge(str(folder / name))
-    # A folder of an unknown name was asked for.
-    return (NAMES.judge(name) if row is UNKNOWN else row) is not None
+    return NAMES.judge(path) is not None

@@ -4,9 +4,12 @@ transaction of its refs."""
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +22,8 @@ NOT_CARRIED: Final = (REPLACE, "refs/bisect/", "refs/worktree/", "refs/rewritten
 STASH: Final = "refs/stash"
 LOOSE_MAX: Final = 100
 """Fewer objects than that become files of their own, as `fetch.unpackLimit` has it."""
+LOCKED_BY: Final = "context-mode\n"
+NEW_INDEX: Final = "index.ctxmode"
 LOCKED_S_MAX: Final = 3.0
 """How long another program's lock of an index is waited for."""
 _MISSING: Final = " missing"
@@ -110,13 +115,17 @@ def take(taking: Taking, host: HostGit, message: str) -> None:
         loose = ("unpack-objects", "-q")
         packed = ("index-pack", "--stdin", "--fix-thin")
         host.feed(taking.carried.pack, *(loose if len(taking.objects) < LOOSE_MAX else packed))
-    _move_refs([one for one in taking.refs if one.name != STASH], host, message)
-    if taking.stashes:
-        _set_stashes(taking.carried.stashes, host)
-    for tree in taking.trees:
-        own = HostGit(host.folder / tree.folder)
-        _set_head(own, tree, message)
-        _wait_for_lock(own, tree)
+    trees = [(HostGit(host.folder / tree.folder), tree) for tree in taking.trees]
+    with ExitStack() as held:  # nothing is moved before all indexes can be
+        for git, tree in trees:
+            at = taking.carried.refs.get(tree.head, tree.head)
+            held.enter_context(_hold_new_index(git, at, tree.index))
+        _move_refs([one for one in taking.refs if one.name != STASH], host, message)
+        if taking.stashes:
+            _set_stashes(taking.carried.stashes, host)
+        for git, tree in trees:
+            _set_head(git, tree, message)
+            os.rename(git.folder / NEW_INDEX, git.folder / "index")
 
 
 def _make(host: HostGit, carried: CarriedRepository) -> None:
@@ -170,35 +179,53 @@ def _set_head(git: HostGit, tree: WorkingTree, message: str) -> None:
         git.ask("update-ref", "-m", message, "--no-deref", "HEAD", tree.head)
 
 
-def _wait_for_lock(git: HostGit, tree: WorkingTree) -> None:
-    """Set an index once no other program of git has its lock."""
-    until = time.monotonic() + LOCKED_S_MAX
-    while True:
-        try:
-            set_index(git, tree)
-        except GitError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.1)
-        else:
-            return
-
-
-def set_index(git: HostGit, tree: WorkingTree) -> None:
-    """Have the index be what HEAD has, but for the lines that differ.
+@contextmanager
+def _hold_new_index(git: HostGit, head: str, lines: bytes) -> Iterator[None]:
+    """Have a new index beside that of a working tree, as long as a block lasts: what a commit or
+    ref has, but for the lines that differ. Meanwhile no other program of git changes that one.
 
     Entries that stay keep what the host's index knows of their files. Flags are the host's own.
 
     Raises:
-        GitError: an entry can't be, or the index is locked.
+        GitError: an entry can't be, or another program keeps the index locked.
+        OSError: the repository's folder can't be written.
     """
-    path = git.folder / "index"
-    before = path.stat() if path.exists() else None
-    at = git.ask("rev-parse", "-q", "--verify", "HEAD^{commit}", also=(1, 128)).decode().strip()
-    git.ask("read-tree", "-i", "--reset", at) if at else git.ask("read-tree", "--empty")
-    if tree.index:
-        git.ask("update-index", "-z", "--index-info", stdin=tree.index)
-    if before is not None:
-        # A file of the index's own second may have changed since: git looks again at what is no
-        # older than its index (gitformat-index(5), "racy git"), and here it sees no file.
-        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    index, new, lock = (git.folder / name for name in ("index", NEW_INDEX, "index.lock"))
+    _lock(lock)
+    try:
+        before = index.stat() if index.exists() else None
+        if before is not None:
+            shutil.copy(index, new)
+        ask = partial(git.ask, GIT_INDEX_FILE=str(new))
+        at = ask("rev-parse", "-q", "--verify", f"{head}^{{commit}}", also=(1, 128)).decode()
+        ask("read-tree", "-i", "--reset", at.strip()) if at else ask("read-tree", "--empty")
+        if lines:
+            ask("update-index", "-z", "--index-info", stdin=lines)
+        if before is not None:
+            # A file of the index's own second may have changed since: git looks again at what is no
+            # older than its index (gitformat-index(5), "racy git"), and here it sees no file.
+            os.utime(new, ns=(before.st_atime_ns, before.st_mtime_ns))
+        yield
+    finally:
+        new.unlink(missing_ok=True)
+        lock.unlink(missing_ok=True)
+
+
+def _lock(lock: Path) -> None:
+    """Take the lock of an index; one that a server left which died is ours.
+
+    Raises:
+        GitError: another program keeps it.
+        OSError: the folder can't be written.
+    """
+    until = time.monotonic() + LOCKED_S_MAX
+    while True:
+        with suppress(FileExistsError), open(lock, "x", encoding="ascii") as file:
+            file.write(LOCKED_BY)
+            return
+        with suppress(OSError, ValueError):
+            if lock.read_text("ascii") == LOCKED_BY:
+                return
+        if time.monotonic() > until:
+            raise GitError(f"{lock} is there: another program of git is at work, or has died")
+        time.sleep(0.1)

@@ -108,7 +108,7 @@ WAYS = {
     ),
     "interactive.diffFilter": Way(
         "git config interactive.diffFilter t/c.sh",
-        starts=f"{EDITED} (echo q; sleep 1) | {TERMINAL % 'git add -p'}",
+        starts=f"{EDITED} (echo q; sleep 4) | {TERMINAL % 'git add -p'}",
     ),
     "pager": Way("git config pager.log t/c.sh", starts=TERMINAL % "git log"),
     "core.sshCommand": Way(

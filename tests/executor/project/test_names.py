@@ -83,7 +83,7 @@ node_modules/@a/b/.github/workflows/ci.yml node_modules/a/.travis.yml
 venv/lib/python3.11/site-packages/a/.env vendor/bundle/ruby/3.2.0/gems/a/.ruby-version
 target/debug/app dist/app.desktop a.desktop git~ backup~ file.~1~ sub/default.nix
 pkgs/kubeconfig/a.go models/head/objects/a docker-compose.yml Procfile a.out x.in .gitignore
-.gitattributes sub/.github/ISSUE_TEMPLATE/bug.md docs/cvs/john.md
+.gitattributes docs/cvs/john.md
 """
 GIT_TRICKS = (
     ".GIT/hooks/pre-commit",
