@@ -84,11 +84,6 @@ class EngineHost:
         """What is shown in place of a secret: nothing, to nobody."""
         return str(self.base / ("empty-folder" if os.path.isdir(path) else "empty-file"))
 
-    @property
-    def bare(self) -> str:
-        """A folder with nothing in it, which programs may enter."""
-        return str(self.base / "bare")
-
     def source(self, path: str) -> str:
         """Where the engine finds a path, or what it lies below."""
         for top in (path, *map(str, Path(path).parents)):
@@ -167,7 +162,6 @@ def open_host(
     base.chmod(0o711)
     (base / "empty-file").touch(0o000)
     (base / "empty-folder").mkdir(0o000)
-    (base / "bare").mkdir(0o555)
     (base / "owner").write_text(str(instance.folder))
     for path, content in rootfs.account_files(os.getuid(), os.getgid()).items():
         (base / Path(path).name).write_bytes(content)

@@ -143,7 +143,11 @@ class ContainerPlace:
         try:
             spec = await trio.to_thread.run_sync(self.spec, job, layout.work_copy)
             archive = None
-            if self.host is None:
+            if self.host is None and job.substitute is not None:
+                folder, project = self.temporary / job.substitute, str(self.project)
+                pack = partial(shipping.pack_instead, folder, job.shown, project)
+                archive = await trio.to_thread.run_sync(pack)
+            elif self.host is None:
                 archive = await trio.Path(str(layout.host_folder), ARCHIVE).read_bytes()
             container = await stack.enter_async_context(self.pool.lease(spec))
         except BaseException:
@@ -195,8 +199,8 @@ class ContainerPlace:
         if self.host is None:
             return spec
         if job.substitute is not None:
-            bare = (self.host.bare, str(self.project))
-            return replace(spec, read_only=(bare, *self._accounts(self.host)))
+            instead = (str(self.temporary / job.substitute), str(self.project))
+            return replace(spec, read_only=(instead, *self._accounts(self.host)))
         if copy is not None:
             shown = tuple(self._find_shown(job.profile, self.host))
             return replace(spec, read_only=shown, writable=((str(copy.folder), str(self.project)),))

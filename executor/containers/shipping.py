@@ -6,10 +6,11 @@ virtual machine.
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from executor.engine.unpacking import take_out, unpack
@@ -20,6 +21,7 @@ from executor.project.view.walking import FOLDER_FLAGS, OpenFolder, walk
 from executor.project.view.work_copy import BYTES_MAX, ENTRIES_MAX
 from policy.secrets import is_secret_path
 
+NAMING = ("objects/info/alternates",)  # texts of a substitute that name what is shown beside it
 HINT = "use a local engine, or tier A: see `context-mode doctor`"
 
 
@@ -49,6 +51,29 @@ def pack(search: ProjectSearch, archive: Path) -> None:
                 _add(tar, folder, entry.name, info)
     finally:
         os.close(top)
+
+
+def pack_instead(folder: Path, shown: Sequence[tuple[str, str]], project: str) -> bytes:
+    """Pack a folder that is shown in the project's place, with further paths that it names.
+
+    These lie below the project there: what the texts of `folder` say of their targets follows.
+
+    Raises:
+        OSError: something can't be read.
+    """
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for path in sorted(folder.rglob("*")):
+            name, info = str(path.relative_to(folder)), tar.gettarinfo(path)
+            info.name = name
+            text = path.read_bytes() if info.isreg() else b""
+            for _, target in shown if name in NAMING else ():
+                text = text.replace(target.encode(), f"{project}{target}".encode())
+            info.size = len(text)
+            tar.addfile(info, io.BytesIO(text))
+        for source, target in shown:
+            tar.add(source, target.lstrip("/"))
+    return packed.getvalue()
 
 
 def _walk_shown(top: int, search: ProjectSearch) -> Iterator[tuple[OpenFolder, os.DirEntry[str]]]:

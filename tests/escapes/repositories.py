@@ -145,7 +145,6 @@ VOUCHED = tuple(
         (f"echo KEY=evil > new; {how}; rm -f new id", "echo KEY=evil > e; mv -f e .env"),
         "grep -q evil .env",
         prepare="echo KEY=old > .env; git add -f .env; git commit -qm env",
-        told=(".env",),
     )
     for form, how in FORMS.items()
 )  # fmt: skip

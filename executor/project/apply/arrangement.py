@@ -41,17 +41,24 @@ class Arrangement:
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """All steps. Changes come folders first, and deletions the other way round."""
-        takes = [
-            Operation("take", taking.carried.control, "repository", unit=number, taking=taking)
-            for number, taking in self._plan.takings
-        ]
+        """All steps. Changes come folders first, and deletions the other way round.
+
+        Repositories are taken before what is in their working trees, new ones after it.
+        """
+        takes, made = (
+            [
+                Operation("take", taking.carried.control, "repository", unit=number, taking=taking)
+                for number, taking in self._plan.takings
+                if taking.is_new is is_new
+            ]
+            for is_new in (False, True)
+        )
         first: list[Operation] = []
         last: list[Operation] = []
         for each in reversed(self._deletions):
             (first if is_below(each.path, self._replaced) else last).append(each)
         # Setting the times of one folder changes no other's: any order does.
-        return (*takes, *first, *self._puts, *last, *self._attributes.values())
+        return (*takes, *first, *self._puts, *last, *made, *self._attributes.values())
 
     def _arrange(self, change: Change) -> str:
         """Arrange one change; where its new folder is prepared, if it makes one."""

@@ -8,8 +8,9 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from base import capabilities
 from base.git_environment import GIT_PATH, NEUTRAL_SETTINGS, UNATTENDED
 
 SECONDS_MAX: Final = 120.0
@@ -18,6 +19,8 @@ ERROR_CHARACTERS_MAX: Final = 500
 # The project may be another user's; this is what `safe.directory` asks, and who runs it decides.
 _SETTINGS = (*NEUTRAL_SETTINGS, "safe.directory=*", "gc.auto=0", "core.useReplaceRefs=false")
 _ENVIRONMENT = {**UNATTENDED, "GIT_NO_LAZY_FETCH": "1"}
+
+_TO_BE_OTHERS = (capabilities.SETUID, capabilities.SETGID, capabilities.CHOWN)
 
 
 class GitError(Exception):
@@ -73,9 +76,12 @@ class HostGit:
     def _run(
         self, arguments: Iterable[str], stdin: bytes | int, env: Mapping[str, str]
     ) -> subprocess.CompletedProcess[bytes]:
-        given = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
+        given: dict[str, Any] = {"input" if isinstance(stdin, bytes) else "stdin": stdin}
+        if self.is_others:
+            owner = self._find_owner()
+            given |= {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": ()}
         try:
-            return subprocess.run(  # type: ignore[return-value]
+            return subprocess.run(
                 [*self.command, *arguments],
                 env=self.environment | dict(env),
                 cwd="/",
@@ -88,6 +94,26 @@ class HostGit:
             raise GitError(f"git took over {SECONDS_MAX:.0f} s") from None
         except OSError as error:
             raise GitError(f"git can't be started: {error.strerror}") from None
+
+    @property
+    def is_others(self) -> bool:
+        """True if it is another user's, as whom git works then: what it writes is theirs, too."""
+        is_own = self._find_owner().st_uid == os.geteuid()
+        return not is_own and capabilities.holds(*_TO_BE_OTHERS)
+
+    def give(self, path: Path) -> None:
+        """Give a file or folder to the repository's owner.
+
+        Raises:
+            OSError: it is missing.
+        """
+        if self.is_others:
+            owner = self._find_owner()
+            os.chown(path, owner.st_uid, owner.st_gid)
+
+    def _find_owner(self) -> os.stat_result:
+        """The owner of its folder, or of the nearest one above that is there."""
+        return next(above for above in (self.folder, *self.folder.parents) if above.exists()).stat()
 
     @property
     def command(self) -> list[str]:

@@ -79,6 +79,8 @@ def check(
         OSError: there is no room.
     """
     (folder / "pack").mkdir(parents=True)
+    for each in (folder, folder / "pack"):
+        host.give(each)
     git = host.with_quarantine(folder, host.find_objects()[1])
     git.feed(carried.pack, "index-pack", "--stdin", "--fix-thin", "--fsck-objects")
     tips = "".join(f"{tip}\n" for tip in carried.tips).encode()
@@ -196,6 +198,7 @@ def _hold_new_index(git: HostGit, head: str, lines: bytes) -> Iterator[None]:
         before = index.stat() if index.exists() else None
         if before is not None:
             shutil.copy(index, new)
+            git.give(new)
         ask = partial(git.ask, GIT_INDEX_FILE=str(new))
         at = ask("rev-parse", "-q", "--verify", f"{head}^{{commit}}", also=(1, 128)).decode()
         ask("read-tree", "-i", "--reset", at.strip()) if at else ask("read-tree", "--empty")

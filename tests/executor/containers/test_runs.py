@@ -13,6 +13,7 @@ import pytest
 from executor import Limits, LocalEngine, Request, RequestError, Settings, Status, open_engine
 from executor.containers import leftovers
 from policy import HiddenPaths
+from tests.executor.project.git_work import shell
 
 pytestmark = pytest.mark.xdist_group("containers")
 
@@ -89,6 +90,16 @@ async def test_analyze_changes_nothing_and_lists_what_would_have_changed(run, pr
     assert changes >= {("kept", "modified"), ("made", "created"), ("gone", "deleted")}
     assert sorted(os.listdir(project)) == ["gone", "kept"]
     assert (project / "kept").read_text() == "old"
+
+
+async def test_a_repository_takes_a_commit(run, project: Path):
+    settings = "git config user.name x; git config user.email x@example.org"
+    (project / "kept").write_text("old\n")
+    shell(project, f"git init -q -b main; {settings}; git add kept; git commit -qm one")
+    result = await run("shell", "echo new > kept; git commit -qam two", profile="build")
+    assert (result.status, result.not_committed) == (Status.OK, ()), result.stderr.text
+    log = "git log --format=%s; git status --porcelain -uno; git fsck --strict"
+    assert shell(project, log) == "two\none\n"
 
 
 async def test_build_commits_as_the_projects_owner_and_nothing_that_tools_obey(run, project: Path):

@@ -10,6 +10,7 @@ import pytest
 
 from executor import LocalEngine, Request, Result, Settings, Status, open_engine
 from policy import HiddenPaths
+from tests.executor.project.git_work import shell
 
 pytestmark = pytest.mark.xdist_group("containers")
 
@@ -62,6 +63,16 @@ async def test_build_commits_what_was_changed_and_nothing_that_tools_obey(
     assert (project / "made").stat().st_uid == project.stat().st_uid
     assert [(left.path, left.kind) for left in result.not_committed] == [(".envrc", "never")]
     assert (project / ".env").read_text() == "TOKEN=hidden\n"
+
+
+async def test_a_repository_takes_a_commit(executor: LocalEngine, project: Path):
+    settings = "git config user.name x; git config user.email x@example.org"
+    shell(project, f"git init -q -b main; {settings}; git add data.txt; git commit -qm one")
+    code = "git add data.txt; git commit -qm two; git branch other"
+    result = await outcome(executor, f"echo new > data.txt; {code}", profile="build")
+    assert (result.status, result.not_committed) == (Status.OK, ()), result.stderr.text
+    log = "git log --format=%s; git status --porcelain -uno; git fsck --strict; git branch"
+    assert shell(project, log) == "two\none\n* main\n  other\n"
 
 
 @pytest.mark.parametrize("profile", ["analyze", "build"])

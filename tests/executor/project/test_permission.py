@@ -123,6 +123,26 @@ def test_a_read_only_folder_of_a_repository_leaves_all_of_it(project, tmp_path, 
     run(project, "sh", "-ec", f"{GIT} git fsck --strict; git log --format=%s | grep -x two")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="not applicable: only root commits for others")
+def test_what_git_writes_is_the_projects_owners(project: Path, tmp_path: Path):
+    tmp_path.chmod(0o755)
+    run(project, "sh", "-ec", f"{GIT} git init -q -b main .; git add a.txt; git commit -qm one")
+    run(project, "chown", "-R", "1234:1235", ".")
+    for folder in project.parents[:3]:
+        folder.chmod(folder.stat().st_mode | 0o011)
+    view = begin(project, tmp_path, "copy")
+    work = "echo n > n; git add n; git commit -qm two; git branch x; echo s > n; git stash -q"
+    view.run("sh", "-ec", f"{GIT} {work}; git init -q new; cd new; git commit -qm c --allow-empty")
+    outcome = view.commit()
+    assert left(outcome) == {"new/.git": "held"}
+    applied = view.store.apply(outcome.id, names=NAMES)
+    assert applied.left_out == ()
+    assert shell(project, "find . ! -user 1234 -o ! -group 1235") == ""
+    run(project, "chown", "-R", "0:0", ".")
+    said = shell(project, "git fsck --strict; git log --format=%s; git -C new log --format=%s")
+    assert said == "two\none\nc\n"
+
+
 @contextlib.contextmanager
 def immutable(path: Path) -> Iterator[None]:
     need("chattr")

@@ -140,7 +140,9 @@ class PlainReader:
 
     @classmethod
     def of(cls, above: Path) -> PlainReader:
-        return cls(Path(tempfile.mkdtemp(dir=above)))
+        place = Path(tempfile.mkdtemp(dir=above))
+        place.chmod(0o755)  # the project may be another user's
+        return cls(place)
 
     def __call__(self, scratch: Scratch, script: str, arguments: Sequence[str]) -> Path:
         out = scratch.folder.with_name("out")
