@@ -19,13 +19,15 @@ from executor.instance import temporary
 from executor.model import GIB, Limits, Status
 from executor.profile import Profile, ProjectAccess
 from executor.project.git.host import GitError
-from executor.project.git.scratch import BORROWED, Scratch
+from executor.project.git.scratch import Scratch
 from executor.run.program_job import SYSTEM_PATH
 from runtimes import Step
 
 if TYPE_CHECKING:
     from executor.run.runner import Runner
 
+BORROWED: Final = "/borrowed-objects"
+"""Where the host's objects are in a box that has a file system of its own."""
 READING: Final = Profile("repository", ProjectAccess.COPY_ON_WRITE)
 LIMITS: Final = Limits(
     wall_s=120, scratch_bytes=4 * GIB, file_bytes=4 * GIB, artifact_bytes=4 * GIB
@@ -45,7 +47,14 @@ class BoxReader:
         Raises:
             GitError: it failed; says why.
         """
+        places = [f"{BORROWED}/{number}" for number in range(len(scratch.objects))]
+        scratch.borrow(places if self.is_mounted else map(str, scratch.objects))
         return trio.from_thread.run(self._read, scratch, script, arguments)
+
+    @property
+    def is_mounted(self) -> bool:
+        """True if a box shows what it reads elsewhere; else that is read where it lies."""
+        return self.runner.placement.can.own_file_system
 
     async def _read(self, scratch: Scratch, script: str, arguments: Sequence[str]) -> Path:
         make = partial(self._job, scratch, script, arguments)
@@ -68,9 +77,12 @@ class BoxReader:
 
     def _job(self, scratch: Scratch, script: str, arguments: Sequence[str], layout: Layout) -> Job:
         out = f"{layout.scratch}/out"
+        shown = [(str(path), f"{BORROWED}/{n}") for n, path in enumerate(scratch.objects)]
+        if not self.is_mounted:
+            shown = [(str(path), str(path)) for path in (scratch.folder, *scratch.objects)]
         return Job(
             steps=(Step(("/bin/sh", "-c", script, "sh", out, *arguments), "run"),),
-            cwd=layout.project,
+            cwd=layout.project if self.is_mounted else str(scratch.folder),
             env={"PATH": SYSTEM_PATH, "HOME": layout.home, "TMPDIR": layout.scratch, "LC_ALL": "C"}
             | {"GIT_CONFIG_NOSYSTEM": "1"},
             limits=LIMITS,
@@ -79,7 +91,7 @@ class BoxReader:
             label="git: reading a repository",
             language="shell",
             substitute=os.path.relpath(scratch.folder, self.runner.placement.temporary),
-            shown=tuple((str(path), f"{BORROWED}/{n}") for n, path in enumerate(scratch.objects)),
+            shown=tuple(shown),
             may_be_prewarmed=False,
         )
 

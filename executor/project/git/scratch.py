@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,20 +32,27 @@ _OBJECTS = re.compile(
 )
 KNOWN = "known"
 """The file with the host's tips, which need not travel."""
-BORROWED = "/borrowed-objects"
-"""Where the host's objects are, for what reads the scratch repository."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
     """A repository in a folder of its own; `trees` are the folders of its working trees, "" first.
 
-    `objects` are folders of the host that are read at `BORROWED`/0, /1 and so on.
+    `objects` are folders of the host with more of its objects.
     """
 
     folder: Path
     trees: tuple[str, ...]
     objects: tuple[Path, ...]
+
+    def borrow(self, places: Iterable[str]) -> None:
+        """Have it find the objects of other folders at these places.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        lines = "".join(f"{place}\n" for place in places)
+        (self.folder / "objects/info/alternates").write_text(lines)
 
 
 class ScratchWriter:
@@ -79,8 +86,6 @@ class ScratchWriter:
             objects.append(left)
         (folder / "refs").mkdir(parents=True)
         (folder / "objects" / "info").mkdir(parents=True)
-        lines = [f"{BORROWED}/{number}\n" for number in range(len(objects))]
-        (folder / "objects/info/alternates").write_text("".join(lines))
         trees = {""}
         for path in self._paths(repository, repositories):
             inside = path[len(repository.prefix) :]

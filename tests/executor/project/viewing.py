@@ -146,8 +146,7 @@ class PlainReader:
 
     def __call__(self, scratch: Scratch, script: str, arguments: Sequence[str]) -> Path:
         out = scratch.folder.with_name("out")
-        lines = [f"{path}\n" for path in scratch.objects]
-        (scratch.folder / "objects/info/alternates").write_text("".join(lines))
+        scratch.borrow(map(str, scratch.objects))
         try:
             run(scratch.folder, "sh", "-c", script, "sh", str(out), *arguments)
         except AssertionError as error:
