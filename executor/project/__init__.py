@@ -1,4 +1,4 @@
-"""What a run changes reaches the project by one door: a commit after its last process is dead.
+"""The one door by which a run's changes reach the project: a commit after its last process is dead.
 
 `view/` says what a run sees and what it left changed, `rules/` which names decide. `plan/` says
 what is applied, `apply/` brings it in, and `store/` keeps what a person is to decide. `door` and

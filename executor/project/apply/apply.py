@@ -151,7 +151,7 @@ def _look_again(
 
 
 def _is_ready(operation: Operation, project: Tree) -> bool:
-    """Whether the path of a step is as that expects it."""
+    """Return whether the path of a step is as that expects it."""
     is_any = operation.kind == "attributes" and operation.expected is None
     if is_any or operation.kind == "take":  # refs are moved against what they were
         return True

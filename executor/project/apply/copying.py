@@ -8,6 +8,7 @@ import stat
 
 SMALL_BYTES = 1 << 17
 CHUNK_BYTES = 1 << 20
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # What the kernel says where it can't copy between two files by itself.
 _UNABLE = frozenset(
     {errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.ETXTBSY}
@@ -21,7 +22,7 @@ def copy(source: int, target: int) -> None:
     brings it to the disk, so that small files are copied by hand.
 
     Raises:
-        OSError: it is no regular file, or can't be read or written.
+        OSError: it is not a regular file, or can't be read or written.
     """
     info = os.fstat(source)
     if not stat.S_ISREG(info.st_mode):

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from base import capabilities
 from executor.instance import removal
-from executor.project.apply.copying import copy
+from executor.project.apply.copying import NEW_FILE, copy
 from executor.project.apply.operations import ANY, is_as_expected
+from executor.project.plan.conflicts import is_folder
 from executor.project.plan.plan import Plan
 from executor.project.store.manifest import Change, ChangeSet, LeftOut
 from executor.project.view.attributes import remove_layers, set_attributes
@@ -31,7 +32,6 @@ LARGE_BYTES = 1 << 23
 """From which size on a content is not copied if it may be moved: it saves 1.6 ms a MiB, and of 300
 small files nothing."""
 DEFAULT_ACCESS = "system.posix_acl_default"
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def step() -> None:
@@ -113,7 +113,7 @@ class Preparing:
             remove_layers(source)
             self._finish(source, change)
             return
-        target = os.open(name, _NEW, 0o600, dir_fd=folder)
+        target = os.open(name, NEW_FILE, 0o600, dir_fd=folder)
         try:
             copy(source, target)
             self._finish(target, change)
@@ -161,7 +161,7 @@ class Preparing:
         info = present.get(change.path)
         if info is None:
             folder, _ = split(change.path)
-            while folder in present and not _is_folder(present[folder]):
+            while folder in present and not is_folder(present[folder]):
                 folder, _ = split(folder)
             info = os.fstat(self.aside.folder(folder))
         return info.st_uid, info.st_gid
@@ -209,7 +209,7 @@ def remove(name: str, folder: int) -> None:
 
 
 def _is_as_new(source: int, folder: int) -> bool:
-    """Whether an open file is nothing but what a new one in a folder would be: it has one name, and
+    """Return whether an open file is only what a new one in a folder would be: it has one name, and
     neither labels nor access lists that it came by elsewhere, nor would it get some there."""
     info = os.fstat(source)
     if not stat.S_ISREG(info.st_mode) or info.st_nlink != 1:
@@ -221,7 +221,3 @@ def _is_as_new(source: int, folder: int) -> bool:
         return not has_list and all(name.startswith("user.") for name in os.listxattr(source))
     except OSError as error:
         return error.errno == errno.EOPNOTSUPP
-
-
-def _is_folder(info: os.stat_result | None) -> bool:
-    return info is not None and stat.S_ISDIR(info.st_mode)

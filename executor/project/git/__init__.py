@@ -1,1 +1,1 @@
-"""What a run did to repositories, carried to the host's by git itself."""
+"""A run's work in repositories, carried to the host's by git itself."""

@@ -1,4 +1,4 @@
-"""What of a run's repository travels: objects in one pack, refs, and for each working tree its HEAD
+"""The part of a run's repository that travels: objects in one pack, refs, each working tree's HEAD
 and index. It is made by git in a sandbox."""
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from executor.project.git.host import REF_FORMAT, GitError, parse_refs
 from executor.project.git.scratch import KNOWN, Scratch
 
 PACK = "pack"
-GONE = "0" * 40
 OUTPUTS_MAX: Final = 60  # working trees, by files that a run may hand back
 
 # $1 is the folder to write to; the others are folders of working trees. A new index is told by what
@@ -56,7 +55,7 @@ class Reader(Protocol):
 
     @property
     def place(self) -> Path:
-        """Where scratch repositories are written, and what is unpacked of them."""
+        """Return where scratch repositories are written, and what is unpacked of them."""
 
     def __call__(self, scratch: Scratch, script: str, arguments: Sequence[str]) -> Path:
         """Run a script of a shell that sees the scratch repository as its folder.
@@ -70,7 +69,7 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WorkingTree:
-    """What a working tree has checked out: its own folder in the repository's, "" for the main
+    """The checkout of a working tree: its own folder in the repository's, "" for the main
     one; the name of a ref or an object; and the lines of an index that differ from that."""
 
     folder: str
@@ -80,7 +79,7 @@ class WorkingTree:
 
 @dataclass(frozen=True, slots=True)
 class CarriedRepository:
-    """What a run left in one repository; `pack` holds the objects that the host lacks.
+    """One repository as a run left it; `pack` holds the objects that the host lacks.
 
     `stashes` are commits with their messages, the latest first.
     """

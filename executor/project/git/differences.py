@@ -1,4 +1,4 @@
-"""What differs between two sets of files, as git tells it in a repository of their own.
+"""Differences between two sets of files, as git tells it in a repository of their own.
 
 Nothing depends on it: it names renames, shows lines, and merges them.
 """

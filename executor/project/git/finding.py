@@ -45,7 +45,7 @@ class Repository:
 
     @property
     def prefix(self) -> str:
-        """What the paths of its own folder begin with."""
+        """Return what the paths of its own folder begin with."""
         return f"{self.control}/" if self.control else ""
 
     @property
@@ -92,16 +92,16 @@ class Repositories:
         return self.found[control]
 
     def was_there(self, path: str) -> bool:
-        """Whether something was at a path when the view began."""
+        """Return whether something was at a path when the view began."""
         return path in self._states
 
     def is_there(self, path: str) -> bool:
-        """Whether the run left something at a path."""
+        """Return whether the run left something at a path."""
         change = self._changed.get(path)
         return path in self._states if change is None else change.change != "deleted"
 
     def is_changed(self, path: str) -> bool:
-        """Whether the run left something else at a path, or nothing any more."""
+        """Return whether the run left something else at a path, or nothing any more."""
         change = self._changed.get(path)
         return change is not None and change.change != "times"
 
@@ -149,7 +149,7 @@ class Repositories:
 
 
 def _is_repository(folder: str, there: Callable[[str], bool], *, is_inside: bool) -> bool:
-    """Whether a folder has what makes a repository; within another's own, a working tree's has a
+    """Return whether a folder has what makes a repository; within another's, a working tree's has a
     `commondir`."""
     prefix = f"{folder}/" if folder else ""
     parts = _PARTS[:1] if is_inside else _PARTS

@@ -1,4 +1,4 @@
-"""What the host's repositories knew before a run: contents, and what a commit does not have.
+"""Knowledge of the host's repositories from before a run: contents, and what a commit lacks.
 
 git is asked. What earlier runs brought in does not count: else one could plant what the next checks
 out.
@@ -69,11 +69,11 @@ class History:
                 known.close()
 
     def had(self, change: Change) -> bool:
-        """Whether what a change leaves at its path was in a repository around that path."""
+        """Return whether what a change leaves at its path was in a repository around that path."""
         return self._find(change.path, lambda kind: self._name(change, kind), but_brought=True)
 
     def has_present(self, path: str) -> bool:
-        """Whether the file that the project has at a path now is in a repository around it."""
+        """Return whether the file that a path has now is in a repository around it."""
 
         def name(kind: str) -> str:
             info = self.project.info(path)
@@ -84,7 +84,7 @@ class History:
         return self._find(path, name, but_brought=False)
 
     def was_without(self, path: str) -> bool:
-        """Whether a commit from before the run, which it went to, has nothing at a path."""
+        """Return whether a commit from before the run, which it went to, has nothing at a path."""
         top = self._top_of(path)
         known = None if top is None else self._repository(top)
         if top is None or known is None or known.own not in self.after:
@@ -102,7 +102,7 @@ class History:
         """The nearest commits that were there before, from what is checked out now."""
         if top not in self._earlier:
             said = git.ask("rev-list", f"--max-count={COMMITS_MAX}", "--parents", head).decode()
-            pending, found = [head], []
+            found = []
             parents = {line.split()[0]: line.split()[1:] for line in said.splitlines()}
             pending, met = [next(iter(parents), "")], set[str]()
             while pending:

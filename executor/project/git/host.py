@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,11 @@ SECONDS_MAX: Final = 120.0
 """Packs of gigabytes are checked in this time; a usual question takes 3 ms."""
 ERROR_CHARACTERS_MAX: Final = 500
 # The project may be another user's; this is what `safe.directory` asks, and who runs it decides.
-_SETTINGS = (*NEUTRAL_SETTINGS, "safe.directory=*", "gc.auto=0", "core.useReplaceRefs=false")
+_SETTINGS = (
+    *NEUTRAL_SETTINGS,
+    *("safe.directory=*", "gc.auto=0", "core.useReplaceRefs=false"),
+    "protocol.allow=never",  # of what a partial clone lacks nothing is fetched
+)
 _ENVIRONMENT = {**UNATTENDED, "GIT_NO_LAZY_FETCH": "1"}
 
 _TO_BE_OTHERS = (capabilities.SETUID, capabilities.SETGID, capabilities.CHOWN)
@@ -47,19 +51,7 @@ class HostGit:
         Raises:
             GitError: there is no git, it failed, or it took too long.
         """
-        found = self._run(arguments, stdin, env)
-        if found.returncode and found.returncode not in also:
-            said = found.stderr.decode("utf-8", "replace").strip()[-ERROR_CHARACTERS_MAX:]
-            raise GitError(f"git {arguments[0]}: {said or f'exit code {found.returncode}'}")
-        return found.stdout
-
-    def says(self, *arguments: str, stdin: bytes = b"") -> bool:
-        """Return whether a command ends with 0.
-
-        Raises:
-            GitError: there is no git, or it took too long.
-        """
-        return self._run(arguments, stdin, {}).returncode == 0
+        return self._run(arguments, {"input": stdin}, also, env)
 
     def feed(self, path: Path, *arguments: str) -> None:
         """Run a command that reads a file.
@@ -68,20 +60,20 @@ class HostGit:
             GitError, OSError: as `ask`, or the file can't be read.
         """
         with open(path, "rb") as file:
-            found = self._run(arguments, file.fileno(), {})
-        if found.returncode:
-            said = found.stderr.decode("utf-8", "replace").strip()[-ERROR_CHARACTERS_MAX:]
-            raise GitError(f"git {arguments[0]}: {said}")
+            self._run(arguments, {"stdin": file}, (), {})
 
     def _run(
-        self, arguments: Iterable[str], stdin: bytes | int, env: Mapping[str, str]
-    ) -> subprocess.CompletedProcess[bytes]:
-        given: dict[str, Any] = {"input" if isinstance(stdin, bytes) else "stdin": stdin}
+        self,
+        arguments: Sequence[str],
+        given: dict[str, Any],
+        also: Iterable[int],
+        env: Mapping[str, str],
+    ) -> bytes:
         if self.is_others:
             owner = self._find_owner()
             given |= {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": ()}
         try:
-            return subprocess.run(
+            done = subprocess.run(
                 [*self.command, *arguments],
                 env=self.environment | dict(env),
                 cwd="/",
@@ -94,6 +86,10 @@ class HostGit:
             raise GitError(f"git took over {SECONDS_MAX:.0f} s") from None
         except OSError as error:
             raise GitError(f"git can't be started: {error.strerror}") from None
+        if done.returncode and done.returncode not in also:
+            said = done.stderr.decode("utf-8", "replace").strip()[-ERROR_CHARACTERS_MAX:]
+            raise GitError(f"git {arguments[0]}: {said or f'exit code {done.returncode}'}")
+        return bytes(done.stdout)
 
     @property
     def is_others(self) -> bool:
@@ -168,7 +164,7 @@ class HostGit:
         return self.ask("reflog", "show", "--format=%H", "refs/stash", also=(128,)).decode().split()
 
     def head_or_none(self) -> str:
-        """What is checked out; "" where there is none."""
+        """Return what is checked out; "" where there is none."""
         try:
             return self.head()
         except GitError:

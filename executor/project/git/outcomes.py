@@ -1,4 +1,4 @@
-"""What becomes of each repository that a run changed: taken, kept for a person, or left."""
+"""Outcomes of the repositories that a run changed: taken, kept for a person, or left."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NOTHING = "nothing of this repository is applied"
 
 @dataclass(frozen=True, slots=True)
 class RepositoryOutcome:
-    """What becomes of a repository. Where something is `left`, what is to be taken waits with it.
+    """The outcome of a repository. Where something is `left`, what is to be taken waits with it.
 
     What does not travel besides is `told`. `top` has its files. `after` is the host's with what the
     run brings, and `heads` are the commits that are checked out then, by the own folders of working
@@ -111,10 +111,15 @@ class OutcomeJudge:
             return _left(repository, "a new repository waits for a person", "held", taking)
         after, objects = check(carried, host, place / "objects")
         touched, conflicts = [], []
+        # Where refs are stored that have no file of their own.
+        tables = ("packed-refs", *self._list_tables(repository))
+        in_tables = any(self._is_changed(repository, name) for name in tables)
+        are_moved_on = any(self._differs(repository, name) for name in tables)
         for move in find_moves(now, carried):
-            if self._is_touched(repository, move.name):
+            if in_tables or self._is_changed(repository, move.name):
                 touched.append(move)
-                conflicts += [move.name] * self._is_moved_on(repository, move.name)
+                if are_moved_on or self._differs(repository, move.name):
+                    conflicts.append(move.name)
         heads = {}
         for tree in carried.trees:
             prefix = f"{tree.folder}/" if tree.folder else ""
@@ -172,7 +177,7 @@ class OutcomeJudge:
         return RepositoryOutcome(repository, taking, None, (), repository.top, after, heads)
 
     def judge(self, repository: Repository, change: Change) -> LeftOut | None:
-        """Why a change in a repository's own folder does not travel; None if it is carried."""
+        """Return why a change in a repository's own folder does not travel; None if it does."""
         inside = change.path[len(repository.prefix) :] if change.path != repository.control else ""
         if not inside:
             is_other = change.kind != "folder" and change.change != "times"
@@ -202,29 +207,16 @@ class OutcomeJudge:
                 return found[0]
         return ""
 
-    def _is_touched(self, repository: Repository, ref: str) -> bool:
-        """Whether the run wrote where a ref is stored."""
-        return any(self._is_changed(repository, name) for name in self._places(repository, ref))
-
-    def _is_moved_on(self, repository: Repository, ref: str) -> bool:
-        """Whether the host wrote there since the view began."""
-        return any(self._differs(repository, name) for name in self._places(repository, ref))
-
-    def _places(self, repository: Repository, ref: str) -> Iterator[str]:
-        yield ref
-        yield "packed-refs"
-        yield from self._tables(repository)
-
-    def _tables(self, repository: Repository) -> set[str]:
+    def _list_tables(self, repository: Repository) -> Iterator[str]:
         start = len(repository.prefix)
         names = (c.path[start:] for c in self.repositories.changes_of(repository))
-        return {name for name in names if name.startswith("reftable/")}
+        return (name for name in names if name.startswith("reftable/"))
 
     def _is_changed(self, repository: Repository, name: str) -> bool:
         return self.repositories.is_changed(repository.prefix + name)
 
     def _differs(self, repository: Repository, name: str) -> bool:
-        """Whether something of the host's is not as it was when the view began."""
+        """Return whether something of the host's is not as it was when the view began."""
         path = repository.prefix + name
         was, now = self.changes.record.states.get(path), self.project.info(path)
         return was != (None if now is None else state_of(now))
@@ -240,7 +232,7 @@ def _list_heads(host: HostGit, carried: CarriedRepository) -> dict[Path, str]:
 def _find_replaced(
     repository: Repository, now: Mapping[str, str], carried: CarriedRepository
 ) -> Iterator[LeftOut]:
-    """What a run has git show in the place of known objects."""
+    """Return what a run has git show in the place of known objects."""
     if any(name.startswith(REPLACE) and now.get(name) != new for name, new in carried.refs.items()):
         yield LeftOut(f"{repository.prefix}{REPLACE[:-1]}", TRAVELS, "never")
 
@@ -253,6 +245,6 @@ def _left(
 
 
 def _fold(inside: str) -> str:
-    """What is told of a path: `hooks` for all hooks, a working tree or submodule by its name."""
+    """Return what is told of a path: `hooks` for all hooks, a working tree by its name."""
     parts = inside.split("/")
     return "/".join(parts[: 2 if parts[0] in ("worktrees", "modules", "info") else 1])

@@ -1,1 +1,1 @@
-"""What of a change set is applied, decided before anything is touched."""
+"""The part of a change set that is applied, decided before anything is touched."""

@@ -1,4 +1,4 @@
-"""What the host did meanwhile: whether it has what a change began with, or what it left."""
+"""Conflicts: the host has neither what a change began with, nor what the run left."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Conflicts:
         return True
 
     def _is_as_before(self, change: Change, info: os.stat_result) -> bool:
-        """Whether an entry is what the run found; of a folder its mode counts if that was set."""
+        """Return whether an entry is what was found; of a folder its mode counts if it was set."""
         before = change.before
         if before is None:
             return False
@@ -69,7 +69,7 @@ class Conflicts:
         return state_of(info) == before or self._has_content_before(change, info, before)
 
     def _is_as_left(self, change: Change, info: os.stat_result | None) -> bool:
-        """Whether someone else brought about what the run did."""
+        """Return whether someone else brought about what the run did."""
         if info is None or change.change not in ("created", "modified"):
             return False
         if change.kind == "file":
@@ -82,7 +82,7 @@ class Conflicts:
         return is_link and self.project.target(change.path) == change.target
 
     def _has_content_before(self, change: Change, info: os.stat_result, before: EntryState) -> bool:
-        """Whether what was kept for a person still is what he decides on."""
+        """Return whether what was kept for a person still is what he decides on."""
         is_alike = (info.st_mode, info.st_size) == (before.mode, before.size)
         try:
             known = change.before_sha256

@@ -1,4 +1,4 @@
-"""What of a change set is to be applied: each change with what has to be there by then."""
+"""The changes that are to be applied, each with what has to be there by then."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class Planning:
         )
 
     def _is_own(self, change: Change) -> bool:
-        """Whether a change lies in a repository's own folder, of which nothing is copied."""
+        """Return whether a change lies in a repository's own folder, of which nothing is copied."""
         repository = self.repositories.of(change.path)
         return repository is not None and not self.judge.is_ended(repository, change)
 
@@ -124,7 +124,7 @@ class Planning:
         return numbers
 
     def _may_wait(self, change: Change) -> bool:
-        """Whether a person may still decide on it."""
+        """Return whether a person may still decide on it."""
         left = self.left[change.path]
         if self._is_own(change):
             return False
@@ -169,7 +169,7 @@ class Planning:
             self.new_folders.add(path)
 
     def _is_left_folder(self, folder: str) -> bool:
-        """Whether what is to be in a folder can't be, as the folder is not made."""
+        """Return whether what is to be in a folder can't be, as the folder is not made."""
         return folder in self.left and not is_folder(self.present[folder])
 
     def _why_unseen(self, change: Change) -> LeftOut | None:
@@ -184,12 +184,12 @@ class Planning:
         return LeftOut(change.path, "the view hides what is there", "refused")
 
     def _is_of_repository(self, change: Change) -> bool:
-        """Whether git replaced a secret that it knows by another that it knew: none is lost."""
+        """Return whether git replaced a secret that it knows by another one: none is lost."""
         is_file = change.kind == "file" and change.path in self.changes.record.states
         return is_file and self.history.had(change) and self.history.has_present(change.path)
 
     def is_hidden(self, path: str) -> bool:
-        """Whether the view did not show a path, or a folder that it lies in."""
+        """Return whether the view did not show a path, or a folder that it lies in."""
         known = self._hidden.get(path)
         if known is None:
             folder, _ = split(path)
@@ -224,7 +224,7 @@ class Planning:
         return row
 
     def by_row(self, change: Change, row: NameRow) -> LeftOut | None:
-        """What a row of the table has to say to a change."""
+        """Return what a row of the table has to say to a change."""
         consent, is_never = self.rules.consent, row.verdict == "never"
         if consent is not None and (not is_never or change.path in consent.exactly):
             return None
@@ -269,7 +269,7 @@ class Planning:
         return split(change.path)[0] in self.new_folders
 
     def _stays_inside(self, change: Change) -> bool:
-        """Whether a folder can't give way to a file, as something in it stays."""
+        """Return whether a folder can't give way to a file, as something in it stays."""
         if not replaces_folder(change):
             return False
         goes = {c.path for c in self.changes.changes if c.change == "deleted"} - self.left.keys()

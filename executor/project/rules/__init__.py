@@ -1,1 +1,1 @@
-"""Which names and links decide on a change."""
+"""Names and links that decide on a change."""

@@ -1,4 +1,4 @@
-"""What tools obey in a project besides the table of names: what links and variables lead to.
+"""Files that tools obey in a project besides the table of names: what links and variables lead to.
 
 A `CLAUDE.md` that is a link, a host's folder that a variable moved: whoever changes what they lead
 to changes what is obeyed.
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from base.host_homes import MOVED, find_place
 from executor.project.rules.names import ObeyedNames
 from executor.project.view.record import Record
+from executor.project.view.tree import find_inside
 from policy import real_path
 
 
@@ -21,7 +22,7 @@ def in_project(names: ObeyedNames, record: Record) -> ObeyedNames:
     leads = [
         (link, inside)
         for link, target in _leads(record, names)
-        if (inside := _inside(target, str(record.project)))
+        if (inside := find_inside(target, str(record.project)))
     ]
     return names.with_links(leads) if leads else names
 
@@ -42,8 +43,3 @@ def _by_variables() -> Iterator[tuple[str, str]]:
         if os.path.isabs(target):
             yield place.removeprefix("~/"), target
             yield place.removeprefix("~/"), real_path(target)
-
-
-def _inside(target: str, project: str) -> str:
-    """The path in the project; empty for what lies elsewhere, and for the project itself."""
-    return target[len(project) + 1 :] if target.startswith(f"{project}/") else ""

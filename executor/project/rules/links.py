@@ -23,7 +23,7 @@ class Links:
         self.trees = [os.path.realpath(tree) for tree in (*SYSTEM_TREES, *shown)]
 
     def why_refused(self, path: str, target: str) -> str:
-        """Why a link of the project must not be made; nothing where it may."""
+        """Return why a link of the project must not be made; nothing where it may."""
         if not target or "\0" in target:
             return "it leads nowhere"
         if _goes_down_and_up(target):
@@ -34,7 +34,7 @@ class Links:
         return ""
 
     def _stays(self, beside: str, target: str) -> bool:
-        """Whether a link in the folder `beside` ends in the project, or in a system's tree."""
+        """Return whether a link in the folder `beside` ends in the project, or a system's tree."""
         at = "/" if target.startswith("/") else beside
         left = target.split("/")[::-1]
         hops = 1
@@ -66,6 +66,6 @@ class Links:
 
 
 def _goes_down_and_up(target: str) -> bool:
-    """Whether `..` comes after a name."""
+    """Return whether `..` comes after a name."""
     names = (name for name in target.split("/") if name not in ("", "."))
     return ".." in itertools.dropwhile("..".__eq__, names)

@@ -20,6 +20,7 @@ from base.plain_files import read_head
 from executor.project.rules.command_words import keep_commands, split_words
 from executor.project.rules.name_folding import fold
 from executor.project.view.record import Record
+from executor.project.view.tree import find_inside
 from policy import real_path
 from policy.wordlist import word_set, words
 
@@ -132,7 +133,7 @@ class NamedFiles:
         return list(dict.fromkeys(trees)), files
 
     def _ask(self, tree: str) -> Settings | str:
-        """What git is told in a folder; why that can't be known.
+        """Return what git is told in a folder; why that can't be known.
 
         Where git refuses to work it is told nothing: it starts nothing there either.
         """
@@ -244,9 +245,7 @@ class NamedFiles:
                 self._above.add(folded)
 
     def _inside(self, place: str) -> str:
-        """The path in the project; "" for what lies elsewhere, and for the project itself."""
-        top = f"{self.record.project}/"
-        return place[len(top) :] if place.startswith(top) else ""
+        return find_inside(place, str(self.record.project))
 
 
 def _fold(path: str) -> str:

@@ -21,7 +21,7 @@ from policy.wildcards import is_made_of
 
 
 class ChangeVerdict(StrEnum):
-    """What becomes of a run's change. Held changes wait until a person takes them."""
+    """A verdict on a run's change. Held changes wait until a person takes them."""
 
     NEVER = "never"
     HELD = "held"

@@ -29,7 +29,7 @@ class Permission:
         self._known: dict[str, str] = {}
 
     def why_refused(self, change: Change, info: os.stat_result | None) -> str:
-        """Why a change can't be made to what is there now, and what helps; empty where it can."""
+        """Return why a change can't be made to what is there now, and what helps; "" if it can."""
         if info is not None and is_set_in_place(change, info):
             return (
                 "" if self._owns(info) else f"another user's entry; its owner may set it, {LATER}"
@@ -57,7 +57,7 @@ class Permission:
         return f"{shown} can't be written, whatever its mode; see `lsattr -d {shown}`, {LATER}"
 
     def _why_fixed(self, path: str, folder: str, info: os.stat_result) -> str:
-        """Why an entry can't be replaced or deleted in a folder that can be written."""
+        """Return why an entry can't be replaced or deleted in a folder that can be written."""
         above = os.fstat(self._project.folder(folder))
         if above.st_mode & stat.S_ISVTX and not (self._owns(info) or self._owns(above)):
             return f"another user's, in a folder where all keep their own; let him do it, {LATER}"
@@ -82,7 +82,7 @@ class Permission:
 
 
 def is_set_in_place(change: Change, info: os.stat_result | None) -> bool:
-    """Whether an entry stays, and only gets another mode, time or attributes."""
+    """Return whether an entry stays, and only gets another mode, time or attributes."""
     is_folder_there = info is not None and stat.S_ISDIR(info.st_mode)
     stays = change.kind == "folder" and is_folder_there and change.change != "deleted"
     return stays or change.change in ("mode", "times")

@@ -1,4 +1,4 @@
-"""What decides on a change: names, what links may lead to, and what a person has agreed to."""
+"""Rules that decide on a change: names, what links may lead to, and what a person has agreed to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from executor.project.rules.names import ObeyedNames
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What a person has agreed to: held changes, never ones by exact name, whose side to take."""
+    """A person's consent: held changes, never ones by exact name, whose side to take."""
 
     exactly: frozenset[str] = frozenset()
     theirs: frozenset[str] = frozenset()
@@ -18,7 +18,7 @@ class Consent:
 
 @dataclass(frozen=True, slots=True)
 class CommitRules:
-    """What decides: the table of names, what links may lead to, a person's consent if there is."""
+    """All that decides: names, what links may lead to, a person's consent if there is."""
 
     names: ObeyedNames
     shown: Sequence[str] = ()

@@ -9,7 +9,7 @@ from base64 import b64encode
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from executor.project.apply.copying import copy
+from executor.project.apply.copying import NEW_FILE, copy
 from executor.project.git.taking import Taking
 from executor.project.store.manifest import Change, LeftOut, decode, encode
 from executor.project.view.contents import digest
@@ -18,7 +18,6 @@ from executor.project.view.tree import Tree, open_tree, split
 
 MANIFEST, CONTENTS, BASES, REPOSITORIES = "manifest.json", "contents", "bases", "repositories"
 BASE_BYTES_MAX = 1 << 20  # of what lines can be merged with
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ def _copy(path: str, source: Tree, target: Tree) -> None:
     folder, name = split(path)
     opened = source.open(path)
     try:
-        copied = os.open(name, _NEW, 0o600, dir_fd=_make_folder(target, folder))
+        copied = os.open(name, NEW_FILE, 0o600, dir_fd=_make_folder(target, folder))
         try:
             copy(opened, copied)
         finally:

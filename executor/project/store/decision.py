@@ -1,4 +1,4 @@
-"""What a person decides of kept changes: which of them, and lines of both sides merged."""
+"""A person's decision on kept changes: which of them, and lines of both sides merged."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def find_paths(wanted: str, known: Iterable[str]) -> set[str]:
 
 
 def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Whether the names of a path, or of a folder that it is in, fit those of a pattern."""
+    """Return whether the names of a path, or of a folder that it is in, fit those of a pattern."""
     if not pattern:
         return True
     if pattern[0] == "**":

@@ -1,4 +1,4 @@
-"""What a kept change set would change in the project as it is now, for a person to read."""
+"""Lines that a kept change set would change in the project as it is now, for a person to read."""
 
 from __future__ import annotations
 

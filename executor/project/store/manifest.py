@@ -44,7 +44,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What was not brought into the project, and why.
+    """An entry that was not brought into the project, and why.
 
     `kind` is never, held, conflict, closed (this user may not write there), refused, kept (a
     deletion did not remove it) or repository.
@@ -86,7 +86,7 @@ class CommitError(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """What reached the project, what was left out, and under which id it is kept for a person.
+    """A commit: what reached the project, what was left out, and the id of what is kept.
 
     `id` is empty where nothing is kept.
     """

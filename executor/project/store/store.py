@@ -55,7 +55,7 @@ class UnknownChangesError(LookupError):
 
 
 class NothingToRead:
-    """What was kept of repositories is known already; it is unpacked in `place`."""
+    """A reader that refuses: kept repositories are known already. It is unpacked in `place`."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -163,13 +163,13 @@ class ChangeStore:
         return name
 
     def list(self, project: Path) -> Sequence[Kept]:
-        """What is kept for a project, newest first."""
+        """Return what is kept for a project, newest first."""
         place = Path(os.path.realpath(project))
         found = [kept for kept in map(self._read, self._names()) if kept]
         return sorted((k for k in found if k.project == place), key=lambda k: -k.made)
 
     def get(self, id: str) -> Kept:  # noqa: A002 - the usual name
-        """What is kept under an id, or under the only one that begins so.
+        """Return what is kept under an id, or under the only one that begins so.
 
         Raises:
             UnknownChangesError: there is none.
@@ -235,9 +235,10 @@ class ChangeStore:
         folder = self._sets / kept.id
         with (
             self.committing(kept.project),
-            tempfile.TemporaryDirectory(prefix=".unpacked-", dir=self.folder) as aside,
+            tempfile.TemporaryDirectory(prefix="ctxmode-") as aside,
             as_change_set(kept, folder, paths) as changes,
         ):
+            os.chmod(aside, 0o711)  # noqa: S103 - git unpacks there as the project's owner
             rules = make_rules(names, shown, paths, theirs)
             planned = plan(changes, rules, self.brought(), NothingToRead(Path(aside)))
             conflicts = [left for left in planned.left_out if left.kind in PREVENTING]

@@ -1,1 +1,1 @@
-"""What a run sees of the project, and what it left changed there."""
+"""A run's view of the project, and the changes that it left there."""

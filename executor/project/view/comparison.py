@@ -1,4 +1,4 @@
-"""What a run left in a view, an overlay's upper folder or a work copy, against what there was."""
+"""The changes that a run left in a view, an overlay's upper folder or a work copy."""
 
 from __future__ import annotations
 

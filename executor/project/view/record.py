@@ -1,4 +1,4 @@
-"""What the project was when a view of it began.
+"""The project as it was when a view of it began.
 
 A whole record has read the state of every entry. Any other has read folders alone, and tells the
 rest from what it is by now: whatever is done to an entry sets its time of change, which no program
@@ -213,7 +213,7 @@ class Moment:
 
 
 def _offset() -> int:
-    """How far the clock is from one that nobody sets; whoever was held up in between says less."""
+    """Return how far the clock is from one that nobody sets; whoever was held up says less."""
     return max(time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME) for _ in range(5))
 
 
@@ -270,7 +270,7 @@ class Past(Mapping[str, EntryState]):
         return folder.kinds.get(name) if folder else None
 
     def _state(self, path: str, kind: int) -> EntryState:
-        """What an entry is now, if it lies in the folder that it lay in, and did not change."""
+        """Return what an entry is now, if it lies in its folder as before, and did not change."""
         above, name = split(path)
         with contextlib.suppress(OSError):
             if self._tree is None:

@@ -179,7 +179,7 @@ class ProjectSearch:
         return f"{self._top}/{path}" if path else self._top
 
     def _ends(self, paths: Iterable[str], is_kind: Callable[[int], bool]) -> Iterator[str]:
-        """Where these lead, of what is there and of a kind.
+        """Return where these lead, of what is there and of a kind.
 
         Raises:
             RequestError: it takes too long.
@@ -266,7 +266,7 @@ def _kind(entry: os.DirEntry[str]) -> int:
 
 
 def _end(path: str, is_kind: Callable[[int], bool]) -> str | None:
-    """Where a path leads, if that is of a kind, or may be: a program might open up what is closed.
+    """Return where a path leads, if that is of a kind, or may be: programs might open what is shut.
 
     The kernel follows the links: what leads in a circle, or on through more than it follows,
     leads nowhere for anybody.

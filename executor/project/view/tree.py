@@ -21,6 +21,11 @@ def split(path: str) -> tuple[str, str]:
     return folder, name
 
 
+def find_inside(place: str, top: str) -> str:
+    """Return the relative path of an absolute one; "" for the top, and what lies elsewhere."""
+    return place[len(top) + 1 :] if place.startswith(f"{top}/") else ""
+
+
 class Tree:
     """A folder and all below it, by descriptors: a link on the way is an error, wherever it leads.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from executor.project.git import host
-from tests.executor.project.test_kills import restore
+from tests.executor.project.test_kills import commit_in_child, restore
 from tests.executor.project.test_units import _settings, shell  # noqa: F401
 from tests.executor.project.viewing import View
 
@@ -50,8 +50,8 @@ def dies_during(*given: object, **more: object) -> subprocess.CompletedProcess[b
 def commit_and_die(view: View, commands: int, dies: Callable) -> bool:
     """Commit in a child that is killed at a command of the host's git; whether it came to the end
     before."""
-    child = os.fork()
-    if child == 0:
+
+    def prepare() -> None:
         left, run = [commands], subprocess.run
 
         def counted(*given: object, **more: object) -> subprocess.CompletedProcess[bytes]:
@@ -59,12 +59,8 @@ def commit_and_die(view: View, commands: int, dies: Callable) -> bool:
             return (dies if left[0] < 0 else run)(*given, **more)
 
         host.subprocess.run = counted
-        try:
-            view.commit()
-        finally:
-            os._exit(0)
-    _, status = os.waitpid(child, 0)
-    return not os.WIFSIGNALED(status)
+
+    return commit_in_child(view, prepare)
 
 
 @pytest.mark.parametrize("dies", [dies_before, dies_during])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,10 +28,23 @@ os.symlink('c.txt', 'l')
 STEPS_MAX = 200
 
 
-def commit_and_die(view: View, steps: int) -> bool:
-    """Commit in a child that kills itself at a step; whether it came to the end before."""
+def commit_in_child(view: View, prepare: Callable[[], None]) -> bool:
+    """Commit in a child, after it has prepared what kills it; whether it came to the end before."""
     child = os.fork()
     if child == 0:
+        try:
+            prepare()
+            view.commit()
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return not os.WIFSIGNALED(status)
+
+
+def commit_and_die(view: View, steps: int) -> bool:
+    """Commit in a child that kills itself at a step; whether it came to the end before."""
+
+    def prepare() -> None:
         left = [steps]
 
         def step() -> None:
@@ -39,12 +53,8 @@ def commit_and_die(view: View, steps: int) -> bool:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         steps_taken.step = step
-        try:
-            view.commit()
-        finally:
-            os._exit(0)
-    _, status = os.waitpid(child, 0)
-    return not os.WIFSIGNALED(status)
+
+    return commit_in_child(view, prepare)
 
 
 def restore(view: View, pristine: Path) -> None:

@@ -146,6 +146,7 @@ async def test_a_lock_left_behind_holds_nobody_up(build, project: Path):
     shell(project, "git add x; git commit -qm x")
 
 
+IDENTITY = "git config user.name x; git config user.email x@example.org"
 SHALLOW = {
     "shallow": "git clone -q --depth 1 file://{0} {1}",
     "shared": "git clone -q --shared {0} {1}",
@@ -163,7 +164,7 @@ async def test_a_clone_that_lacks_objects_takes_a_commit(
     shell(project, f"find . -mindepth 1 -delete; cp -a {tmp_path}/clone/. .")
     if kind == "shared":  # what lies outside no run sees
         shell(project, "git repack -adq")
-    shell(project, "git config user.name x; git config user.email x@example.org")
+    shell(project, IDENTITY)
     shell(tmp_path, f"cp -a {project} twin")
     code = "echo x > x; git add x; git commit -qm x; git status --porcelain"
     result = await build(code)
@@ -171,6 +172,21 @@ async def test_a_clone_that_lacks_objects_takes_a_commit(
     shell(tmp_path / "twin", FIXED + code)
     assert shell(project, "git status --porcelain; git log -1 --format=%s") == "x\n"
     assert shell(project, CHECKS) == shell(tmp_path / "twin", CHECKS)
+
+
+async def test_what_a_partial_clone_lacks_is_not_fetched(build, project: Path, tmp_path: Path):
+    origin, canary, script = (tmp_path / name for name in ("origin", "canary", "upload-pack"))
+    script.write_text(f'#!/bin/sh\ntouch {canary}\nexec git-upload-pack "$@"\n')
+    script.chmod(0o755)
+    shell(tmp_path, f"cp -a {project} {origin}; {SHALLOW['partial'].format(origin, 'clone')}")
+    shell(project, f"find . -mindepth 1 -delete; cp -a {tmp_path}/clone/. .")
+    shell(project, f"git config remote.origin.uploadpack {script}; {IDENTITY}")
+    result = await build("echo x > x; echo y > y; git add x y; git commit -qm x")
+    assert result.not_committed == ()
+    assert shell(project, "git log -1 --format=%s") == "x\n"
+    assert not canary.exists()
+    shell(project, "git show origin/other:src/1")
+    assert canary.exists(), "the control: git fetches what it lacks"
 
 
 async def test_a_folder_that_took_the_projects_place_is_not_committed_to(

@@ -124,7 +124,8 @@ def test_a_read_only_folder_of_a_repository_leaves_all_of_it(project, tmp_path, 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="not applicable: only root commits for others")
-def test_what_git_writes_is_the_projects_owners(project: Path, tmp_path: Path):
+@pytest.mark.parametrize("stage", [False, True])
+def test_what_git_writes_is_the_projects_owners(project: Path, tmp_path: Path, stage: bool):
     tmp_path.chmod(0o755)
     run(project, "sh", "-ec", f"{GIT} git init -q -b main .; git add a.txt; git commit -qm one")
     run(project, "chown", "-R", "1234:1235", ".")
@@ -133,8 +134,8 @@ def test_what_git_writes_is_the_projects_owners(project: Path, tmp_path: Path):
     view = begin(project, tmp_path, "copy")
     work = "echo n > n; git add n; git commit -qm two; git branch x; echo s > n; git stash -q"
     view.run("sh", "-ec", f"{GIT} {work}; git init -q new; cd new; git commit -qm c --allow-empty")
-    outcome = view.commit()
-    assert left(outcome) == {"new/.git": "held"}
+    outcome = view.commit(stage=stage)
+    assert left(outcome) == ({} if stage else {"new/.git": "held"})
     applied = view.store.apply(outcome.id, names=NAMES)
     assert applied.left_out == ()
     assert shell(project, "find . ! -user 1234 -o ! -group 1235") == ""
