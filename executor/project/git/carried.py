@@ -16,37 +16,36 @@ OUTPUTS_MAX: Final = 60  # working trees, by files that a run may hand back
 
 # $1 is the folder to write to; the others are folders of working trees. A new index is told by what
 # differs from HEAD: most of it does not. `:mode mode object object status` is a line of diff-index,
-# `mode object stage` one of ls-files.
+# `mode object stage` one of ls-files. Each process takes 2 ms in a sandbox, so there are few.
+# Tips of the host's that lie outside of what is shown can't be told to git: it looks again without.
 SCRIPT: Final = f"""set -eu
 export GIT_CONFIG_GLOBAL=/dev/null GIT_NO_REPLACE_OBJECTS=1 GIT_OPTIONAL_LOCKS=0
 out=$1; shift; mkdir -p "$out"
-git --git-dir=. rev-parse --show-object-format > "$out/format"
 git --git-dir=. for-each-ref --format='{REF_FORMAT}' > "$out/refs"
-: > "$out/stash"; : > "$out/at"
+: > "$out/stash"
 [ ! -e logs/refs/stash ] ||
     git --git-dir=. reflog show --format='%H %gs' refs/stash > "$out/stash" 2>/dev/null || :
 n=0
 for folder in "$@"; do
     g="git --git-dir=$folder"
     $g symbolic-ref -q HEAD > "$out/head-$n" || $g rev-parse -q --verify HEAD > "$out/head-$n"
-    at=$($g rev-parse -q --verify HEAD) && echo "$at" >> "$out/at" ||
-        at=$($g hash-object -t tree /dev/null)
     : > "$out/index-$n"; : > "$out/unmerged-$n"
     if [ -e "$folder/index" ]; then
+        at=$($g rev-parse -q --verify HEAD) || at=$($g hash-object -t tree /dev/null)
         $g diff-index --cached --raw --no-renames --no-abbrev -z "$at" > "$out/index-$n"
         $g ls-files -u -z > "$out/unmerged-$n"
     fi
     n=$((n + 1))
 done
 object='\\([0-9a-f]\\{{40,64\\}}\\)'
-{{
-    cat "$out/refs" "$out/stash" "$out/at" | sed -n "s/^$object.*/\\1/p"
-    cat "$out"/index-* | tr '\\0' '\\n' | sed -n "s/^:[0-7]* 1[02][0-7]* [0-9a-f]* $object .*/\\1/p"
-    cat "$out"/unmerged-* | tr '\\0' '\\n' | sed -n "s/^1[02][0-7]* $object [123].*/\\1/p"
-}} | sort -u | grep -v '^0*$' > "$out/tips" || :
-(cat "$out/tips"; git --git-dir=. cat-file --batch-check='^%(objectname)' < {KNOWN} | grep '^^') |
-    git --git-dir=. pack-objects --revs --thin --stdout --window=0 -q > "$out/{PACK}"
-rm "$out/at"
+cat "$out"/index-* "$out"/unmerged-* | tr '\\0' '\\n' | sed \
+    -e "s/^:[0-7]* 1[02][0-7]* [0-9a-f]* $object .*/\\1/;t found" \
+    -e "s/^1[02][0-7]* $object [123].*/\\1/;t found" -e d -e :found -e '/^0*$/d' > "$out/entries"
+pack() {{ git --git-dir=. pack-objects --revs --all --reflog --thin --stdout --window=0 -q; }}
+cat "$out/entries" {KNOWN} | pack > "$out/{PACK}" || {{
+    sed 's/^.//' {KNOWN} | git --git-dir=. cat-file --batch-check='^%(objectname)' > "$out/known"
+    grep -h '^^' "$out/known" | cat "$out/entries" - | pack > "$out/{PACK}"
+}}
 """
 
 
@@ -113,12 +112,15 @@ def read(control: str, scratch: Scratch, run: Reader) -> CarriedRepository:
             )
             for n, tree in enumerate(scratch.trees)
         )
+        refs = parse_refs(said("refs"))
         stashes = [line.split(" ", 1) for line in _text(said("stash")).splitlines()]
+        tips = {*refs.values(), *_text(said("entries")).split(), *(name for name, _ in stashes)}
+        tips |= {tree.head for tree in trees if not tree.head.startswith("refs/")}
         return CarriedRepository(
             control,
-            _text(said("format")),
-            parse_refs(said("refs")),
-            tuple(_text(said("tips")).split()),
+            scratch.format,
+            refs,
+            tuple(sorted(tips)),
             trees,
             tuple((name, message) for name, message in stashes),
             out / PACK,

@@ -117,7 +117,9 @@ class HostGit:
         git = shutil.which("git", path=GIT_PATH)
         if git is None:
             raise GitError("there is no git")
-        settings = (part for setting in _SETTINGS for part in ("-c", setting))
+        # A quarantine does not outlive the question.
+        also = () if self.quarantine is None else ("core.fsync=none",)
+        settings = (part for setting in (*_SETTINGS, *also) for part in ("-c", setting))
         return [git, *settings, f"--git-dir={self.folder}"]
 
     @property
@@ -137,15 +139,19 @@ class HostGit:
         """
         return HostGit(self.folder, folder, objects)
 
-    def find_objects(self) -> tuple[str, Path]:
-        """The kind of its objects' names, and the folder that they are in.
+    def find_objects(self) -> tuple[str, tuple[Path, ...]]:
+        """The kind of its objects' names, and the folders that they are in, its own first.
 
         Raises:
             GitError: as `ask`.
         """
         said = self.ask("rev-parse", "--show-object-format", "--git-path", "objects")
-        kind, path = os.fsdecode(said).splitlines()
-        return kind, Path("/", path)
+        kind, own = os.fsdecode(said).splitlines()
+        paths = [own]
+        if Path("/", own, "info/alternates").exists():
+            lines = self.ask("count-objects", "-v").splitlines()
+            paths += [os.fsdecode(line[11:]) for line in lines if line.startswith(b"alternate: ")]
+        return kind, tuple(Path("/", path) for path in paths)
 
     def list_refs(self) -> dict[str, str]:
         """The objects of all refs by name; symbolic ones are left out.
@@ -169,10 +175,6 @@ class HostGit:
             return self.head()
         except GitError:
             return ""
-
-    def commit_or_none(self) -> str:
-        """The commit that is checked out; "" where there is none."""
-        return self.ask("rev-parse", "-q", "--verify", "HEAD", also=(1,)).decode().strip()
 
     def head(self) -> str:
         """The name of the ref that is checked out, or the object if none is.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -83,7 +83,9 @@ class OutcomeJudge:
         if not repository.exists:
             return _left(repository, "a new repository waits for a person", "held")
         try:
-            outcome = self._decide(repository)
+            outcome = (
+                self._decide(repository) if repository.existed else self._decide_new(repository)
+            )
         except (GitError, OSError) as error:
             kind = "repository" if repository.existed else "refused"
             return _left(repository, f"{error}; {NOTHING}", kind)
@@ -96,20 +98,28 @@ class OutcomeJudge:
             return _left(repository, why, "repository", outcome.taking)
         return outcome
 
+    def _read(
+        self, repository: Repository, kind: str, objects: Iterable[Path], tips: Iterable[str]
+    ) -> CarriedRepository:
+        writer = ScratchWriter(self.changes, self.repositories, self.project, self.contents)
+        folder = self.read.place / str(repository.number) / "scratch"
+        scratch = writer.write(repository, folder, kind, objects, tips)
+        return carrying.read(repository.control, scratch, self.read)
+
+    def _decide_new(self, repository: Repository) -> RepositoryOutcome:
+        carried = self._read(repository, "", (), ())
+        heads = {tree.folder: "" for tree in carried.trees}
+        moves = tuple(RefMove(name, "", new) for name, new in carried.refs.items())
+        taking = Taking(carried, carried.tips, moves, heads, bool(carried.stashes), True)
+        return _left(repository, "a new repository waits for a person", "held", taking)
+
     def _decide(self, repository: Repository) -> RepositoryOutcome:
-        place = self.read.place / str(repository.number)
         host = HostGit(Path(self.changes.record.project, repository.control))
-        known = host if repository.existed else None
-        writer = ScratchWriter(self.changes, self.project, self.contents)
-        now = host.list_refs() if repository.existed else {}
-        scratch = writer.write(repository, self.repositories, place / "scratch", known, now)
-        carried = carrying.read(repository.control, scratch, self.read)
-        if not repository.existed:
-            heads = {tree.folder: "" for tree in carried.trees}
-            moves = tuple(RefMove(name, "", new) for name, new in carried.refs.items())
-            taking = Taking(carried, carried.tips, moves, heads, bool(carried.stashes), True)
-            return _left(repository, "a new repository waits for a person", "held", taking)
-        after, objects = check(carried, host, place / "objects")
+        now, head, (kind, objects) = host.list_refs(), host.head(), host.find_objects()
+        checked_out = now.get(head, "" if head.startswith("refs/") else head)
+        carried = self._read(repository, kind, objects, sorted({*now.values(), checked_out} - {""}))
+        place = self.read.place / str(repository.number) / "objects"
+        after, brought = check(carried, host, objects[0], place)
         touched, conflicts = [], []
         # Where refs are stored that have no file of their own.
         tables = ("packed-refs", *self._list_tables(repository))
@@ -125,8 +135,7 @@ class OutcomeJudge:
             prefix = f"{tree.folder}/" if tree.folder else ""
             if not self.repositories.was_there(f"{repository.prefix}{prefix}HEAD"):
                 continue  # a working tree that the run made
-            own = HostGit(host.folder / tree.folder)
-            before = own.head()
+            before = HostGit(host.folder / tree.folder).head() if tree.folder else head
             is_set = self._is_changed(repository, f"{prefix}index") or before != tree.head
             if not is_set and not any(move.name == before for move in touched):
                 continue
@@ -137,7 +146,7 @@ class OutcomeJudge:
                 if self._is_changed(repository, name) and self._differs(repository, name)
             ]
         stashes = any(move.name == STASH for move in touched)
-        taking = Taking(carried, objects, tuple(touched), heads, stashes)
+        taking = Taking(carried, brought, tuple(touched), heads, stashes)
         top = self._find_top(repository, host)
         if conflicts:
             why = f"{conflicts[0]} was changed meanwhile; {NOTHING}"
@@ -162,7 +171,9 @@ class OutcomeJudge:
                 return _left(repository, f"there is one by now; {NOTHING}", "repository", taking)
             return RepositoryOutcome(repository, taking)
         try:
-            after, _ = check(taking.carried, host, self.read.place / str(repository.number))
+            _, objects = host.find_objects()
+            place = self.read.place / str(repository.number)
+            after, _ = check(taking.carried, host, objects[0], place)
             now = host.list_refs()
             other = [m.name for m in taking.refs if now.get(m.name, "") not in (m.old, m.new)]
             for folder, before in taking.heads.items():

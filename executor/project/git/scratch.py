@@ -9,12 +9,12 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from executor.project.git.finding import Repositories, Repository
-from executor.project.git.host import GitError, HostGit
+from executor.project.git.host import GitError
 from executor.project.store.manifest import ChangeSet
 from executor.project.view.record import Record
 from executor.project.view.tree import Tree, split
@@ -31,17 +31,18 @@ _OBJECTS = re.compile(
     r"objects/(?:[0-9a-f]{2}/[0-9a-f]{38,62}|pack/pack-[0-9a-f]{40,64}\.(?:pack|idx))\Z"
 )
 KNOWN = "known"
-"""The file with the host's tips, which need not travel."""
+"""The file with the host's tips, which need not travel, each after a `^`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
     """A repository in a folder of its own; `trees` are the folders of its working trees, "" first.
 
-    `objects` are folders of the host with more of its objects.
+    `objects` are folders of the host with more of its objects, which `format` names.
     """
 
     folder: Path
+    format: str
     trees: tuple[str, ...]
     objects: tuple[Path, ...]
 
@@ -58,8 +59,11 @@ class Scratch:
 class ScratchWriter:
     """Copies what may be read of a repository out of a view."""
 
-    def __init__(self, changes: ChangeSet, project: Tree, contents: Tree) -> None:
+    def __init__(
+        self, changes: ChangeSet, repositories: Repositories, project: Tree, contents: Tree
+    ) -> None:
         self._record: Record = changes.record
+        self._repositories = repositories
         self._changed = {change.path: change for change in changes.changes}
         self._project = project
         self._contents = contents
@@ -68,37 +72,38 @@ class ScratchWriter:
     def write(
         self,
         repository: Repository,
-        repositories: Repositories,
         folder: Path,
-        host: HostGit | None,
-        refs: Mapping[str, str],
+        kind: str,
+        objects: Iterable[Path],
+        tips: Iterable[str],
     ) -> Scratch:
-        """Write it into a new folder; `host` is the same repository there, if it was one before,
-        with these `refs`.
+        """Write it into a new folder. The host has a `kind` of names, "" for a new repository,
+        folders of `objects`, and commits that are `tips`.
 
         Raises:
             OSError: something can't be read or written.
-            GitError: a link stands for a part of it, or the host's can't be asked.
+            GitError: a link stands for a part of it.
         """
-        kind, objects = self._find_objects(host) if host else ("", [])
+        # A run sees no others.
+        objects = [each for each in objects if each.is_relative_to(self._record.project)]
         left = self._find_left(repository)
         if left is not None:
             objects.append(left)
         (folder / "refs").mkdir(parents=True)
         (folder / "objects" / "info").mkdir(parents=True)
         trees = {""}
-        for path in self._paths(repository, repositories):
+        for path in self._paths(repository):
             inside = path[len(repository.prefix) :]
             if _REFS.match(inside) or (left is None and _OBJECTS.match(inside)):
                 self._copy(path, folder / inside)
             if _TREE.match(inside):
                 trees.add(split(inside)[0])
-        _write_settings(folder, kind or self._guess_format(repository))
-        known = {*refs.values(), host.commit_or_none() if host else ""}
-        (folder / KNOWN).write_text("".join(f"{name}\n" for name in sorted(known) if name))
-        return Scratch(folder, tuple(sorted(trees)), tuple(objects))
+        kind = kind or self._guess_format(repository)
+        _write_settings(folder, kind)
+        (folder / KNOWN).write_text("".join(f"^{name}\n" for name in tips))
+        return Scratch(folder, kind, tuple(sorted(trees)), tuple(objects))
 
-    def _paths(self, repository: Repository, repositories: Repositories) -> Iterator[str]:
+    def _paths(self, repository: Repository) -> Iterator[str]:
         """Paths of refs and indexes as the run left them, and of new objects."""
         prefix = repository.prefix
         for path, kind in self._record.kinds():
@@ -107,7 +112,7 @@ class ScratchWriter:
             if _REFS.match(path[len(prefix) :]):
                 yield path
         for path, change in self._changed.items():
-            if change.change == "deleted" or repositories.of(path) is not repository:
+            if change.change == "deleted" or self._repositories.of(path) is not repository:
                 continue
             inside = path[len(prefix) :]
             if change.kind == "link" and (_REFS.match(inside) or inside.startswith("objects")):
@@ -124,17 +129,6 @@ class ScratchWriter:
         source = (self._contents if is_new else self._project).open(path)
         with open(source, "rb", buffering=0) as file, open(to, "xb", buffering=0) as out:
             shutil.copyfileobj(file, out, 1 << 20)
-
-    def _find_objects(self, host: HostGit) -> tuple[str, list[Path]]:
-        """The kind of a repository's names, its folder of objects, and those that it borrows in the
-        project: a run sees no other."""
-        kind, own = host.find_objects()
-        objects = [own]
-        if (own / "info/alternates").exists():
-            lines = host.ask("count-objects", "-v").splitlines()
-            more = [os.fsdecode(line[11:]) for line in lines if line.startswith(b"alternate: ")]
-            objects += [Path("/", path) for path in more]
-        return kind, [path for path in objects if path.is_relative_to(self._record.project)]
 
     def _find_left(self, repository: Repository) -> Path | None:
         """The folder of objects that the run left, if it is reached by a path, too."""

@@ -70,9 +70,10 @@ class Taking:
 
 
 def check(
-    carried: CarriedRepository, host: HostGit, folder: Path
+    carried: CarriedRepository, host: HostGit, objects: Path, folder: Path
 ) -> tuple[HostGit, tuple[str, ...]]:
-    """Unpack what a run brings into `folder`; the host's repository with it, and the names of all.
+    """Unpack what a run brings into `folder`, beside the host's `objects`; the host's repository
+    with it, and the names of all.
 
     Raises:
         GitError: an object is not what its name says, or one is missing.
@@ -81,7 +82,7 @@ def check(
     (folder / "pack").mkdir(parents=True)
     for each in (folder, folder / "pack"):
         host.give(each)
-    git = host.with_quarantine(folder, host.find_objects()[1])
+    git = host.with_quarantine(folder, objects)
     git.feed(carried.pack, "index-pack", "--stdin", "--fix-thin", "--fsck-objects")
     tips = "".join(f"{tip}\n" for tip in carried.tips).encode()
     # What the host's refs lead to is whole, or it is the host's own matter.

@@ -215,14 +215,17 @@ def test_a_project_that_cannot_be_written_is_told_and_nothing_is_applied(
     view = any_view
     view.run(*python("open('n', 'w').write('n'); open('docs/m', 'w').write('m')"))
     before = tree(view.project)
-    real = os.open
 
-    def full(path, *more, **named):
-        if "-1" in str(path) and ".ctxmode-" in str(path):
-            raise OSError(28, "No space left on device")
-        return real(path, *more, **named)
+    def without_room(real, at):
+        def full(*given, **named):
+            if "-1" in str(given[at]) and ".ctxmode-" in str(given[at]):
+                raise OSError(28, "No space left on device")
+            return real(*given, **named)
 
-    monkeypatch.setattr(os, "open", full)
+        return full
+
+    monkeypatch.setattr(os, "open", without_room(os.open, 0))
+    monkeypatch.setattr(os, "link", without_room(os.link, 1))  # of one that is moved
     with pytest.raises(CommitError, match="No space left"):
         view.commit()
     monkeypatch.undo()

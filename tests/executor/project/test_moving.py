@@ -1,4 +1,4 @@
-"""A large file that a run wrote is moved into the project if that is as good as a copy of it."""
+"""A file that a run wrote is moved into the project if that is as good as a copy of it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,6 @@ from executor.project.view.search import ProjectSearch
 from tests.executor.project.viewing import FakeNames, PlainReader, left
 
 TEXT = "of the run\n"
-
-
-@pytest.fixture(autouse=True)
-def all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(staging, "LARGE_BYTES", len(TEXT))
 
 
 @pytest.fixture
@@ -93,12 +88,6 @@ def test_what_someone_may_still_need_is_copied(project: Path, upper: Path):
     written, place = committed(project, upper, may_move=False)
     assert place.stat().st_ino != written
     assert (upper / "src" / "new").read_text() == TEXT
-
-
-def test_a_small_file_is_copied(project: Path, upper: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(staging, "LARGE_BYTES", len(TEXT) + 1)
-    written, place = committed(project, upper)
-    assert place.stat().st_ino != written
 
 
 def test_what_is_left_out_stays_where_it_was(project: Path, upper: Path):

@@ -290,19 +290,31 @@ def test_one_path_that_the_host_refuses_closes_nothing_else(
 
 
 def refuse(patch: pytest.MonkeyPatch, project: Path, call: str, part: str, error: int) -> None:
-    """Have a call of the system fail that makes an entry of such a name in the project."""
-    real = getattr(os, call)
+    """Have a call of the system fail that makes an entry of such a name in the project.
+
+    A file is opened there, or linked to.
+    """
+    makes = getattr(os, call)
+    link = os.link
+
+    def check(name: object, folder: int | None) -> None:
+        if folder is not None:
+            place = os.readlink(f"/proc/self/fd/{folder}")
+            if place.startswith(str(project)) and part in f"{place}/{name}":
+                raise OSError(error, os.strerror(error))
 
     def refusing(*given, dir_fd=None, **more):
-        name = str(given[-1] if call == "symlink" else given[0])
-        makes = call != "open" or given[1] & os.O_CREAT
-        if makes and dir_fd is not None:
-            folder = os.readlink(f"/proc/self/fd/{dir_fd}")
-            if folder.startswith(str(project)) and part in f"{folder}/{name}":
-                raise OSError(error, os.strerror(error))
-        return real(*given, dir_fd=dir_fd, **more)
+        if call != "open" or given[1] & os.O_CREAT:
+            check(given[-1] if call == "symlink" else given[0], dir_fd)
+        return makes(*given, dir_fd=dir_fd, **more)
+
+    def refusing_links(first, second, *, dst_dir_fd=None, **more):
+        check(second, dst_dir_fd)
+        return link(first, second, dst_dir_fd=dst_dir_fd, **more)
 
     patch.setattr(os, call, refusing)
+    if call == "open":
+        patch.setattr(os, "link", refusing_links)
 
 
 def test_a_ref_that_the_host_refuses_leaves_all_of_its_repository(
