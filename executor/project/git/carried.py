@@ -17,7 +17,7 @@ OUTPUTS_MAX: Final = 60  # working trees, by files that a run may hand back
 # $1 is the folder to write to; the others are folders of working trees. A new index is told by what
 # differs from HEAD: most of it does not. `:mode mode object object status` is a line of diff-index,
 # `mode object stage` one of ls-files. Each process takes 2 ms in a sandbox, so there are few.
-# Tips of the host's that lie outside of what is shown can't be told to git: it looks again without.
+# Where objects of a ref lie outside of what is shown, git refuses: then it packs what is there.
 SCRIPT: Final = f"""set -eu
 export GIT_CONFIG_GLOBAL=/dev/null GIT_NO_REPLACE_OBJECTS=1 GIT_OPTIONAL_LOCKS=0
 out=$1; shift; mkdir -p "$out"
@@ -41,11 +41,12 @@ object='\\([0-9a-f]\\{{40,64\\}}\\)'
 cat "$out"/index-* "$out"/unmerged-* | tr '\\0' '\\n' | sed \
     -e "s/^:[0-7]* 1[02][0-7]* [0-9a-f]* $object .*/\\1/;t found" \
     -e "s/^1[02][0-7]* $object [123].*/\\1/;t found" -e d -e :found -e '/^0*$/d' > "$out/entries"
-pack() {{ git --git-dir=. pack-objects --revs --all --reflog --thin --stdout --window=0 -q; }}
-cat "$out/entries" {KNOWN} | pack > "$out/{PACK}" || {{
-    sed 's/^.//' {KNOWN} | git --git-dir=. cat-file --batch-check='^%(objectname)' > "$out/known"
-    grep -h '^^' "$out/known" | cat "$out/entries" - | pack > "$out/{PACK}"
-}}
+pack() {{ git --git-dir=. pack-objects --revs --thin --stdout --window=0 -q "$@"; }}
+there() {{ git --git-dir=. cat-file --batch-check="$1%(objectname)" | grep -v ' ' || :; }}
+cat "$out/entries" {KNOWN} | pack --all --reflog > "$out/{PACK}" || {{
+    cat "$out/entries" "$out/refs" "$out/stash" "$out"/head-* | sed 's/ .*//' | there ''
+    sed 's/^.//' {KNOWN} | there '^'
+}} | pack > "$out/{PACK}"
 """
 
 

@@ -150,6 +150,7 @@ IDENTITY = "git config user.name x; git config user.email x@example.org"
 SHALLOW = {
     "shallow": "git clone -q --depth 1 file://{0} {1}",
     "shared": "git clone -q --shared {0} {1}",
+    "shared, with a branch outside": "git clone -q --shared {0} {1}",
     "partial": "git -C {0} config uploadpack.allowFilter true; "
     "git clone -q --filter=blob:none file://{0} {1}",
 }
@@ -162,8 +163,11 @@ async def test_a_clone_that_lacks_objects_takes_a_commit(
     origin = tmp_path / "origin"
     shell(tmp_path, f"cp -a {project} {origin}; {SHALLOW[kind].format(origin, 'clone')}")
     shell(project, f"find . -mindepth 1 -delete; cp -a {tmp_path}/clone/. .")
-    if kind == "shared":  # what lies outside no run sees
+    if kind.startswith("shared"):  # what lies outside no run sees
         shell(project, "git repack -adq")
+    if kind.endswith("outside"):
+        far = shell(origin, f"{IDENTITY}; git commit-tree -m far main^{{tree}}")
+        shell(project, f"git update-ref refs/heads/far {far}")
     shell(project, IDENTITY)
     shell(tmp_path, f"cp -a {project} twin")
     code = "echo x > x; git add x; git commit -qm x; git status --porcelain"
