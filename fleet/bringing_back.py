@@ -18,7 +18,7 @@ from executor.profile import ProjectAccess
 from executor.project.door import LISTED_MAX
 from executor.project.store.manifest import LeftOut
 from executor.project.view.record import Record
-from executor.project.view.walking import FOLDER_FLAGS
+from executor.project.view.tree import FOLDER_FLAGS
 from executor.run.artifacts import safe_name
 from executor.run.capture import HEAD_SHARE, Capture, cut_head, cut_tail
 from executor.run.remote_commits import RemoteCommits

@@ -15,8 +15,7 @@ from executor.profile import ProjectAccess
 from executor.project.store.change_set_folder import CONTENTS, Kept
 from executor.project.store.manifest import Change
 from executor.project.store.store import ChangeStore, UnknownChangesError
-from executor.project.view.tree import Tree
-from executor.project.view.walking import FOLDER_FLAGS
+from executor.project.view.tree import FOLDER_FLAGS, Tree
 from executor.run.artifacts import safe_name
 from executor.spawner.stand_ins import MARK
 from fleet import forms

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from executor.model import GIB, MIB
-from executor.project.view.tree import Tree, in_tree_order, split
-from executor.project.view.walking import DEPTH_MAX, FOLDER_FLAGS
+from executor.project.view.tree import DEPTH_MAX, FOLDER_FLAGS, Tree, in_tree_order, split
 from fleet.blob_cache import BlobCache
 from fleet.tree import Digest, Entry, TreeError, read_tree
 

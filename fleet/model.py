@@ -16,7 +16,7 @@ from typing import Any, Final
 from executor.model import Limits, Request, Result
 from executor.profile import Profile, ProjectAccess
 from executor.project.store.manifest import Change
-from executor.project.view.walking import DEPTH_MAX
+from executor.project.view.tree import DEPTH_MAX
 from executor.run.artifacts import safe_name
 from fleet.forms import FormError
 from fleet.tree import Digest

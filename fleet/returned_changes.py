@@ -21,8 +21,7 @@ from executor.project.view.attributes import Attributes, attributes
 from executor.project.view.comparison import KINDS, PATH_BYTES_MAX, PERMISSIONS
 from executor.project.view.contents import digest
 from executor.project.view.record import EntryState, Record, is_below
-from executor.project.view.tree import Tree, in_tree_order, split
-from executor.project.view.walking import FOLDER_FLAGS
+from executor.project.view.tree import FOLDER_FLAGS, Tree, in_tree_order, split
 from fleet.errors import BlobError, OutcomeError
 from fleet.layout import LAID_OUT_NS, laid_out_mode
 from fleet.model import has_content

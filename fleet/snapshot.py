@@ -13,8 +13,8 @@ import trio
 
 from executor.project.view.record import EntryState
 from executor.project.view.search import ProjectSearch
+from executor.project.view.tree import FOLDER_FLAGS
 from executor.project.view.tree import Tree as OpenTree
-from executor.project.view.walking import FOLDER_FLAGS
 from fleet.file_reading import FileReading, KnownFile, read_pieces
 from fleet.travel import Guard, StaysHereError, Terms, look_at
 from fleet.tree import Digest, Tree, TreeError, build

@@ -18,7 +18,7 @@ from executor.errors import RequestError
 from executor.model import GIB, MIB
 from executor.project.view.record import EntryState, state_of
 from executor.project.view.search import ProjectSearch
-from executor.project.view.walking import OpenFolder, walk
+from executor.project.view.tree import OpenFolder, walk
 from executor.project.view.work_copy import BYTES_MAX, ENTRIES_MAX
 from fleet.tree import Entry
 from policy.secrets import is_secret_path

@@ -21,8 +21,7 @@ from ctxmode.pipelines.model import CaseStatus, Outcome, PipelineCase
 from executor.project.view.contents import digest
 from executor.project.view.record import PLAIN, SETTLED_NS, EntryState, mounts_in, state_of
 from executor.project.view.search import ProjectSearch
-from executor.project.view.tree import Tree
-from executor.project.view.walking import FOLDER_FLAGS, walk
+from executor.project.view.tree import FOLDER_FLAGS, Tree, walk
 from policy import HiddenPaths
 
 ENTRIES_MAX = 500

@@ -37,7 +37,7 @@ from executor.model import Isolation, Limits
 from executor.pool.budget import SharedBudget
 from executor.pool.cells import CellPool, open_cell_pool
 from executor.profile import ANALYZE
-from executor.project.git.linked import find_linked
+from executor.project.git.host import find_linked
 from executor.project.view.search import ProjectSearch
 from executor.settings import Settings
 from executor.spawner.messages import Layers

@@ -33,7 +33,7 @@ from executor.model import Isolation, Layer, Limits
 from executor.pool.containers import NONE_PREWARMED, PREWARMED, ContainerPool
 from executor.pool.pool import PoolLimits
 from executor.profile import ANALYZE
-from executor.project.git.linked import find_linked
+from executor.project.git.host import find_linked
 from executor.project.view.search import ProjectSearch
 from executor.settings import Settings
 

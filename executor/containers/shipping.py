@@ -17,7 +17,7 @@ from executor.engine.unpacking import take_out, unpack
 from executor.errors import RequestError
 from executor.model import GIB
 from executor.project.view.search import ProjectSearch
-from executor.project.view.walking import FOLDER_FLAGS, OpenFolder, walk
+from executor.project.view.tree import FOLDER_FLAGS, OpenFolder, walk
 from executor.project.view.work_copy import BYTES_MAX, ENTRIES_MAX
 from policy.secrets import is_secret_path
 

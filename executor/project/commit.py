@@ -7,10 +7,9 @@ from dataclasses import replace
 
 from executor.project.git.carried import Reader
 from executor.project.git.differences import find_renames
-from executor.project.plan.plan import Plan
+from executor.project.plan.plan import CommitRules, Plan
 from executor.project.plan.planning import plan
 from executor.project.rules.names import ObeyedNames
-from executor.project.rules.rules import CommitRules
 from executor.project.store.manifest import (
     PREVENTING,
     Change,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.project.view.walking import DEPTH_MAX
+from executor.project.view.tree import DEPTH_MAX
 from fleet import layout
 from fleet.blob_cache import BlobCache
 from fleet.errors import BlobError

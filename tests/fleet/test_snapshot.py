@@ -10,8 +10,8 @@ import pytest
 
 from executor.errors import RequestError
 from executor.project.view.search import ProjectSearch
+from executor.project.view.tree import DEPTH_MAX
 from executor.project.view.tree import Tree as OpenTree
-from executor.project.view.walking import DEPTH_MAX
 from fleet import file_reading, travel
 from fleet.file_reading import SEARCHED_BYTES_MAX
 from fleet.snapshot import ChangedError, Snapshot, take

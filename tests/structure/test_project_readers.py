@@ -15,7 +15,7 @@ BY_HAND = {
     "ctxmode/operations/pack_files.py": "whether a file may be replaced",
     "ctxmode/operations/section_files.py": "a file around a section, which is written back",
     "ctxmode/pipelines/cache.py": "artifacts of a run",
-    "executor/project/git/linked.py": "where a worktree belongs",
+    "executor/project/git/host.py": "where a worktree belongs",
     "executor/project/rules/named_files.py": "commands that name files, of which none is shown",
     "executor/project/store/run_drafts.py": "drafts, of which digests are compared",
     "policy/load.py": "the user's own rules",

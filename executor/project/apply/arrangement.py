@@ -6,9 +6,8 @@ import stat
 from functools import partial
 
 from executor.project.apply.operations import Operation, expect
-from executor.project.plan.conflicts import SPECIAL_BITS
+from executor.project.plan.conflicts import SPECIAL_BITS, is_set_in_place
 from executor.project.plan.plan import Plan
-from executor.project.rules.permission import is_set_in_place
 from executor.project.store.manifest import Change
 from executor.project.view.record import is_below
 from executor.project.view.tree import split

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from executor.project.apply.operations import Operation
 from executor.project.store.manifest import decode, encode
-from executor.project.view.walking import FOLDER_FLAGS
+from executor.project.view.tree import FOLDER_FLAGS
 
 PREPARING, READY = ".preparing", ".ready"
 

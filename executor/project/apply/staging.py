@@ -11,12 +11,12 @@ from pathlib import Path
 
 from base import capabilities
 from executor.instance import removal
-from executor.project.apply.copying import NEW_FILE, copy
 from executor.project.apply.operations import ANY, is_as_expected
 from executor.project.plan.conflicts import is_folder
 from executor.project.plan.plan import Plan
 from executor.project.store.manifest import Change, ChangeSet, LeftOut
 from executor.project.view.attributes import remove_layers, set_attributes
+from executor.project.view.contents import NEW_FILE, copy
 from executor.project.view.record import is_below
 from executor.project.view.tree import Tree, split
 

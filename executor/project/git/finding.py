@@ -7,8 +7,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from executor.project.rules.name_folding import fold
-from executor.project.rules.names import is_control
+from executor.project.rules.names import fold, is_control
 from executor.project.store.manifest import Change
 from executor.project.view.record import Record
 from executor.project.view.tree import split

@@ -1,15 +1,95 @@
-"""Conflicts: the host has neither what a change began with, nor what the run left."""
+"""Hindrances to a change: what this user may not do, and what the host has by now."""
 
 from __future__ import annotations
 
+import array
+import contextlib
+import fcntl
 import os
 import stat
 from dataclasses import dataclass
 
+from base import capabilities
 from executor.project.store.manifest import Change
 from executor.project.view.contents import digest, same_content
 from executor.project.view.record import EntryState, state_of
 from executor.project.view.tree import Tree, split
+
+FS_IOC_GETFLAGS = 0x80086601  # linux/fs.h: _IOR('f', 1, long)
+UNCHANGING = 0x10 | 0x20  # FS_IMMUTABLE_FL, FS_APPEND_FL
+TO_WRITE = stat.S_IWUSR | stat.S_IXUSR
+LATER = "then `context-mode changes apply ID`"
+
+
+class Permission:
+    """Asks the kernel before anything is touched, so that one closed folder closes no other."""
+
+    def __init__(self, project: Tree) -> None:
+        self._project = project
+        self._uid = os.geteuid()
+        self._sets_all = capabilities.holds(capabilities.FOWNER)
+        self._enters_all = capabilities.holds(capabilities.DAC_OVERRIDE)
+        self._known: dict[str, str] = {}
+
+    def why_refused(self, change: Change, info: os.stat_result | None) -> str:
+        """Return why a change can't be made to what is there now, and what helps; "" if it can."""
+        if info is not None and is_set_in_place(change, info):
+            return (
+                "" if self._owns(info) else f"another user's entry; its owner may set it, {LATER}"
+            )
+        folder, _ = split(change.path)
+        if folder not in self._known:
+            self._known[folder] = self._why_closed(folder)
+        return self._known[folder] or (self._why_fixed(change.path, folder, info) if info else "")
+
+    def _owns(self, info: os.stat_result) -> bool:
+        return self._sets_all or self._uid == info.st_uid
+
+    def _why_closed(self, folder: str) -> str:
+        try:
+            descriptor = self._project.folder(folder)
+        except OSError:  # it is not there any more: no matter of permissions
+            return ""
+        if os.access(".", os.W_OK | os.X_OK, dir_fd=descriptor, effective_ids=True):
+            return ""
+        info, shown = os.fstat(descriptor), folder or "."
+        if not self._owns(info):
+            return f"{shown} is another user's; let its owner permit to write there, {LATER}"
+        if not self._enters_all and info.st_mode & TO_WRITE != TO_WRITE:
+            return f"{shown} is read-only; `chmod u+wx {shown}`, {LATER}"
+        return f"{shown} can't be written, whatever its mode; see `lsattr -d {shown}`, {LATER}"
+
+    def _why_fixed(self, path: str, folder: str, info: os.stat_result) -> str:
+        """Return why an entry can't be replaced or deleted in a folder that can be written."""
+        above = os.fstat(self._project.folder(folder))
+        if above.st_mode & stat.S_ISVTX and not (self._owns(info) or self._owns(above)):
+            return f"another user's, in a folder where all keep their own; let him do it, {LATER}"
+        if self._is_unchanging(path, info):
+            return f"it is immutable; `chattr -ia {path}`, {LATER}"
+        return ""
+
+    def _is_unchanging(self, path: str, info: os.stat_result) -> bool:
+        folder, name = split(path)
+        descriptor = self._project.folder(folder)
+        is_plain = stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode)
+        if not is_plain or os.access(name, os.W_OK, dir_fd=descriptor, effective_ids=True):
+            return False
+        flags = array.array("l", [0])
+        with contextlib.suppress(OSError):  # some file systems have no such flags
+            opened = self._project.open(path)
+            try:
+                fcntl.ioctl(opened, FS_IOC_GETFLAGS, flags)
+            finally:
+                os.close(opened)
+        return bool(flags[0] & UNCHANGING)
+
+
+def is_set_in_place(change: Change, info: os.stat_result | None) -> bool:
+    """Return whether an entry stays, and only gets another mode, time or attributes."""
+    is_folder_there = info is not None and stat.S_ISDIR(info.st_mode)
+    stays = change.kind == "folder" and is_folder_there and change.change != "deleted"
+    return stays or change.change in ("mode", "times")
+
 
 SPECIAL_BITS = 0o7000
 

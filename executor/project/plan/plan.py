@@ -1,15 +1,33 @@
-"""The changes that are to be applied, each with what has to be there by then."""
+"""The rules of a commit, and the changes to apply, each with what has to be there by then."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from executor.project.git.taking import Taking
+from executor.project.rules.names import ObeyedNames
 from executor.project.store.manifest import Change, LeftOut
 from executor.project.view.record import EntryState
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """A person's consent: held changes, never ones by exact name, whose side to take."""
+
+    exactly: frozenset[str] = frozenset()
+    theirs: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRules:
+    """All that decides: names, what links may lead to, a person's consent if there is."""
+
+    names: ObeyedNames
+    shown: Sequence[str] = ()
+    consent: Consent | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,24 +6,20 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from executor.project.git.brought import BroughtObjects
 from executor.project.git.carried import Reader
 from executor.project.git.finding import OWN, Repositories, Repository
-from executor.project.git.history import History
+from executor.project.git.history import BroughtObjects, History
 from executor.project.git.outcomes import LEADS_ON, OutcomeJudge, RepositoryOutcome
 from executor.project.git.taking import Taking
-from executor.project.plan.conflicts import Conflicts, is_folder, replaces_folder
-from executor.project.plan.plan import Plan
+from executor.project.plan.conflicts import Conflicts, Permission, is_folder, replaces_folder
+from executor.project.plan.plan import CommitRules, Plan
 from executor.project.rules.environments import Environments
 from executor.project.rules.links import Links
 from executor.project.rules.named_files import NamedFiles
 from executor.project.rules.names import ChangeVerdict, NameRow, control_folder
-from executor.project.rules.permission import Permission
-from executor.project.rules.rules import CommitRules
 from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut
 from executor.project.view.record import is_below
-from executor.project.view.tree import Tree, split
-from executor.project.view.walking import FOLDER_FLAGS, walk
+from executor.project.view.tree import FOLDER_FLAGS, Tree, split, walk
 
 STAND_IN = "user.ctxmode.stand-in"  # as executor/spawner/stand_ins.py marks them
 DECIDED_WITH = ("held", *PREVENTED)  # told with the repository, where all of it waits

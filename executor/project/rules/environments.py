@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, MutableMapping
 
-from executor.project.rules.name_folding import fold
-from executor.project.rules.names import ChangeVerdict, NameRow
+from executor.project.rules.names import ChangeVerdict, NameRow, fold
 from executor.project.store.manifest import Change, LeftOut
 from executor.project.view.record import Record, is_below
 from executor.project.view.tree import split

@@ -9,20 +9,110 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable
+import stat
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from base.bounded_run import BoundedRunError, Bounds, run_bounded
 from base.git_environment import GIT_PATH
+from base.host_homes import MOVED, find_place
 from base.plain_files import read_head
-from executor.project.rules.command_words import keep_commands, split_words
-from executor.project.rules.name_folding import fold
+from executor.project.rules.names import ObeyedNames, fold
 from executor.project.view.record import Record
 from executor.project.view.tree import find_inside
 from policy import real_path
 from policy.wordlist import word_set, words
+
+# What only a shell knows: a variable, what a command prints, braces, a glob.
+_UNKNOWN = re.compile(
+    r"\{\{.*?\}\}|\$\{[^}]*\}|\$\([^()]*\)|`[^`]*`|\$\w+\$?|\$[@*#?]|\{[^{}\s]*,[^{}\s]*\}|[*?]+"
+)
+_BREAK = re.compile(r"[\s;&|<>(){}`]+")
+_QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
+_QUOTE = re.compile(r"[\"']")
+_MODULE = re.compile(r"(?:^|\s)(?:-\w*m|--module|module)[\s=:,]*([^\W\d][\w.]*)")
+_BLANK = "\1"  # one with a backslash before it, which is part of a word
+# In files with commands: comments, keys, what says which files are looked at or where a hook is
+# from, globs and regular expressions, permissions to read or write.
+_NO_COMMAND = re.compile(
+    r"""^\s*\#.*$ | "(?!module")[^"\n]*"\s*:
+      | ^([ \t]*)(?:-([ ]+))?(?:files|exclude|glob|rev|repo|name)\s*:.*\n?
+        (?:\1(?(2)[ ]\2)[ \t]+.*\n?)*
+      | [^\s"',]*(?:[\^*?]|\\\.|\$(?=["'\s]|\Z))[^\s"',]* | \b(?!Bash)[A-Z]\w*\([^)]*\)""",
+    re.M | re.X,
+)
+
+
+def split_words(text: str) -> set[str]:
+    """Return what may be a path, with quotes and escapes taken away, and the whole of the text.
+
+    Of a word that is known in part only, the folder before that and each part after it count.
+    Modules are folders.
+    """
+    plain = text.replace("\\ ", _BLANK).replace("\\", "")
+    spaced, known = _QUOTE.sub(" ", plain), _QUOTE.sub("", plain)
+    while (shorter := _UNKNOWN.sub("\0", known)) != known:
+        known = shorter
+    words = {text.strip(), *(word for pair in _QUOTED.findall(plain) for word in pair)}
+    for word in (*_BREAK.split(spaced), *_BREAK.split(known)):
+        start, *unknown = word.split("\0")
+        words.update(_parts(start[: start.rfind("/") + 1] if unknown else start))
+        for end in unknown[-1:]:
+            for at in (at for at, character in enumerate(end) if character == "/"):
+                words.update(_parts(end[at + 1 :]))
+    for module in _MODULE.findall(spaced):
+        names = module.strip(".").split(".")
+        for folder in ("/".join(names[:end]) for end in range(1, len(names) + 1)):
+            words |= {f"{folder}/", f"{folder}/__init__.py", f"{folder}/__main__.py"}
+    return {word.replace(_BLANK, " ") for word in words if word.strip("/.") and "\0" not in word}
+
+
+def keep_commands(text: str) -> str:
+    """Return a file's text without what is no command, as `exclude: ^docs/` and keys of JSON."""
+    return _NO_COMMAND.sub(" ", text.replace(":*)", ")").replace("\\n", "\n"))
+
+
+def _parts(word: str) -> Iterator[str]:
+    """A word, an option's value, and the parts of `a=b`, `a:b`, `a,b` and `@a`."""
+    word = word.strip("[]!,").removeprefix("file://")
+    yield from (word, word.lstrip("-"), *re.split("[=:,@]", word))
+    if word.startswith("-"):
+        yield word[2:]
+
+
+def in_project(names: ObeyedNames, record: Record) -> ObeyedNames:
+    """Return the table of names, with what leads to other names in this project.
+
+    A `CLAUDE.md` that is a link, a host's folder that a variable moved: whoever changes what they
+    lead to changes what is obeyed.
+    """
+    leads = [
+        (link, inside)
+        for link, target in _leads(record, names)
+        if (inside := find_inside(target, str(record.project)))
+    ]
+    return names.with_links(leads) if leads else names
+
+
+def _leads(record: Record, names: ObeyedNames) -> Iterator[tuple[str, str]]:
+    """Each link that is obeyed, and the absolute path to which it leads."""
+    project = str(record.project)
+    for path, kind in record.kinds():
+        if kind == stat.S_IFLNK and names.judge_link(path):
+            yield path, real_path(f"{project}/{path}")
+    yield from _by_variables()
+
+
+def _by_variables() -> Iterator[tuple[str, str]]:
+    """The names of hosts' folders, and where variables of this process have moved them."""
+    for place, _, _ in MOVED:
+        target = find_place(place, "", os.environ)
+        if os.path.isabs(target):
+            yield place.removeprefix("~/"), target
+            yield place.removeprefix("~/"), real_path(target)
+
 
 BOUNDS: Final = Bounds(seconds=5.0, output_bytes=1 << 20)
 """What one question to git may take; past that nothing is known of its working tree."""

@@ -9,10 +9,9 @@ from base64 import b64encode
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from executor.project.apply.copying import NEW_FILE, copy
 from executor.project.git.taking import Taking
 from executor.project.store.manifest import Change, LeftOut, decode, encode
-from executor.project.view.contents import digest
+from executor.project.view.contents import NEW_FILE, copy, digest
 from executor.project.view.record import state_of
 from executor.project.view.tree import Tree, open_tree, split
 

@@ -14,8 +14,8 @@ from itertools import accumulate
 from pathlib import Path
 
 from executor.project.git.differences import merge
+from executor.project.plan.plan import CommitRules, Consent
 from executor.project.rules.names import ObeyedNames
-from executor.project.rules.rules import CommitRules, Consent
 from executor.project.store.change_set_folder import BASE_BYTES_MAX, BASES, CONTENTS, Kept
 from executor.project.store.manifest import Change, ChangeSet, CommitError, LeftOut
 from executor.project.view.contents import read_some

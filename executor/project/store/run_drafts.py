@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from base.plain_files import read_plain
-from executor.project.rules.name_folding import fold
+from executor.project.rules.names import fold
 from executor.project.store.manifest import Change
 from executor.project.view.contents import digest
 from executor.project.view.tree import Tree

@@ -18,8 +18,8 @@ from base import clock
 from base.locks import hold_lock
 from executor.instance.removal import remove
 from executor.project.apply.apply import apply, recover
-from executor.project.git.brought import BroughtObjects
 from executor.project.git.differences import find_renames
+from executor.project.git.history import BroughtObjects
 from executor.project.git.host import GitError
 from executor.project.git.scratch import Scratch
 from executor.project.plan.plan import Plan

@@ -21,8 +21,7 @@ from executor.project.view.record import (
     Record,
     state_of,
 )
-from executor.project.view.tree import Tree, in_tree_order
-from executor.project.view.walking import FOLDER_FLAGS, walk
+from executor.project.view.tree import FOLDER_FLAGS, Tree, in_tree_order, walk
 
 PATH_BYTES_MAX = 4095  # linux/limits.h, of a whole path with its end
 KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFLNK: "link"}

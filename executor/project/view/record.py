@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from base.mounts import mounts_below, read_mounts
 from executor.errors import RequestError
-from executor.project.view.tree import Tree, split
-from executor.project.view.walking import DEPTH_MAX, FOLDER_FLAGS, walk
+from executor.project.view.tree import DEPTH_MAX, FOLDER_FLAGS, Tree, split, walk
 
 if TYPE_CHECKING:
     from executor.project.view.search import Folder, ProjectSearch

@@ -21,8 +21,7 @@ from executor.project.store.manifest import ChangeSet
 from executor.project.view.attributes import attributes, set_attributes
 from executor.project.view.comparison import of_copy
 from executor.project.view.record import PLAIN, EntryState, Record, is_below, take
-from executor.project.view.tree import Tree
-from executor.project.view.walking import FOLDER_FLAGS
+from executor.project.view.tree import FOLDER_FLAGS, Tree
 from executor.spawner.stand_ins import stand_in
 from policy.secrets import is_secret_path
 

@@ -13,8 +13,8 @@ import pytest
 
 from base import capabilities
 from executor import Request
+from executor.project.plan.plan import CommitRules
 from executor.project.plan.planning import plan
-from executor.project.rules.rules import CommitRules
 from tests.executor.project.conftest import fill
 from tests.executor.project.git_work import shell
 from tests.executor.project.viewing import FakeNames, PlainReader, View, left, python, run, tree

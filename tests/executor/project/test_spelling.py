@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor.project.rules.name_folding import fold, is_short
+from executor.project.rules.names import fold, is_short
 
 pytestmark = pytest.mark.once  # a name is the same for everyone
 
