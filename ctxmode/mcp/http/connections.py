@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import sys
 from typing import Any
 
@@ -29,9 +30,15 @@ SEND_S_MAX = 20.0  # for the other side to take a piece of an answer
 HANDSHAKE_S_MAX = 10.0
 READ_BYTES = PIECE_BYTES = 64 * 1024
 NO_REQUEST = (
-    b'{"error": "this is no request of HTTP/1.1 as it is served: it has one Host, one length, '
-    b'header lines that are whole, and a head below 64 KiB"}'
+    b'{"error": "this is not a request of HTTP/1.1 as it is served: it has one Host, one length or '
+    b'chunks, whole lines that end in CRLF, and a head below 64 KiB"}'
 )
+_HEAD_END = b"\r\n\r\n"
+# h11 takes what RFC 9112, section 2.2 and 5.2, allows to refuse: a proxy may read it differently.
+_BARE_OR_FOLDED = re.compile(rb"(?<!\r)\n|\r(?=[^\n])|\n[ \t]")
+_FRAMING = re.compile(rb"(?i)\n(content-length|transfer-encoding):[ \t]*(.*?)[ \t]*\r")
+_SIZE = rb"(\r\n)?[\da-fA-F]{1,16}(;[\t -~]*)?\r\n"
+_CHUNK_START, _CHUNKS_END = re.compile(_SIZE), re.compile(_SIZE + rb"\r\n")
 GONE = (trio.BrokenResourceError, trio.ClosedResourceError, trio.BusyResourceError, OSError)
 
 Stream = trio.SocketStream | trio.SSLStream[trio.SocketStream]
@@ -73,15 +80,71 @@ class Connections:
             connection.drop()
 
 
+class _StrictConnection(h11.Connection):
+    """The messages of a client, as far as no two programs could disagree where one ends (RFC 9112,
+    section 11.2). `next_event` raises h11.RemoteProtocolError at the first other one."""
+
+    def __init__(self, head_bytes_max: int) -> None:
+        super().__init__(h11.SERVER, max_incomplete_event_size=head_bytes_max)
+        self._framing = b""  # what came between two pieces of a body
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        """Return what came next."""
+        received = self.trailing_data[0]
+        head, end, _ = received.partition(_HEAD_END)
+        if self.their_state is h11.IDLE and _is_uncertain(head, end):
+            raise h11.RemoteProtocolError("uncertain framing", error_status_hint=400)
+        in_body = self.their_state is h11.SEND_BODY
+        event = super().next_event()
+        if in_body:
+            taken = len(received) - len(self.trailing_data[0])
+            self._check_chunks(received[:taken], event)
+        return event
+
+    def _check_chunks(self, taken: bytes, event: object) -> None:
+        """Check what h11 dropped of a body: it is lenient there, too."""
+        if isinstance(event, h11.Data):
+            taken = taken[: len(taken) - len(event.data)]
+        self._framing += taken
+        if event is not h11.NEED_DATA and self._framing:
+            whole = _CHUNK_START if isinstance(event, h11.Data) else _CHUNKS_END
+            if not whole.fullmatch(self._framing):
+                raise h11.RemoteProtocolError("uncertain chunks", error_status_hint=400)
+            self._framing = b""
+
+
+def _is_uncertain(head: bytes, end: bytes) -> bool:
+    """Check the head of a request as it was sent; without `end`, more of it is to come."""
+    if _BARE_OR_FOLDED.search(head):
+        return True
+    framings = _FRAMING.findall(head + end) if end else []
+    if len(framings) != 1:
+        return bool(framings)
+    name, value = framings[0]
+    if name.lower() == b"content-length":
+        return not value.isdigit()
+    # Before HTTP/1.1 there were no chunks (section 6.1).
+    return value.lower() != b"chunked" or not head.partition(b"\r")[0].endswith(b" HTTP/1.1")
+
+
 class _Http1(H11Protocol):
     """HTTP/1.1 alone: a client that asks to go on in HTTP/2 is answered in HTTP/1.1 (RFC 9110,
     section 7.8)."""
 
+    def __init__(self, *args: Any) -> None:  # noqa: ANN401 - as Hypercorn's own
+        super().__init__(*args)
+        self.connection = _StrictConnection(self.config.h11_max_incomplete_size)
+        self._is_over = False
+
     async def _check_protocol(self, event: h11.Request) -> None:
         pass
 
+    async def _send_h11_event(self, event: Any) -> None:  # noqa: ANN401 - Hypercorn's has no name
+        if not self._is_over:
+            await super()._send_h11_event(event)
+
     async def _send_error_response(self, status_code: int) -> None:
-        """Refuse in words what is no request at all."""
+        """Refuse in words what is not a request; what the app still says is not sent."""
         headers: list[tuple[bytes, bytes]] = [
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(NO_REQUEST)),
@@ -91,6 +154,7 @@ class _Http1(H11Protocol):
         await self._send_h11_event(h11.Response(status_code=status_code, headers=headers))
         await self._send_h11_event(h11.Data(data=NO_REQUEST))
         await self._send_h11_event(h11.EndOfMessage())
+        self._is_over = True
 
 
 class _HttpConnection:
