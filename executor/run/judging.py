@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import pickle
 from collections.abc import AsyncIterator, Collection
 
 import trio
 
 from executor.instance.child_processes import JUDGE, ChildProcess, take
-from executor.run.judge_messages import Defect, JudgeRequest
-from policy.deadline import WALL_SECONDS, take_frame, to_frame
+from executor.run.judge_messages import JudgeAnswer, JudgeRequest
+from policy.deadline import FRAME_BYTES_MAX, WALL_SECONDS, decode, encode, take_frame, to_frame
 from policy.model import Subject, Verdict
 from policy.rules import Rules
 from policy.undecided import TOO_LARGE, Report, not_judged
@@ -22,9 +21,9 @@ RECEIVE_BYTES = 1 << 16
 class JudgingError(Exception):
     """A defect that showed in a judge; its notes say where."""
 
-    def __init__(self, defect: Defect) -> None:
-        super().__init__(defect.name)
-        self.add_note(defect.story)  # for the log
+    def __init__(self, name: str, story: str = "") -> None:
+        super().__init__(name)
+        self.add_note(story)  # for the log
 
 
 class Judges:
@@ -53,12 +52,10 @@ class Judges:
             if answer is None:
                 with contextlib.suppress(OSError):  # who asks next is told
                     await self.start()
-        if isinstance(answer, Verdict):
-            return answer
-        answer = answer or judge.defect
-        why = TOO_LARGE
-        if answer is not None:
-            why = not_judged(self._report(JudgingError(answer)))
+        verdict, *defect = answer or (None, *judge.defect)
+        if verdict is not None:
+            return verdict
+        why = not_judged(self._report(JudgingError(*defect))) if any(defect) else TOO_LARGE
         return _deny(subject, rules, why)
 
     async def _idle_judge(self) -> _Judge:
@@ -101,30 +98,30 @@ class _Judge:
         return self._process.poll() is None
 
     @property
-    def defect(self) -> Defect | None:
+    def defect(self) -> tuple[str, str]:
         """What made it end, where no signal did."""
         code = self._process.returncode
-        return Defect(f"a judging process ended with exit code {code}", "") if code > 0 else None
+        return f"a judging process ended with exit code {code}" if code > 0 else "", ""
 
     async def ask(
         self, subject: Subject, rules: Rules, tools: Collection[str]
-    ) -> Verdict | Defect | None:
-        """Its answer; None when it ended at the question."""
+    ) -> JudgeAnswer | None:
+        """Its answer; None when it ended at the question, or said what is none."""
         question = JudgeRequest(subject, None if rules == self._rules else rules, tools)
         self._rules = rules
         data = bytearray()
         try:
-            unsent = memoryview(to_frame(pickle.dumps(question)))
+            unsent = memoryview(to_frame(encode(question)))
             while unsent:
                 unsent = unsent[await self._socket.send(unsent) :]
             while (frame := take_frame(data)) is None:
                 chunk = await self._socket.recv(RECEIVE_BYTES)
-                if not chunk:
-                    return None
                 data += chunk
-        except OSError:
+                if not chunk or len(data) > FRAME_BYTES_MAX:
+                    return None
+            answer: JudgeAnswer = decode(JudgeAnswer, frame)
+        except (OSError, ValueError):
             return None
-        answer: Verdict | Defect = pickle.loads(frame)  # noqa: S301 - of a process of ours
         return answer
 
     async def end(self) -> None:
