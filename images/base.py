@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from docker.errors import DockerException, ImageNotFound
 from requests.exceptions import RequestException
 
 from base import capabilities
-from images.errors import ImageError
+from images.errors import ImageError, ask
 from images.naming import LABEL, PREFIX
 from images.settings import Settings
 from images.workplace import workplace
@@ -97,13 +98,13 @@ async def image_id(api: docker.APIClient, reference: str) -> str | None:
     Raises:
         ImageError: the engine does not say.
     """
-    try:
-        found = await trio.to_thread.run_sync(api.inspect_image, reference, abandon_on_cancel=True)
-    except ImageNotFound:
+
+    def look() -> str | None:
+        with suppress(ImageNotFound):
+            return str(api.inspect_image(reference)["Id"])
         return None
-    except (DockerException, RequestException) as error:
-        raise ImageError.of_engine(error) from error
-    return str(found["Id"])
+
+    return await ask(look)
 
 
 async def _pull(api: docker.APIClient, reference: str) -> str:
@@ -132,7 +133,7 @@ async def _make(
     unreachable: ImageError,
 ) -> Base:
     """A minimal system from the mirror that this host's own packages come from."""
-    if missing := lacking(settings, await trio.to_thread.run_sync(api.version)):
+    if missing := lacking(settings, await ask(api.version)):
         raise ImageError(f"{unreachable.message}; and {missing[0]}", missing[1])
     mirror = settings.sources[0].url
     report(f"base: making {reference} with debootstrap")
