@@ -41,18 +41,18 @@ class ImageError(Exception):
         return cls(f"the engine failed: {said}", remedy(said))
 
 
-async def ask(question: Callable[[], T]) -> T:
-    """Ask the engine what it has at hand, in a thread.
+async def ask(question: Callable[[], T], patience_s: float = ANSWER_S_MAX) -> T:
+    """Ask the engine, in a thread.
 
     Raises:
         ImageError: it does not say, or not in time.
     """
     try:
-        with trio.fail_after(ANSWER_S_MAX):
+        with trio.fail_after(patience_s):
             return await trio.to_thread.run_sync(question, abandon_on_cancel=True)
     except trio.TooSlowError as error:
         hint = "See whether docker info works, and restart the engine if not"
-        late = f"the container engine does not answer within {ANSWER_S_MAX:g} s"
+        late = f"the container engine does not answer within {patience_s:g} s"
         raise ImageError(late, hint) from error
     except (DockerException, RequestException) as error:
         raise ImageError.of_engine(error) from error

@@ -72,34 +72,26 @@ class DockerEngine:
         Raises:
             EngineError: it failed, took over `CALL_S_MAX`, or the engine hangs.
         """
-        failed: list[EngineError] = []
-        answer = None
-
-        async def ask() -> None:
-            nonlocal answer
+        answer: Any = EngineError(f"docker: {method} is not answered: {UNREACHABLE}")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._watch, nursery.cancel_scope)
             try:
                 answer = await _call_in_thread(partial(getattr(self.api, method), *args, **named))
             except EngineError as error:
-                failed.append(error)
+                answer = error
             nursery.cancel_scope.cancel()
-
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(ask)
-            try:
-                with trio.fail_after(CALL_S_MAX):
-                    await self._keep_pinging()
-            except (EngineError, trio.TooSlowError):
-                failed.append(EngineError(f"docker: {method} is not answered: {UNREACHABLE}"))
-            nursery.cancel_scope.cancel()
-        if failed:
-            raise failed[0]
+        if isinstance(answer, EngineError):
+            raise answer
         return answer
 
-    async def _keep_pinging(self) -> None:
-        while True:
-            await trio.sleep(ALONE_S)
-            with trio.fail_after(PING_S_MAX):
-                await _call_in_thread(self.api.ping)
+    async def _watch(self, call: trio.CancelScope) -> None:
+        """Give a call up once the engine hangs."""
+        with contextlib.suppress(EngineError, trio.TooSlowError), trio.fail_after(CALL_S_MAX):
+            while True:
+                await trio.sleep(ALONE_S)
+                with trio.fail_after(PING_S_MAX):
+                    await _call_in_thread(self.api.ping)
+        call.cancel()
 
     def close(self) -> None:
         """Let go of the connections that calls have used."""

@@ -18,14 +18,6 @@ JUDGES_MAX = 2  # so that one program that takes long holds up no other
 RECEIVE_BYTES = 1 << 16
 
 
-class JudgingError(Exception):
-    """A defect that showed in a judge; its notes say where."""
-
-    def __init__(self, name: str, story: str = "") -> None:
-        super().__init__(name)
-        self.add_note(story)  # for the log
-
-
 class Judges:
     """The judging processes of a server. Made by `open_judges` only."""
 
@@ -38,7 +30,12 @@ class Judges:
         """May this program run? As `policy.judge` says, in bounded time."""
         async with self._turns:
             try:
-                judge, answer = await self._idle_judge(), None
+                # Nothing that one was asked has ended it, but something else may have.
+                while self._idle and self._idle[-1].process.poll() is not None:
+                    await self._idle.pop().end()
+                if not self._idle:
+                    await self.start()
+                judge, answer = self._idle.pop(), None
             except (OSError, RuntimeError) as error:  # no process, or no thread, is to be had
                 return _deny(subject, rules, not_judged(self._report(error)))
             try:
@@ -52,21 +49,14 @@ class Judges:
             if answer is None:
                 with contextlib.suppress(OSError):  # who asks next is told
                     await self.start()
-        verdict, *defect = answer or (None, *judge.defect)
+        verdict, name, story = answer or (None, judge.defect, "")
         if verdict is not None:
             return verdict
-        why = not_judged(self._report(JudgingError(*defect))) if any(defect) else TOO_LARGE
-        return _deny(subject, rules, why)
-
-    async def _idle_judge(self) -> _Judge:
-        """One that can be asked: nothing it was asked has ended it, but something else may have."""
-        while self._idle:
-            judge = self._idle.pop()
-            if judge.is_alive:
-                return judge
-            await judge.end()
-        await self.start()
-        return self._idle.pop()
+        if not name:
+            return _deny(subject, rules, TOO_LARGE)
+        defect = RuntimeError(name)
+        defect.add_note(story)  # for the log
+        return _deny(subject, rules, not_judged(self._report(defect)))
 
     async def start(self) -> None:
         """Have one more that waits to be asked."""
@@ -88,20 +78,15 @@ class _Judge:
     """One process, and what it knows of the rules."""
 
     def __init__(self, one: ChildProcess) -> None:
-        self._process = one.process
+        self.process = one.process
         self._socket = trio.socket.from_stdlib_socket(one.requests)
         self._rules: Rules | None = None
 
     @property
-    def is_alive(self) -> bool:
-        """Whether it can be asked."""
-        return self._process.poll() is None
-
-    @property
-    def defect(self) -> tuple[str, str]:
+    def defect(self) -> str:
         """What made it end, where no signal did."""
-        code = self._process.returncode
-        return f"a judging process ended with exit code {code}" if code > 0 else "", ""
+        code = self.process.returncode
+        return f"a judging process ended with exit code {code}" if code > 0 else ""
 
     async def ask(
         self, subject: Subject, rules: Rules, tools: Collection[str]
@@ -127,9 +112,9 @@ class _Judge:
     async def end(self) -> None:
         """End it, whatever it is at."""
         self._socket.close()
-        self._process.kill()
+        self.process.kill()
         with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(self._process.wait)
+            await trio.to_thread.run_sync(self.process.wait)
 
 
 @contextlib.asynccontextmanager

@@ -7,8 +7,10 @@ without a deadline for clients that send or take nothing.
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import re
+import socket
 import sys
 from typing import Any
 
@@ -23,8 +25,9 @@ from hypercorn.typing import ConnectionState
 from hypercorn.utils import parse_socket_addr, wrap_app
 
 from ctxmode import crash_report
+from ctxmode.errors import ContextModeError, UsageError
 
-CONNECTIONS_MAX = 512
+CONNECTIONS_MAX, PORT_MAX = 512, 65_535
 IDLE_S_MAX = 5.0  # without the whole head of a request
 SEND_S_MAX = 20.0  # for the other side to take a piece of an answer
 HANDSHAKE_S_MAX = 10.0
@@ -44,21 +47,46 @@ GONE = (trio.BrokenResourceError, trio.ClosedResourceError, trio.BusyResourceErr
 Stream = trio.SocketStream | trio.SSLStream[trio.SocketStream]
 
 
+def listen(host: str, port: int) -> socket.socket:
+    """Listen at an address.
+
+    Raises:
+        UsageError: there is no such port.
+        ContextModeError: it cannot be listened on.
+    """
+    if not 0 <= port <= PORT_MAX:
+        raise UsageError(f"there is no port {port}", f"Ports are 0 to {PORT_MAX}.")
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, *_, place = found[0]
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server(place, family=family, dualstack_ipv6=both)
+    except OSError as error:
+        raise ContextModeError(
+            f"cannot listen on {host} port {port}: {error.strerror}",
+            "Choose another with --port (or --host); port 0 takes a free one.",
+        ) from error
+
+
 class Connections:
     """The open connections, the oldest first. `app` is ASGI."""
 
     def __init__(self, app: Any, settings: Hypercorn, at_once: int = CONNECTIONS_MAX) -> None:  # noqa: ANN401 - hypercorn and starlette type it differently
+        settings.alpn_protocols = ["http/1.1"]
+        settings.errorlog = logging.getLogger("hypercorn.error")
+        settings.include_server_header = False
         self.app = wrap_app(app, 0, "asgi")
         self.settings = settings
         self.context = WorkerContext(None)
         self._at_once = at_once
         self._open: dict[_HttpConnection, None] = {}
 
-    async def serve(self, listener: trio.SocketListener) -> None:
+    async def serve(self, listener: socket.socket) -> None:
         """Serve until cancelled; over TLS if the settings have a certificate."""
-        served: trio.abc.Listener[Any] = listener
+        plain = trio.SocketListener(trio.socket.from_stdlib_socket(listener))
+        served: trio.abc.Listener[Any] = plain
         if tls := self.settings.create_ssl_context():
-            served = trio.SSLListener(listener, tls, https_compatible=True)
+            served = trio.SSLListener(plain, tls, https_compatible=True)
         try:
             await trio.serve_listeners(self._one, [served])
         finally:

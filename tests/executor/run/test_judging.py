@@ -113,7 +113,7 @@ async def decided(judges: Judges, code: str, rules: Rules = DENIED) -> tuple[str
 
 def the_waiting(judges: Judges) -> int:
     (one,) = judges._idle
-    return one._process.pid
+    return one.process.pid
 
 
 async def test_verdicts_are_given_under_the_rules_of_the_moment(judges: Judges):
@@ -257,7 +257,7 @@ def test_none_is_left_when_the_server_is_killed():
         "from executor.run.judging import open_judges\n"
         "async def main():\n"
         "    async with open_judges(repr, prewarm=True) as judges:\n"
-        "        print(judges._idle[0]._process.pid, flush=True)\n"
+        "        print(judges._idle[0].process.pid, flush=True)\n"
         "        os.kill(os.getpid(), 9)\n"
         "trio.run(main)\n"
     )

@@ -51,8 +51,7 @@ async def served(
         opened.append(made)
     with trio.fail_after(DEADLINE_S):
         async with trio.open_nursery() as nursery:
-            wrapped = trio.socket.from_stdlib_socket(listener)
-            nursery.start_soon(made.serve, trio.SocketListener(wrapped))
+            nursery.start_soon(made.serve, listener)
             yield place
             nursery.cancel_scope.cancel()
 
