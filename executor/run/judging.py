@@ -105,7 +105,7 @@ class _Judge:
                 if not chunk or len(data) > FRAME_BYTES_MAX:
                     return None
             answer: JudgeAnswer = decode(JudgeAnswer, frame)
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
         return answer
 
