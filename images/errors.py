@@ -10,7 +10,6 @@ from docker.errors import DockerException
 from requests.exceptions import RequestException
 
 T = TypeVar("T")
-
 ANSWER_S_MAX: Final = 3.5
 
 _REMEDIES: Final = {

@@ -130,8 +130,7 @@ class Completion:
         texts = [driver.rewrite(code)] if driver else []
         for toolchain in row.toolchains:
             if driver is None or toolchain.name not in driver.toolchains:
-                wrap = toolchain.wrap or row.wrap
-                texts.append(code if self.is_script else wrap(code).text)
+                texts.append(code if self.is_script else (toolchain.wrap or row.wrap)(code).text)
         return tuple(dict.fromkeys(texts))
 
 
