@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,18 +15,17 @@ from typing import Final
 
 import docker
 import trio
-from docker.errors import DockerException, ImageNotFound
-from requests.exceptions import RequestException
+from docker.errors import ImageNotFound
 
 from base import capabilities
-from images.errors import ImageError
+from images.errors import ImageError, ask
 from images.naming import LABEL, PREFIX
 from images.settings import Settings
 from images.workplace import workplace
 
 DEFAULT_BASE: Final = "debian:bookworm-slim"
 OWN_REPOSITORY: Final = f"{PREFIX}/base"
-PULL_S_MAX: Final = 600.0
+PULL_S_MAX = IMPORT_S_MAX = 600.0
 DEBOOTSTRAP_S_MAX: Final = 1200.0
 
 # Where a base of our own gets packages from when somebody builds on: the distributions' public
@@ -97,26 +97,23 @@ async def image_id(api: docker.APIClient, reference: str) -> str | None:
     Raises:
         ImageError: the engine does not say.
     """
-    try:
-        found = await trio.to_thread.run_sync(api.inspect_image, reference, abandon_on_cancel=True)
-    except ImageNotFound:
+
+    def look() -> str | None:
+        with suppress(ImageNotFound):
+            return str(api.inspect_image(reference)["Id"])
         return None
-    except (DockerException, RequestException) as error:
-        raise ImageError.of_engine(error) from error
-    return str(found["Id"])
+
+    return await ask(look)
 
 
 async def _pull(api: docker.APIClient, reference: str) -> str:
     repository, _, tag = reference.rpartition(":")
     if not repository or "/" in tag:
         repository, tag = reference, "latest"
-    pull = partial(api.pull, repository, tag)
     try:
-        with trio.fail_after(PULL_S_MAX):
-            await trio.to_thread.run_sync(pull, abandon_on_cancel=True)
-    except (DockerException, RequestException, trio.TooSlowError) as error:
-        said = getattr(error, "explanation", None) or str(error) or "no answer in time"
-        raise ImageError(f"{reference} can't be pulled: {said}", _REMEDY) from error
+        await ask(partial(api.pull, repository, tag), PULL_S_MAX)
+    except ImageError as error:
+        raise ImageError(f"{reference} can't be pulled: {error.message}", _REMEDY) from error
     # What fails half-way is told in the stream alone.
     if (found := await image_id(api, reference)) is None:
         raise ImageError(f"{reference} was not pulled to its end", _REMEDY)
@@ -132,7 +129,7 @@ async def _make(
     unreachable: ImageError,
 ) -> Base:
     """A minimal system from the mirror that this host's own packages come from."""
-    if missing := lacking(settings, await trio.to_thread.run_sync(api.version)):
+    if missing := lacking(settings, await ask(api.version)):
         raise ImageError(f"{unreachable.message}; and {missing[0]}", missing[1])
     mirror = settings.sources[0].url
     report(f"base: making {reference} with debootstrap")
@@ -141,7 +138,7 @@ async def _make(
         archive = f"{folder}/base.tar"
         public = _PUBLIC[distribution].format(settings.codename)
         await _debootstrap((f"{folder}/root", settings.codename, mirror, public, archive), lock)
-        made = await trio.to_thread.run_sync(_import, api, archive, reference)
+        made = await ask(partial(_import, api, archive, reference), IMPORT_S_MAX)
     return Base(reference, made, is_own=True)
 
 
@@ -195,10 +192,7 @@ async def _kill(process: trio.Process) -> None:
 def _import(api: docker.APIClient, archive: str, reference: str) -> str:
     repository, _, tag = reference.rpartition(":")
     changes = [f"LABEL {LABEL}=base"]
-    try:
-        with open(archive, "rb") as content:
-            api.import_image(src=content, repository=repository, tag=tag, changes=changes)
-        # What the engine refuses half-way is answered with success, and no image.
-        return str(api.inspect_image(reference)["Id"])
-    except (DockerException, RequestException) as error:
-        raise ImageError.of_engine(error) from error
+    with open(archive, "rb") as content:
+        api.import_image(src=content, repository=repository, tag=tag, changes=changes)
+    # What the engine refuses half-way is answered with success, and no image.
+    return str(api.inspect_image(reference)["Id"])

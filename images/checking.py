@@ -9,11 +9,10 @@ from functools import partial
 from typing import Any, Final
 
 import docker
-import trio
-from docker.errors import APIError, DockerException
+from docker.errors import APIError
 from requests.exceptions import RequestException
 
-from images.errors import ImageError
+from images.errors import ImageError, ask
 from images.groups import Group
 from images.naming import LABEL, reference
 
@@ -51,13 +50,7 @@ async def check(api: docker.APIClient, group: Group) -> tuple[ToolchainCheck, ..
     Raises:
         ImageError: a language does not run, or the image does not start.
     """
-    run = partial(_run, api, group)
-    try:
-        with trio.fail_after(CHECK_S_MAX + 60):
-            output = await trio.to_thread.run_sync(run, abandon_on_cancel=True)
-    except (DockerException, RequestException, trio.TooSlowError) as error:
-        raise ImageError.of_engine(error) from error
-    checks = tuple(_read(output))
+    checks = tuple(_read(await ask(partial(_run, api, group), CHECK_S_MAX + 60)))
     for language in group.languages:
         tried = [check for check in checks if check.language == language]
         if not any(check.start_ms is not None for check in tried):

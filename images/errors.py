@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, Self
+from collections.abc import Callable
+from typing import Final, Self, TypeVar
+
+import trio
+from docker.errors import DockerException
+from requests.exceptions import RequestException
+
+T = TypeVar("T")
+ANSWER_S_MAX: Final = 3.5
 
 _REMEDIES: Final = {
     "no space left on device": "Make room where the engine keeps its data; see docker system df",
@@ -30,6 +38,23 @@ class ImageError(Exception):
         """What the engine, or the way to it, said."""
         said = str(getattr(error, "explanation", None) or error or type(error).__name__)
         return cls(f"the engine failed: {said}", remedy(said))
+
+
+async def ask(question: Callable[[], T], patience_s: float = ANSWER_S_MAX) -> T:
+    """Ask the engine, in a thread.
+
+    Raises:
+        ImageError: it does not say, or not in time.
+    """
+    try:
+        with trio.fail_after(patience_s):
+            return await trio.to_thread.run_sync(question, abandon_on_cancel=True)
+    except trio.TooSlowError as error:
+        hint = "See whether docker info works, and restart the engine if not"
+        late = f"the container engine does not answer within {patience_s:g} s"
+        raise ImageError(late, hint) from error
+    except (DockerException, RequestException) as error:
+        raise ImageError.of_engine(error) from error
 
 
 def remedy(text: str) -> str:

@@ -10,11 +10,11 @@ from typing import Any
 
 import docker
 import trio
-from docker.errors import APIError, DockerException
+from docker.errors import APIError
 from requests.exceptions import RequestException
 
 from base.remedy import type_command
-from images.errors import ImageError
+from images.errors import ImageError, ask
 from images.groups import GROUPS, Group
 from images.naming import LABEL, STAGE_LABEL, reference, repository, toolchains_reference
 
@@ -48,7 +48,7 @@ async def survey(api: docker.APIClient, groups: Iterable[Group] = GROUPS) -> tup
     Raises:
         ImageError: the engine does not say.
     """
-    present = await _call(partial(api.images, filters={"label": LABEL}))
+    present = await ask(partial(api.images, filters={"label": LABEL}))
     return tuple(state for group in groups for state in _states(group, present))
 
 
@@ -69,7 +69,7 @@ async def remove(
     kept = set()
     if outdated_only:
         kept = {name(group) for group in wanted for name in (reference, toolchains_reference)}
-    listed = [await _call(partial(api.images, filters={"label": x})) for x in (LABEL, STAGE_LABEL)]
+    listed = [await ask(partial(api.images, filters={"label": x})) for x in (LABEL, STAGE_LABEL)]
     removed = []
     for image in {image["Id"]: image for images in listed for image in images}.values():
         # What a build works on bears the label of its base, too.
@@ -114,11 +114,3 @@ def _states(group: Group, present: list[dict[str, Any]]) -> Iterator[ImageState]
 
 def _names(image: dict[str, Any]) -> list[str]:
     return [name for name in image.get("RepoTags") or () if name != "<none>:<none>"]
-
-
-async def _call(call: partial[Any]) -> list[dict[str, Any]]:
-    try:
-        answer = await trio.to_thread.run_sync(call, abandon_on_cancel=True)
-    except (DockerException, RequestException) as error:
-        raise ImageError.of_engine(error) from error
-    return list(answer)

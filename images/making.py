@@ -17,7 +17,7 @@ from requests.exceptions import RequestException
 from images import base, building, settings
 from images.building import Ground, Report
 from images.checking import ToolchainCheck, check
-from images.errors import ImageError
+from images.errors import ImageError, ask
 from images.groups import GROUPS, Group
 from images.naming import BASE_LABEL, reference, toolchains_reference
 
@@ -149,8 +149,4 @@ async def _ground(work: _Work) -> Ground:
 
 
 async def _inspect(api: docker.APIClient, name: str) -> Mapping[str, Any]:
-    try:
-        found = await trio.to_thread.run_sync(api.inspect_image, name, abandon_on_cancel=True)
-    except (DockerException, RequestException) as error:
-        raise ImageError.of_engine(error) from error
-    return dict(found)
+    return dict(await ask(partial(api.inspect_image, name)))

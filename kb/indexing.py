@@ -7,13 +7,14 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 
 from kb import eviction, reading, redaction, spool_queue, words, writing
 from kb.access import Access
 from kb.chunking import chunk_in_worker, chunk_next, chunk_part, chunk_together
 from kb.chunks import Chunk, ChunkedDocument
-from kb.compression import compress
+from kb.compression import compress, indexed_text, is_noise
 from kb.conversion import Converted, convert
 from kb.detect import Detected, detect
 from kb.errors import UnknownSourceError
@@ -181,14 +182,28 @@ def _cut(
 def _finish(document: ChunkedDocument, redactions: int = 0) -> _Cut:
     document = words.with_search_terms(document)
     vocabulary = document.vocabulary
+    bodies = tuple(compress(chunk.text, chunk.raw) for chunk in document.chunks)
+    if any(map(is_noise, bodies)):
+        pairs = zip(document.chunks, bodies, strict=True)
+        document = replace(document, chunks=tuple(starmap(_leave_out_noise, pairs)))
+        vocabulary = None
     return _Cut(
         document.chunks,
-        tuple(compress(chunk.text) for chunk in document.chunks),
+        bodies,
         words.vocabulary_of(document.chunks) if vocabulary is None else vocabulary,
         document.notes,
         redactions,
         document.state,
     )
+
+
+def _leave_out_noise(chunk: Chunk, body: str | bytes) -> Chunk:
+    """Return what of a chunk is indexed. The first line of plain text is its title."""
+    if not is_noise(body):
+        return chunk
+    title = () if chunk.kind == "text" else chunk.title
+    terms = " ".join(chunk.identifiers)
+    return replace(chunk, text=indexed_text(body), title=title, search_terms=terms)
 
 
 def _store(access: Access, db: sqlite3.Connection, parts: Sequence[tuple[int, _Cut]]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kb import words, writing
-from kb.compression import decompress
+from kb.compression import indexed_text
 from kb.model import Purged
 
 
@@ -83,7 +83,7 @@ def _vocabulary(
     rows = db.execute(
         "SELECT body FROM chunk WHERE source_id = ? AND id BETWEEN ? AND ?", (source_id, *ids)
     )
-    return set().union(*(words.vocabulary(decompress(body)) for (body,) in rows))
+    return set().union(*(words.vocabulary(indexed_text(body)) for (body,) in rows))
 
 
 def _choose(db: sqlite3.Connection, wanted: PurgeFilter) -> list[int]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kb.compression import decompress
+from kb.compression import restore
 from kb.errors import UnknownSourceError
 from kb.model import Check, Progress, Source, Stats
 
@@ -83,7 +83,7 @@ def text(db: sqlite3.Connection, source_id: int, start: int, end: int | None) ->
         " WHERE source_id = ? AND start_byte < ? AND end_byte > ? ORDER BY start_byte",
         (source_id, limit, start),
     ):
-        data = raw if raw is not None else decompress(body).encode()
+        data = restore(body) if raw is None else raw  # which earlier releases stored apart
         if start > first or limit < last:  # else whole: with secrets taken out its size differs
             data = data[max(0, start - first) : min(last, limit) - first]
         pieces.append(data)

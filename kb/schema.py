@@ -173,4 +173,8 @@ def add_mirrors(db: sqlite3.Connection) -> None:
         db.execute(statement)
 
 
-STEPS: tuple[Step, ...] = (create_tables, split_names_in_titles, add_mirrors)
+def mark_noise(db: sqlite3.Connection) -> None:
+    """Keep earlier releases out, which can't read what `kb.compression` stores from here on."""
+
+
+STEPS: tuple[Step, ...] = (create_tables, split_names_in_titles, add_mirrors, mark_noise)

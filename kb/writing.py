@@ -127,7 +127,7 @@ def insert_chunks(
         )
     db.executemany(
         "INSERT INTO chunk (id, source_id, kind, language, start_byte, end_byte, start_line,"
-        " end_line, leaf, crumb, body, ident, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " end_line, leaf, crumb, body, ident) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         rows,
     )
     for table, _ in _INDEXES:
@@ -194,7 +194,6 @@ def _row(chunk_id: int, source_id: int, chunk: Chunk, body: str | bytes) -> tupl
         *_title(chunk),
         body,
         chunk.search_terms,
-        chunk.raw,
     )
 
 

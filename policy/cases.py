@@ -120,7 +120,7 @@ def run_cases(
     cases = read_cases(cases_path)
     subjects = [subject_of(case, home, folder, complete) for case in cases]
     judged = partial(judge, rules=rules, on_disk=project is not None)
-    verdicts = in_time(subjects, rules, judged, report)
+    verdicts = in_time(subjects, rules, judged, report, Verdict)
     return CaseReport(tuple(map(CaseResult, cases, verdicts)))
 
 

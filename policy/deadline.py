@@ -11,11 +11,16 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
+TYPE_CHECKING = False  # loading `typing` takes a hook 5 ms
+if TYPE_CHECKING:
+    from typing import Any
+
 HOOK_SECONDS = 0.2
 SECONDS = 1.0
 WALL_SECONDS = 8.0  # by the clock: others use the processor, too, and what is read may hang
 MEMORY_BYTES = 512 << 20  # beyond what a child's parent has
 LENGTH_BYTES = 8
+FRAME_BYTES_MAX = 16 << 20  # of what comes back from a process that reads such a text
 KILL = 9  # the module that names it takes a hook a millisecond to load
 
 
@@ -109,6 +114,8 @@ def _frames(reader: int) -> Iterator[bytes]:
         while (frame := take_frame(data)) is not None:
             until = time.monotonic() + WALL_SECONDS
             yield frame
+        if len(data) > FRAME_BYTES_MAX:
+            return
 
 
 def _end(child: int) -> None:
@@ -118,6 +125,28 @@ def _end(child: int) -> None:
             return
         os.kill(child, KILL)
         time.sleep(0.0005)
+
+
+def encode(value: object) -> bytes:
+    """Write named tuples as JSON; msgspec's own encoder refuses half characters in file names."""
+    import json  # noqa: PLC0415 - here and below: a hook does without
+
+    import msgspec  # noqa: PLC0415
+
+    return json.dumps(msgspec.to_builtins(value, enc_hook=dict)).encode()
+
+
+def decode(kind: Any, content: bytes, hook: Callable[[type, Any], Any] | None = None) -> Any:  # noqa: ANN401 - msgspec takes what is not a class, too
+    """Make a value of a kind from what `encode` wrote; `hook` makes what of it msgspec can't.
+
+    Raises:
+        ValueError: it is not of this kind. RecursionError: it is nested too deep.
+    """
+    import json  # noqa: PLC0415
+
+    import msgspec  # noqa: PLC0415
+
+    return msgspec.convert(json.loads(content), kind, dec_hook=hook)
 
 
 def to_frame(content: bytes) -> bytes:

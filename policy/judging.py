@@ -7,7 +7,7 @@ from functools import cache
 from typing import TypeVar
 
 from policy.analysis import Analysis, analyse
-from policy.deadline import SECONDS, results_of
+from policy.deadline import SECONDS, decode, encode, results_of
 from policy.decide import decide, deny_undecided
 from policy.folders import Folders
 from policy.hiding import find_hidden_paths
@@ -45,22 +45,26 @@ def judge_with_analysis(
 
 
 def in_time(
-    subjects: Sequence[Subject], rules: Rules, judge: Callable[[Subject], T], report: Report
+    subjects: Sequence[Subject],
+    rules: Rules,
+    judge: Callable[[Subject], T],
+    report: Report,
+    kind: type[T],
 ) -> list[T | Verdict]:
-    """What `judge` gives on each program, in bounded time; for a process of one thread.
+    """What `judge` gives on each program, of a kind, in bounded time; for a process of one thread.
 
     On what takes too long, or shows a defect of ours, it is the verdict by the strictest rule.
     """
-    import pickle  # noqa: PLC0415 - a hook does without
 
     def steps() -> Iterator[bytes]:
         for subject in rest:
             try:
-                yield pickle.dumps(judge(subject))
+                yield encode((judge(subject), None))
             except MemoryError:
                 raise  # it ends the child
             except Exception as error:
-                yield pickle.dumps(deny_undecided(subject.code, rules, not_judged(report(error))))
+                why = not_judged(report(error))
+                yield encode((None, deny_undecided(subject.code, rules, why)))
 
     judged: list[T | Verdict] = []
     while rest := subjects[len(judged) :]:
@@ -69,7 +73,8 @@ def in_time(
         except OSError as error:  # no process is to be had
             why = not_judged(report(error))
             return judged + [deny_undecided(subject.code, rules, why) for subject in rest]
-        judged += map(pickle.loads, results)
+        outcomes = [decode(tuple[kind | None, Verdict | None], result) for result in results]  # type: ignore[valid-type]
+        judged += [found or denied for found, denied in outcomes]
         if len(results) < len(rest):
             judged.append(deny_undecided(rest[len(results)].code, rules, TOO_LARGE))
     return judged

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
@@ -114,30 +115,34 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The texts of which a run makes one out of a program in a language, whatever runs it."""
+
+    language: str
+    is_script: bool
+    in_session: bool
+    interactive: bool
+
+    def __call__(self, code: str) -> tuple[str, ...]:
+        row = language(self.language)
+        driver = _session_driver(row, interactive=self.interactive) if self.in_session else None
+        texts = [driver.rewrite(code)] if driver else []
+        for toolchain in row.toolchains:
+            if driver is None or toolchain.name not in driver.toolchains:
+                texts.append(code if self.is_script else (toolchain.wrap or row.wrap)(code).text)
+        return tuple(dict.fromkeys(texts))
+
+
 def completion(
     row: Language, *, is_script: bool, in_session: bool = False, interactive: bool = False
-) -> Callable[[str], tuple[str, ...]] | None:
-    """Return what gives the texts of which a run makes one out of a program; None: it stays as it
-    is. Which toolchain runs it need not be known. It can be pickled, for a process that judges."""
+) -> Completion | None:
+    """Return what makes such texts out of a program; None: it stays as it is."""
     driver = _session_driver(row, interactive=interactive) if in_session else None
     wraps = [] if is_script else [toolchain.wrap or row.wrap for toolchain in row.toolchains]
     if all(wrap is as_is for wrap in wraps) and (driver is None or driver.rewrite is str):
         return None
-    return partial(
-        _complete, row.name, is_script=is_script, in_session=in_session, interactive=interactive
-    )
-
-
-def _complete(
-    name: str, code: str, *, is_script: bool, in_session: bool, interactive: bool
-) -> tuple[str, ...]:
-    row = language(name)
-    driver = _session_driver(row, interactive=interactive) if in_session else None
-    texts = [driver.rewrite(code)] if driver else []
-    for toolchain in row.toolchains:
-        if driver is None or toolchain.name not in driver.toolchains:
-            texts.append(code if is_script else (toolchain.wrap or row.wrap)(code).text)
-    return tuple(dict.fromkeys(texts))
+    return Completion(row.name, is_script, in_session, interactive)
 
 
 def _session_driver(row: Language, *, interactive: bool) -> Driver | None:

@@ -45,7 +45,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, None, None]
     if not 0 < len(failures.ids) <= AGAIN_MAX:
         return
     print("\n== What failed, once more by itself", flush=True)
-    again = [sys.executable, "-m", "pytest", "-q", "-n", "0", *failures.ids]
+    again = [sys.executable, "-m", "pytest", "-q", *failures.ids]
     if subprocess.run(again, cwd=session.config.rootpath, check=False).returncode == 0:
         for test in failures.ids:
             print(f"Flaky, passed by itself: {test}", flush=True)

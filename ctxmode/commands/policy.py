@@ -80,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace, config: Config) -> int:
     subject = _subject(args, config)
     rules = _rules(args, config)
-    (verdict,) = in_time([subject], rules, partial(policy.judge, rules=rules), crash_report.report)
+    judge = partial(policy.judge, rules=rules)
+    (verdict,) = in_time([subject], rules, judge, crash_report.report, policy.Verdict)
     data = {"language": subject.language, **verdict.to_json()}
     print_answer(args, data, for_stdout(policy_tables.verdict_text(verdict)))
     return exit_codes.BY_DECISION[verdict.decision.word]
@@ -89,7 +90,8 @@ def _check(args: argparse.Namespace, config: Config) -> int:
 def _explain(args: argparse.Namespace, config: Config) -> int:
     subject = _subject(args, config)
     rules = _rules(args, config)
-    (found,) = in_time([subject], rules, partial(policy.explain, rules=rules), crash_report.report)
+    explain = partial(policy.explain, rules=rules)
+    (found,) = in_time([subject], rules, explain, crash_report.report, policy.Explanation)
     if isinstance(found, policy.Verdict):  # there was no time for the steps
         found = policy.Explanation((), found, subject.code)
     data = policy_tables.explanation_json(subject.language, found)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from images.inventory import ImageState
 
 DEFAULT_SOCKET: Final = "/var/run/docker.sock"
-PROBE_S_MAX: Final = 5.0
-REMOTE_PROBE_S_MAX: Final = 30.0  # several connections, each with a handshake
 
 _INSTALL: Final = Remedy(
     "Install Docker Engine (Debian, Ubuntu: sudo apt-get install docker.io) and start it, or name "
@@ -106,26 +104,28 @@ async def _connect(where: Endpoint, environ: Mapping[str, str]) -> DockerEngine:
     from executor.containers import engine  # noqa: PLC0415 - as above
 
     try:
-        await _knock(where)
-        return await engine.connect(where)
+        with trio.fail_after(where.patience_s):
+            await _knock(where)
+            return await engine.connect(where)
+    except trio.TooSlowError as error:
+        raise EngineUnreachableError(_late(where), _elsewhere(environ)) from error
     except engine.EngineError as error:
         raise EngineUnreachableError(str(error), _elsewhere(environ)) from error
 
 
 async def examine(environ: Mapping[str, str] = os.environ) -> EngineHealth:
-    """Ask the engine, and no longer than a probe may take."""
-    patience_s = PROBE_S_MAX
+    """Ask the engine, and no longer than it may take to say what it is."""
     try:
         where = _where(environ)
-        if not where.is_local:
-            patience_s = REMOTE_PROBE_S_MAX
-        with trio.fail_after(patience_s):
+        with trio.move_on_after(where.patience_s):
             return await _examine(await _connect(where, environ))
-    except trio.TooSlowError:
-        late = f"the container engine does not answer within {patience_s:g} s"
-        return EngineHealth(False, reason=late, remedy=_elsewhere(environ))
     except ContextModeError as error:
         return EngineHealth(False, reason=error.message, remedy=error.hint)
+    return EngineHealth(False, reason=_late(where), remedy=_elsewhere(environ))
+
+
+def _late(where: Endpoint) -> str:
+    return f"the container engine does not answer within {where.patience_s:g} s"
 
 
 async def _examine(engine: DockerEngine) -> EngineHealth:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-import socket
 from collections.abc import Callable
 
 import trio
 from hypercorn.config import Config as Hypercorn
 
 from ctxmode.config.locations import Config
-from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.insight.security import Entrance, Gate
 from ctxmode.insight.site import Site
-from ctxmode.mcp.http.connections import Connections
+from ctxmode.mcp.http.connections import Connections, listen
 
 HOST = "127.0.0.1"
-PORT_MAX = 65_535
 IDLE_S_MAX = 30 * 60.0
 CONNECTIONS_MAX = 32
 
@@ -35,12 +31,8 @@ async def serve_insight(
         UsageError: there is no such port.
         ContextModeError: it cannot be listened on.
     """
-    listener = _listen(port)
+    listener = listen(HOST, port)
     entrance = Entrance(f"{HOST}:{listener.getsockname()[1]}")
-    settings = Hypercorn()
-    settings.alpn_protocols = ["http/1.1"]
-    settings.errorlog = logging.getLogger("hypercorn.error")
-    settings.include_server_header = False
     with trio.CancelScope() as scope:
 
         def postpone() -> None:
@@ -49,22 +41,4 @@ async def serve_insight(
         postpone()
         gate = Gate(Site(config), entrance, postpone)
         announce(entrance.address)
-        stream = trio.SocketListener(trio.socket.from_stdlib_socket(listener))
-        await Connections(gate, settings, CONNECTIONS_MAX).serve(stream)
-
-
-def _listen(port: int) -> socket.socket:
-    if not 0 <= port <= PORT_MAX:
-        raise UsageError(f"there is no port {port}", f"Ports are 0 to {PORT_MAX}.")
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((HOST, port))
-        listener.listen()
-    except OSError as error:
-        listener.close()
-        raise ContextModeError(
-            f"cannot listen on {HOST} port {port}: {error.strerror}",
-            "Choose another with --port; port 0 takes a free one.",
-        ) from error
-    return listener
+        await Connections(gate, Hypercorn(), CONNECTIONS_MAX).serve(listener)

@@ -28,6 +28,11 @@ class Endpoint:
     def is_ssh(self) -> bool:
         return self.url.startswith("ssh://")
 
+    @property
+    def patience_s(self) -> float:
+        """How many seconds it may take to say what it is: behind ssh, three handshakes."""
+        return 30.0 if self.is_ssh else 3.5
+
 
 def endpoint(environ: Mapping[str, str] = os.environ) -> Endpoint:
     """The engine that `docker` would use: by DOCKER_HOST, else by the current context.

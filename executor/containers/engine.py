@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CALL_S_MAX = 60.0
-ATTACH_S_MAX = 20.0
+ATTACH_S_MAX = 4.0
+ALONE_S, PING_S_MAX = 1.5, 2.5
+"""After how long a call is watched, and how long the engine may then take to answer a ping."""
 HEAD_BYTES_MAX = 16 * 1024
 OLDEST_API = "1.24"  # enough to ask for the engine's own
 DEFAULT_SOCKET = "/var/run/docker.sock"
@@ -64,12 +66,32 @@ class DockerEngine:
     async def call(self, method: str, *args: Any, **named: Any) -> Any:  # noqa: ANN401 - the SDK's
         """Call a method of the SDK's `APIClient`, in a thread.
 
-        Cancelling does not wait for the answer, but what was asked may still be done.
+        Cancelling does not wait for the answer, but what was asked may still be done. While it
+        takes, the engine is pinged: some calls take long, but none of an engine that hangs ends.
 
         Raises:
-            EngineError: it failed.
+            EngineError: it failed, took over `CALL_S_MAX`, or the engine hangs.
         """
-        return await _call_in_thread(partial(getattr(self.api, method), *args, **named))
+        answer: Any = EngineError(f"docker: {method} is not answered: {UNREACHABLE}")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._watch, nursery.cancel_scope)
+            try:
+                answer = await _call_in_thread(partial(getattr(self.api, method), *args, **named))
+            except EngineError as error:
+                answer = error
+            nursery.cancel_scope.cancel()
+        if isinstance(answer, EngineError):
+            raise answer
+        return answer
+
+    async def _watch(self, call: trio.CancelScope) -> None:
+        """Give a call up once the engine hangs."""
+        with contextlib.suppress(EngineError, trio.TooSlowError), trio.fail_after(CALL_S_MAX):
+            while True:
+                await trio.sleep(ALONE_S)
+                with trio.fail_after(PING_S_MAX):
+                    await _call_in_thread(self.api.ping)
+        call.cancel()
 
     def close(self) -> None:
         """Let go of the connections that calls have used."""
@@ -104,9 +126,16 @@ async def connect(where: Endpoint) -> DockerEngine:
     """An engine that answers.
 
     Raises:
-        EngineError: it does not.
+        EngineError: it does not, or not in time.
     """
-    return await _call_in_thread(partial(_connect, where))
+    try:
+        with trio.fail_after(where.patience_s):
+            return await _call_in_thread(partial(_connect, where))
+    except trio.TooSlowError as error:
+        late = f"{where.url} does not answer within {where.patience_s:g} s; see `docker info`"
+        raise EngineError(late) from error
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise EngineError(f"what answers at {where.url} is not Docker: {UNREACHABLE}") from error
 
 
 def _connect(where: Endpoint) -> DockerEngine:

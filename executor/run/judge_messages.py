@@ -1,12 +1,15 @@
-"""What a server and its judging processes tell each other, pickled."""
+"""What a server and its judging processes tell each other, as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from policy.model import Subject
+from policy.model import Subject, Verdict
 from policy.rules import Rules
+
+JudgeAnswer = tuple[Verdict | None, str, str]
+"""A verdict; or else what was raised instead, by its name and with its story."""
 
 
 class JudgeRequest(NamedTuple):
@@ -17,8 +20,8 @@ class JudgeRequest(NamedTuple):
     tools: Collection[str] | None
 
 
-class Defect(NamedTuple):
-    """What was raised instead of a verdict, by its name and with its story."""
+def read_completion(_: type, fields: Any) -> object:  # noqa: ANN401 - as JSON has it
+    """Make of its fields what a subject bears besides plain values."""
+    from runtimes.program import Completion  # noqa: PLC0415 - few programs bear one
 
-    name: str
-    story: str
+    return Completion(**fields)

@@ -5,14 +5,12 @@ The kernel ends it at a question that takes too long; so the other knows which o
 
 from __future__ import annotations
 
-import pickle
 import socket
 import traceback
 
-from executor.run.judge_messages import Defect, JudgeRequest
-from policy.deadline import SECONDS, confine, limit, take_frame, to_frame
+from executor.run.judge_messages import JudgeAnswer, JudgeRequest, read_completion
+from policy.deadline import SECONDS, confine, decode, encode, limit, take_frame, to_frame
 from policy.judging import judge
-from policy.model import Verdict
 from policy.rules import Rules
 
 
@@ -25,19 +23,19 @@ def serve(descriptor: int) -> None:
         while (frame := take_frame(data)) is not None:
             try:
                 limit(SECONDS)
-                question: JudgeRequest = pickle.loads(frame)  # noqa: S301 - its own server's
+                question = decode(JudgeRequest, frame, read_completion)
                 rules = rules if question.rules is None else question.rules
-                answer = pickle.dumps(_answer(question, rules))
+                answer = encode(_answer(question, rules))
                 limit(0)
             except MemoryError:
                 return
             asking.sendall(to_frame(answer))
 
 
-def _answer(question: JudgeRequest, rules: Rules) -> Verdict | Defect:
+def _answer(question: JudgeRequest, rules: Rules) -> JudgeAnswer:
     try:
-        return judge(question.subject, rules, question.tools)
+        return judge(question.subject, rules, question.tools), "", ""
     except MemoryError:
         raise
     except Exception as error:
-        return Defect(repr(error), traceback.format_exc())
+        return None, repr(error), traceback.format_exc()

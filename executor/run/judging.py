@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import pickle
 from collections.abc import AsyncIterator, Collection
 
 import trio
 
 from executor.instance.child_processes import JUDGE, ChildProcess, take
-from executor.run.judge_messages import Defect, JudgeRequest
-from policy.deadline import WALL_SECONDS, take_frame, to_frame
+from executor.run.judge_messages import JudgeAnswer, JudgeRequest
+from policy.deadline import FRAME_BYTES_MAX, WALL_SECONDS, decode, encode, take_frame, to_frame
 from policy.model import Subject, Verdict
 from policy.rules import Rules
 from policy.undecided import TOO_LARGE, Report, not_judged
 
 JUDGES_MAX = 2  # so that one program that takes long holds up no other
 RECEIVE_BYTES = 1 << 16
-
-
-class JudgingError(Exception):
-    """A defect that showed in a judge; its notes say where."""
-
-    def __init__(self, defect: Defect) -> None:
-        super().__init__(defect.name)
-        self.add_note(defect.story)  # for the log
 
 
 class Judges:
@@ -39,7 +30,12 @@ class Judges:
         """May this program run? As `policy.judge` says, in bounded time."""
         async with self._turns:
             try:
-                judge, answer = await self._idle_judge(), None
+                # Nothing that one was asked has ended it, but something else may have.
+                while self._idle and self._idle[-1].process.poll() is not None:
+                    await self._idle.pop().end()
+                if not self._idle:
+                    await self.start()
+                judge, answer = self._idle.pop(), None
             except (OSError, RuntimeError) as error:  # no process, or no thread, is to be had
                 return _deny(subject, rules, not_judged(self._report(error)))
             try:
@@ -53,23 +49,14 @@ class Judges:
             if answer is None:
                 with contextlib.suppress(OSError):  # who asks next is told
                     await self.start()
-        if isinstance(answer, Verdict):
-            return answer
-        answer = answer or judge.defect
-        why = TOO_LARGE
-        if answer is not None:
-            why = not_judged(self._report(JudgingError(answer)))
-        return _deny(subject, rules, why)
-
-    async def _idle_judge(self) -> _Judge:
-        """One that can be asked: nothing it was asked has ended it, but something else may have."""
-        while self._idle:
-            judge = self._idle.pop()
-            if judge.is_alive:
-                return judge
-            await judge.end()
-        await self.start()
-        return self._idle.pop()
+        verdict, name, story = answer or (None, judge.defect, "")
+        if verdict is not None:
+            return verdict
+        if not name:
+            return _deny(subject, rules, TOO_LARGE)
+        defect = RuntimeError(name)
+        defect.add_note(story)  # for the log
+        return _deny(subject, rules, not_judged(self._report(defect)))
 
     async def start(self) -> None:
         """Have one more that waits to be asked."""
@@ -91,48 +78,43 @@ class _Judge:
     """One process, and what it knows of the rules."""
 
     def __init__(self, one: ChildProcess) -> None:
-        self._process = one.process
+        self.process = one.process
         self._socket = trio.socket.from_stdlib_socket(one.requests)
         self._rules: Rules | None = None
 
     @property
-    def is_alive(self) -> bool:
-        """Whether it can be asked."""
-        return self._process.poll() is None
-
-    @property
-    def defect(self) -> Defect | None:
+    def defect(self) -> str:
         """What made it end, where no signal did."""
-        code = self._process.returncode
-        return Defect(f"a judging process ended with exit code {code}", "") if code > 0 else None
+        code = self.process.returncode
+        return f"a judging process ended with exit code {code}" if code > 0 else ""
 
     async def ask(
         self, subject: Subject, rules: Rules, tools: Collection[str]
-    ) -> Verdict | Defect | None:
-        """Its answer; None when it ended at the question."""
+    ) -> JudgeAnswer | None:
+        """Its answer; None when it ended at the question, or said what is none."""
         question = JudgeRequest(subject, None if rules == self._rules else rules, tools)
         self._rules = rules
         data = bytearray()
         try:
-            unsent = memoryview(to_frame(pickle.dumps(question)))
+            unsent = memoryview(to_frame(encode(question)))
             while unsent:
                 unsent = unsent[await self._socket.send(unsent) :]
             while (frame := take_frame(data)) is None:
                 chunk = await self._socket.recv(RECEIVE_BYTES)
-                if not chunk:
-                    return None
                 data += chunk
-        except OSError:
+                if not chunk or len(data) > FRAME_BYTES_MAX:
+                    return None
+            answer: JudgeAnswer = decode(JudgeAnswer, frame)
+        except (OSError, ValueError, RecursionError):
             return None
-        answer: Verdict | Defect = pickle.loads(frame)  # noqa: S301 - of a process of ours
         return answer
 
     async def end(self) -> None:
         """End it, whatever it is at."""
         self._socket.close()
-        self._process.kill()
+        self.process.kill()
         with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(self._process.wait)
+            await trio.to_thread.run_sync(self.process.wait)
 
 
 @contextlib.asynccontextmanager

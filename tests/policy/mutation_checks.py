@@ -246,7 +246,8 @@ def subject_of(number: int, program: Program, project: str) -> policy.Subject:
 def check(number: int, program: Program, project: str) -> Check:
     """Judge one program as `context-mode check` does."""
     began = _seconds_of_children()
-    (found,) = in_time([subject_of(number, program, project)], _rules(), _judge_timed, _describe)
+    subject = subject_of(number, program, project)
+    (found,) = in_time([subject], _rules(), _judge_timed, _describe, Judged)
     if isinstance(found, Judged):
         verdict, seconds, why = *found, ""
     else:

@@ -47,7 +47,7 @@ def shell(code: str) -> Subject:
 
 
 def in_time_of(subjects: list[Subject], rules: Rules, report=repr) -> list[Verdict]:
-    return in_time(subjects, rules, partial(judge, rules=rules), report)
+    return in_time(subjects, rules, partial(judge, rules=rules), report, Verdict)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DEADLINE_S = 120
-SETTINGS = "[pytest]\naddopts = --strict-markers\n"
+SETTINGS = "[pytest]\naddopts = --strict-markers\nmarkers = xdist_group: as pytest-xdist has it\n"
 TESTS = """
 import pathlib, pytest
 
@@ -35,15 +35,20 @@ def test_of(name):
     ],
 )
 def test_what_passes_alone_is_named_and_what_fails_again_has_failed(
-    names: list[str], exit_code: int, flaky: list[str], tmp_path: Path
+    names: list[str],
+    exit_code: int,
+    flaky: list[str],
+    tmp_path: Path,
+    pytestconfig: pytest.Config,
 ):
     (tmp_path / "pytest.ini").write_text(SETTINGS)
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["tests.flaky"]\n')
     (tmp_path / "test_made_up.py").write_text(TESTS.format(names=names))
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    at_once = ("-n", "2") if pytestconfig.pluginmanager.has_plugin("xdist") else ()
     done = subprocess.run(
         # Its own base, or it would tidy away what earlier runs of pytest left.
-        [*(sys.executable, "-m", "pytest", "-n", "2", "--again"), "--basetemp", tmp_path / "base"],
+        [*(sys.executable, "-m", "pytest", *at_once, "--again"), "--basetemp", tmp_path / "base"],
         cwd=tmp_path,
         env=kept | {"PYTHONPATH": str(ROOT)},
         capture_output=True,

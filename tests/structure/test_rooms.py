@@ -47,6 +47,51 @@ def imported(source: str) -> Iterator[str]:
                 yield str(argument.value).split(".")[0]
 
 
+# Whoever reads what these wrote runs it. What Dask sends between its own processes, it pickles
+# itself: docs/fleet.md says whom that lets in.
+UNPICKLING = {
+    *("pickle", "_pickle", "cPickle", "marshal", "shelve", "dbm", "copyreg", "multiprocessing"),
+    *("cloudpickle", "dill", "joblib"),
+}
+UNPICKLING_NAMES = {"to_process", "ProcessPoolExecutor", "read_pickle", "allow_pickle"}
+
+
+def unpicklers(source: str) -> set[str]:
+    """The modules and names in a text by which it would unpickle."""
+    names = {*imported(source)} & UNPICKLING
+    for node in ast.walk(ast.parse(source)):
+        said = [getattr(node, "attr", ""), getattr(node, "id", ""), getattr(node, "arg", "")]
+        said += [alias.name for alias in getattr(node, "names", []) if isinstance(alias, ast.alias)]
+        names |= {*map(str, said)} & UNPICKLING_NAMES
+    return names
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f():\n    import pickle\n",
+        "from multiprocessing.connection import Client",
+        "__import__('marshal')",
+        "trio.to_process.run_sync(f)",
+        "from anyio import to_process",
+        "from concurrent.futures import ProcessPoolExecutor",
+        "numpy.load(path, allow_pickle=True)",
+    ],
+)
+def test_what_unpickles_is_seen(source):
+    assert unpicklers(source)
+
+
+@pytest.mark.parametrize("room", BELOW)
+def test_no_room_unpickles(room):
+    found = {
+        str(path.relative_to(ROOT)): names
+        for path in (ROOT / room).rglob("*.py")
+        if (names := unpicklers(path.read_text("utf-8")))
+    }
+    assert found == {}
+
+
 def upward(room: str, source: str) -> set[str]:
     """The rooms that a module of `room` imports and must not."""
     top = room.partition("/")[0]

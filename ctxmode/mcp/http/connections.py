@@ -7,7 +7,10 @@ without a deadline for clients that send or take nothing.
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
+import re
+import socket
 import sys
 from typing import Any
 
@@ -22,36 +25,68 @@ from hypercorn.typing import ConnectionState
 from hypercorn.utils import parse_socket_addr, wrap_app
 
 from ctxmode import crash_report
+from ctxmode.errors import ContextModeError, UsageError
 
-CONNECTIONS_MAX = 512
+CONNECTIONS_MAX, PORT_MAX = 512, 65_535
 IDLE_S_MAX = 5.0  # without the whole head of a request
 SEND_S_MAX = 20.0  # for the other side to take a piece of an answer
 HANDSHAKE_S_MAX = 10.0
 READ_BYTES = PIECE_BYTES = 64 * 1024
 NO_REQUEST = (
-    b'{"error": "this is no request of HTTP/1.1 as it is served: it has one Host, one length, '
-    b'header lines that are whole, and a head below 64 KiB"}'
+    b'{"error": "this is not a request of HTTP/1.1 as it is served: it has one Host, one length or '
+    b'chunks, whole lines that end in CRLF, and a head below 64 KiB"}'
 )
+_HEAD_END = b"\r\n\r\n"
+# h11 takes what RFC 9112, section 2.2 and 5.2, allows to refuse: a proxy may read it differently.
+_BARE_OR_FOLDED = re.compile(rb"(?<!\r)\n|\r(?=[^\n])|\n[ \t]")
+_FRAMING = re.compile(rb"(?i)\n(content-length|transfer-encoding):[ \t]*(.*?)[ \t]*\r")
+_SIZE = rb"(\r\n)?[\da-fA-F]{1,16}(;[\t -~]*)?\r\n"
+_CHUNK_START, _CHUNKS_END = re.compile(_SIZE), re.compile(_SIZE + rb"\r\n")
 GONE = (trio.BrokenResourceError, trio.ClosedResourceError, trio.BusyResourceError, OSError)
 
 Stream = trio.SocketStream | trio.SSLStream[trio.SocketStream]
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Listen at an address.
+
+    Raises:
+        UsageError: there is no such port.
+        ContextModeError: it cannot be listened on.
+    """
+    if not 0 <= port <= PORT_MAX:
+        raise UsageError(f"there is no port {port}", f"Ports are 0 to {PORT_MAX}.")
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, *_, place = found[0]
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server(place, family=family, dualstack_ipv6=both)
+    except OSError as error:
+        raise ContextModeError(
+            f"cannot listen on {host} port {port}: {error.strerror}",
+            "Choose another with --port (or --host); port 0 takes a free one.",
+        ) from error
 
 
 class Connections:
     """The open connections, the oldest first. `app` is ASGI."""
 
     def __init__(self, app: Any, settings: Hypercorn, at_once: int = CONNECTIONS_MAX) -> None:  # noqa: ANN401 - hypercorn and starlette type it differently
+        settings.alpn_protocols = ["http/1.1"]
+        settings.errorlog = logging.getLogger("hypercorn.error")
+        settings.include_server_header = False
         self.app = wrap_app(app, 0, "asgi")
         self.settings = settings
         self.context = WorkerContext(None)
         self._at_once = at_once
         self._open: dict[_HttpConnection, None] = {}
 
-    async def serve(self, listener: trio.SocketListener) -> None:
+    async def serve(self, listener: socket.socket) -> None:
         """Serve until cancelled; over TLS if the settings have a certificate."""
-        served: trio.abc.Listener[Any] = listener
+        plain = trio.SocketListener(trio.socket.from_stdlib_socket(listener))
+        served: trio.abc.Listener[Any] = plain
         if tls := self.settings.create_ssl_context():
-            served = trio.SSLListener(listener, tls, https_compatible=True)
+            served = trio.SSLListener(plain, tls, https_compatible=True)
         try:
             await trio.serve_listeners(self._one, [served])
         finally:
@@ -73,15 +108,71 @@ class Connections:
             connection.drop()
 
 
+class _StrictConnection(h11.Connection):
+    """The messages of a client, as far as no two programs could disagree where one ends (RFC 9112,
+    section 11.2). `next_event` raises h11.RemoteProtocolError at the first other one."""
+
+    def __init__(self, head_bytes_max: int) -> None:
+        super().__init__(h11.SERVER, max_incomplete_event_size=head_bytes_max)
+        self._framing = b""  # what came between two pieces of a body
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        """Return what came next."""
+        received = self.trailing_data[0]
+        head, end, _ = received.partition(_HEAD_END)
+        if self.their_state is h11.IDLE and _is_uncertain(head, end):
+            raise h11.RemoteProtocolError("uncertain framing", error_status_hint=400)
+        in_body = self.their_state is h11.SEND_BODY
+        event = super().next_event()
+        if in_body:
+            taken = len(received) - len(self.trailing_data[0])
+            self._check_chunks(received[:taken], event)
+        return event
+
+    def _check_chunks(self, taken: bytes, event: object) -> None:
+        """Check what h11 dropped of a body: it is lenient there, too."""
+        if isinstance(event, h11.Data):
+            taken = taken[: len(taken) - len(event.data)]
+        self._framing += taken
+        if event is not h11.NEED_DATA and self._framing:
+            whole = _CHUNK_START if isinstance(event, h11.Data) else _CHUNKS_END
+            if not whole.fullmatch(self._framing):
+                raise h11.RemoteProtocolError("uncertain chunks", error_status_hint=400)
+            self._framing = b""
+
+
+def _is_uncertain(head: bytes, end: bytes) -> bool:
+    """Check the head of a request as it was sent; without `end`, more of it is to come."""
+    if _BARE_OR_FOLDED.search(head):
+        return True
+    framings = _FRAMING.findall(head + end) if end else []
+    if len(framings) != 1:
+        return bool(framings)
+    name, value = framings[0]
+    if name.lower() == b"content-length":
+        return not value.isdigit()
+    # Before HTTP/1.1 there were no chunks (section 6.1).
+    return value.lower() != b"chunked" or not head.partition(b"\r")[0].endswith(b" HTTP/1.1")
+
+
 class _Http1(H11Protocol):
     """HTTP/1.1 alone: a client that asks to go on in HTTP/2 is answered in HTTP/1.1 (RFC 9110,
     section 7.8)."""
 
+    def __init__(self, *args: Any) -> None:  # noqa: ANN401 - as Hypercorn's own
+        super().__init__(*args)
+        self.connection = _StrictConnection(self.config.h11_max_incomplete_size)
+        self._is_over = False
+
     async def _check_protocol(self, event: h11.Request) -> None:
         pass
 
+    async def _send_h11_event(self, event: Any) -> None:  # noqa: ANN401 - Hypercorn's has no name
+        if not self._is_over:
+            await super()._send_h11_event(event)
+
     async def _send_error_response(self, status_code: int) -> None:
-        """Refuse in words what is no request at all."""
+        """Refuse in words what is not a request; what the app still says is not sent."""
         headers: list[tuple[bytes, bytes]] = [
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(NO_REQUEST)),
@@ -91,6 +182,7 @@ class _Http1(H11Protocol):
         await self._send_h11_event(h11.Response(status_code=status_code, headers=headers))
         await self._send_h11_event(h11.Data(data=NO_REQUEST))
         await self._send_h11_event(h11.EndOfMessage())
+        self._is_over = True
 
 
 class _HttpConnection:

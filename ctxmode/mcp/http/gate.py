@@ -23,7 +23,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 OPEN_PATHS = ("/healthz",)
 # Of two such headers, this program could read one and a proxy before it the other.
 SENT_ONCE = (
-    *("host", "origin", "authorization", "content-type", "content-length"),
+    *("host", "origin", "authorization", "content-type"),
     *("mcp-session-id", "mcp-protocol-version"),
 )
 
@@ -71,8 +71,9 @@ class Gate:
         await self._app(scope, _limit_time(receive), send)
 
     def _refusal(self, scope: Scope, headers: Headers) -> JSONResponse | None:
-        if why := _find_ambiguity(headers):
-            return _refuse(400, why)
+        # How long a body is, `connections` has made sure of.
+        if twice := next((name for name in SENT_ONCE if len(headers.getlist(name)) > 1), None):
+            return _refuse(400, f"the header {twice} stands there more than once: send one")
         if not self._admission.admits_host(headers.get("host", "")):
             return _refuse(421, "this Host is not served here; --allow-host NAME adds one")
         origin = headers.get("origin")
@@ -89,15 +90,6 @@ class Gate:
         access = AccessToken(token="", client_id=name, scopes=[])
         scope["user"] = AuthenticatedUser(access)
         return None
-
-
-def _find_ambiguity(headers: Headers) -> str:
-    """Say why two programs could read these headers differently; nothing if they can't."""
-    if twice := next((name for name in SENT_ONCE if len(headers.getlist(name)) > 1), None):
-        return f"the header {twice} stands there more than once: send one"
-    if "transfer-encoding" in headers and "content-length" in headers:
-        return "the request has two lengths: send a content-length or chunks"
-    return ""
 
 
 def _refuse(status: int, reason: str) -> JSONResponse:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import logging
-import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import trio
 from hypercorn.config import Config as Hypercorn
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from ctxmode.config.locations import Config, prepare_storage
-from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.mcp import log_messages
 from ctxmode.mcp.http import bodies
-from ctxmode.mcp.http.connections import Connections
+from ctxmode.mcp.http.connections import Connections, listen
 from ctxmode.mcp.http.events import RETRY_MS, Conversations
 from ctxmode.mcp.http.gate import LOOPBACK, Admission, Gate
 from ctxmode.mcp.http.memory_api import PLACE, answer_api
@@ -33,7 +29,6 @@ from ctxmode.mcp.tools import Offer, list_offered
 BODY_BYTES_MAX = 8 * 1024 * 1024
 CONVERSATIONS_MAX = 256  # of each name of a token
 IDLE_S_MAX = 30 * 60.0
-PORT_MAX = 65_535
 FULL, TOO_MANY = 503, 429
 ENDPOINT = "mcp"
 
@@ -65,14 +60,11 @@ async def serve_http(site: Site, address: Address) -> None:
     used."""
     log_messages.configure()
     prepare_storage(site.config)
-    listener = _listen(address)
+    listener = listen(address.host, address.port)
     port = listener.getsockname()[1]
     settings = Hypercorn()
-    settings.alpn_protocols = ["http/1.1"]
     if address.certificate and address.key:
         settings.certfile, settings.keyfile = str(address.certificate), str(address.key)
-    settings.errorlog = logging.getLogger("hypercorn.error")
-    settings.include_server_header = False
     admission = Admission(
         site.tokens,
         frozenset({*LOOPBACK, _bracket(address.host), *(h.lower() for h in site.hosts)}),
@@ -80,8 +72,7 @@ async def serve_http(site: Site, address: Address) -> None:
     )
     _announce(site, address, port)
     async with open_endpoints(site) as endpoints:
-        connections = Connections(Gate(endpoints, admission), settings)
-        await connections.serve(trio.SocketListener(trio.socket.from_stdlib_socket(listener)))
+        await Connections(Gate(endpoints, admission), settings).serve(listener)
 
 
 class Endpoints:
@@ -191,26 +182,6 @@ async def open_endpoints(site: Site) -> AsyncIterator[Endpoints]:
             )
             await houses.enter_async_context(conversations[name].run())
         yield Endpoints(site, metrics, conversations)
-
-
-def _listen(address: Address) -> socket.socket:
-    if not 0 <= address.port <= PORT_MAX:
-        raise UsageError(f"there is no port {address.port}", f"Ports are 0 to {PORT_MAX}.")
-    try:
-        found = socket.getaddrinfo(
-            address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-        family, kind, protocol, _, place = found[0]
-        listener = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(place)
-        listener.listen()
-    except OSError as error:
-        raise ContextModeError(
-            f"cannot listen on {address.host} port {address.port}: {error.strerror}",
-            "Choose another with --host and --port; port 0 takes a free one.",
-        ) from error
-    return listener
 
 
 def _bracket(host: str) -> str:

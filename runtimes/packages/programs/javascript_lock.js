@@ -1,7 +1,8 @@
 // Refuse a lock of npm, pnpm, yarn or bun that leaves open what is to be installed: what has no
-// digest, and what comes from no registry. Without a digest clients take whatever they are given.
+// digest, what comes from no registry, and what would lie outside node_modules. Without a digest
+// clients take whatever they are given. Where npm is the client, it says itself what it would do.
 //
-//     node javascript_lock.js FOLDER
+//     NPM=PATH node javascript_lock.js FOLDER
 //
 // The folder is then one for a client that installs: nothing in it names another version of the
 // client, which it would fetch and run.
@@ -12,6 +13,7 @@
 "use strict";
 const fs = require("fs");
 const path = require("path");
+const { createRequire } = require("module");
 
 const DIGEST = /^sha(?:1|256|384|512)-[A-Za-z0-9+/]+=*$/;
 
@@ -20,15 +22,32 @@ function refuse(text) {
   process.exit(1);
 }
 
-function checkNpm(text) {
+// No part of a path of packages may be empty, "." or "..", or hold what some clients take for "/".
+function checkPlace(name) {
+  if (/(?:^|\/)\.{0,2}(?:\/|$)|[\\\0-\x1f]/.test(name))
+    refuse(`${JSON.stringify(name.slice(0, 80))} is not a place in node_modules`);
+}
+
+// The name before a version or range; the "@" of a scope is its first character.
+const nameOf = (key) => /^.[^@]*/.exec(key)?.[0] ?? "";
+
+async function checkNpm(text) {
   const { packages } = JSON.parse(text);
   if (!packages) refuse("it is of an npm before 7: lock it anew");
+  const leavesOpen = (at, entry) =>
+    refuse(`${at} has no digest in the lock: ${entry.resolved ?? "a link"}`);
   for (const [at, entry] of Object.entries(packages)) {
-    if (!at.startsWith("node_modules/") && !at.includes("/node_modules/")) {
-      if (at !== "") refuse(`${at} is a folder of the project, not of a registry`);
-    } else if (entry.link || (!entry.integrity && !entry.inBundle)) {
-      refuse(`${at} has no digest in the lock: ${entry.resolved ?? "a link"}`);
-    }
+    if (at !== "") checkPlace(at);
+    if (entry.link) leavesOpen(at, entry);
+  }
+  const Arborist = createRequire(fs.realpathSync(process.env.NPM))("@npmcli/arborist");
+  const root = await new Arborist({ path: process.argv[2] }).loadVirtual();
+  const places = new Map([...root.inventory.values()].map((node) => [node.location, node]));
+  for (const [at, entry] of Object.entries(packages)) {
+    if (at === "") continue;
+    const node = places.get(at);
+    if (!node?.parent) refuse(`${at} is a folder of the project, not of a registry`);
+    if (!node.integrity && !node.inDepBundle) leavesOpen(at, entry);
   }
 }
 
@@ -65,6 +84,9 @@ function checkPnpm(text) {
   for (const line of found.get("importers") ?? [])
     if (/^ {2}\S/.test(line) && line !== "  .:")
       refuse(`${line.trim().slice(0, 80)} is a folder of the project, not of a registry`);
+  for (const line of [...found.values()].flat())
+    if (/(?:^|[\s/'"{,])\.\.(?:[\s/'"},:@]|$)|\\/.test(line) && !/^ {4}deprecated: /.test(line))
+      refuse(`${line.trim().slice(0, 80)} names a place outside node_modules`);
   let name = "";
   let isPinned = true;
   const finish = () => isPinned || refuse(`${name} has no digest in the lock`);
@@ -89,6 +111,7 @@ function checkYarn(text) {
   const found = sections(text);
   if (found.has("__metadata")) return checkBerry(found);
   for (const [name, lines] of found) {
+    for (const key of name.replaceAll('"', "").split(", ")) checkPlace(nameOf(key));
     const digest = lines.map((line) => /^ {2}integrity "?([^"\s]+)/.exec(line)?.[1]).find(Boolean);
     const from = lines.find((line) => line.startsWith("  resolved "))?.slice(11);
     if (!digest || !DIGEST.test(digest) || !/^"?https?:\/\//.test(from ?? ""))
@@ -105,6 +128,7 @@ function checkBerry(found) {
     if (/^[^:]+@workspace:\.$/.test(from)) continue;
     if (!/^(?:@[^@:]+\/)?[^@:]+@npm:[0-9][^:@]*$/.test(from))
       refuse(`${name.slice(0, 80)} is of no registry: ${from.slice(0, 120)}`);
+    for (const key of [from, ...name.replaceAll('"', "").split(", ")]) checkPlace(nameOf(key));
     if (!/^(?:[0-9a-z]+\/)?[0-9a-f]{128}$/.test(of("checksum") ?? "") && !of("conditions"))
       refuse(`${name.slice(0, 80)} has no digest in the lock`);
   }
@@ -116,9 +140,12 @@ function checkBun(text) {
   const { workspaces, packages } = JSON.parse(plain);
   for (const folder of Object.keys(workspaces))
     if (folder !== "") refuse(`${folder} is a folder of the project, not of a registry`);
-  for (const [name, [id, , , digest]] of Object.entries(packages ?? {}))
+  for (const [name, [id, , , digest]] of Object.entries(packages ?? {})) {
+    checkPlace(name);
+    checkPlace(nameOf(id));
     if (!/.@[0-9][^@:/]*$/.test(id) || !DIGEST.test(digest ?? ""))
       refuse(`${name} has no digest in the lock: ${String(id).slice(0, 120)}`);
+  }
 }
 
 const CHECKS = {
@@ -128,20 +155,24 @@ const CHECKS = {
   "yarn.lock": checkYarn,
   "bun.lock": checkBun,
 };
-for (const [name, check] of Object.entries(CHECKS)) {
-  const file = path.join(process.argv[2], name);
-  if (!fs.existsSync(file)) continue;
-  try {
-    const text = fs.readFileSync(file, "utf8");
-    check(text);
-    if (name === "pnpm-lock.yaml") fs.writeFileSync(file, lastDocument(text));
-  } catch (error) {
-    refuse(`it is damaged, or of another form: ${error.message}`);
+
+async function checkLocks() {
+  for (const [name, check] of Object.entries(CHECKS)) {
+    const file = path.join(process.argv[2], name);
+    if (!fs.existsSync(file)) continue;
+    try {
+      const text = fs.readFileSync(file, "utf8");
+      await check(text);
+      if (name === "pnpm-lock.yaml") fs.writeFileSync(file, lastDocument(text));
+    } catch (error) {
+      refuse(`it is damaged, or of another form: ${error.message}`);
+    }
   }
 }
 
-const manifest = path.join(process.argv[2], "package.json");
-if (fs.existsSync(manifest)) {
+function forgetClients() {
+  const manifest = path.join(process.argv[2], "package.json");
+  if (!fs.existsSync(manifest)) return;
   try {
     const { packageManager, devEngines, ...rest } = JSON.parse(fs.readFileSync(manifest, "utf8"));
     if (packageManager || devEngines) fs.writeFileSync(manifest, JSON.stringify(rest));
@@ -149,3 +180,5 @@ if (fs.existsSync(manifest)) {
     refuse(`package.json is damaged: ${error.message}`);
   }
 }
+
+checkLocks().then(forgetClients);

@@ -9,11 +9,11 @@ import sys
 import pytest
 
 from ctxmode.cli import main
-from ctxmode.doctor import container_engine
 from ctxmode.doctor.container_engine import EngineHealth, examine
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth
 from ctxmode.doctor.table import show
 from executor import Isolation
+from executor.containers.endpoint import Endpoint
 from images.inventory import ImageState, State
 
 NOBODY = 65534
@@ -84,7 +84,7 @@ async def test_a_socket_that_this_user_may_not_use_says_how_to_be_let_in(listeni
 
 
 async def test_an_engine_that_does_not_answer_is_not_waited_for(listening, monkeypatch):
-    monkeypatch.setattr(container_engine, "PROBE_S_MAX", 0.3)
+    monkeypatch.setattr(Endpoint, "patience_s", 0.3)
     health = await examine({"DOCKER_HOST": f"unix://{listening}"})
     assert "does not answer within 0.3 s" in health.reason
     assert "DOCKER_HOST is unix://" in health.remedy

@@ -129,6 +129,7 @@ async def test_bad_packages_are_refused_in_words_and_leave_nothing(  # noqa: PLR
         ({}, ""),
         ({"integrity": f"sha512-{'A' * 86}=="}, "not what the lock's digest says"),
         ({"integrity": None}, "alpha has no digest in the lock"),
+        ({"integrity": None, "inBundle": True}, "alpha has no digest in the lock"),
         ({"resolved": "git+ssh://git@10.0.0.1/a.git", "integrity": None}, "alpha has no digest"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from executor.instance.child_processes import JUDGE
 from executor.run import judging as judge_module
 from executor.run.judging import Judges, open_judges
 from policy import Decision, Rules, RuleSource, Subject
+from policy.deadline import FRAME_BYTES_MAX, encode, to_frame
 from policy.rules import Rule
 
 DENIED = Rules((Rule("r", "command", "Bash(sudo *)", "sudo *", Decision.DENY, RuleSource("s", 1)),))
@@ -41,6 +43,43 @@ judging.analyse = analysed
 judge_process.SECONDS = 0.2
 serve(int(sys.argv[1]))
 """
+
+
+# A judge that a text has taken over says whatever it likes, and stays.
+TAKEN_OVER = """\
+import socket, sys
+asking = socket.socket(fileno=int(sys.argv[1]))
+asking.recv(1 << 16)
+asking.sendall({said!r})
+for _ in range({blocks}):
+    asking.sendall(bytes(1 << 20))
+asking.recv(1)
+"""
+
+
+class Planted:
+    """What makes a file when it is unpickled."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self._file,)
+
+
+ALLOWED = [0, [], "full", None, "", 0]
+FORGED = {
+    "another codec": b"\x80\x04N.",
+    "not JSON": b"{",
+    "nothing": b"",
+    "no list": b'{"verdict": null}',
+    "no such decision": encode(([9, *ALLOWED[1:]], "", "")),
+    "a decision in words": encode((["allow", *ALLOWED[1:]], "", "")),
+    "no such coverage": encode(([0, [], "most", None, "", 0], "", "")),
+    "a field more": encode(([*ALLOWED, 0], "", "")),
+    "a text that is a number": encode((ALLOWED, 1, "")),
+    "nested without end": b"[" * 100_000,
+}
 
 
 def shell(code: str) -> Subject:
@@ -74,7 +113,7 @@ async def decided(judges: Judges, code: str, rules: Rules = DENIED) -> tuple[str
 
 def the_waiting(judges: Judges) -> int:
     (one,) = judges._idle
-    return one._process.pid
+    return one.process.pid
 
 
 async def test_verdicts_are_given_under_the_rules_of_the_moment(judges: Judges):
@@ -113,6 +152,42 @@ async def test_a_defect_is_reported_with_its_story(code: str, named: str, judges
     (error,) = judges.told  # type: ignore[attr-defined]
     assert ("analysed" in "".join(error.__notes__)) == (code == "RAISE")
     assert (await decided(judges, "id"))[0] == "allow"
+
+
+def take_over(monkeypatch: pytest.MonkeyPatch, said: bytes, blocks: int = 0) -> None:
+    code = TAKEN_OVER.format(said=said, blocks=blocks)
+    monkeypatch.setattr(judge_module, "JUDGE", JUDGE._replace(arguments=("-c", code)))
+
+
+@pytest.mark.parametrize("said", FORGED.values(), ids=FORGED)
+async def test_what_is_no_answer_is_decided_by_the_strictest_rule(
+    said: bytes, judges: Judges, monkeypatch: pytest.MonkeyPatch
+):
+    take_over(monkeypatch, to_frame(said))
+    with trio.fail_after(30):
+        assert (await decided(judges, "id"))[0] == "deny"
+
+
+async def test_an_answer_of_the_right_form_is_taken(judges: Judges, monkeypatch):
+    take_over(monkeypatch, to_frame(encode((ALLOWED, "", ""))))
+    assert (await decided(judges, "sudo id"))[0] == "allow"
+
+
+async def test_nothing_that_a_judge_says_is_unpickled(tmp_path: Path, judges: Judges, monkeypatch):
+    """The control: whoever unpickles it makes the file."""
+    planted = pickle.dumps(Planted(tmp_path / "planted"))
+    take_over(monkeypatch, to_frame(planted))
+    assert (await decided(judges, "id"))[0] == "deny"
+    assert not (tmp_path / "planted").exists()
+    pickle.loads(planted)
+    assert (tmp_path / "planted").exists()
+
+
+async def test_an_answer_without_end_is_given_up(judges: Judges, monkeypatch):
+    monkeypatch.setattr(judge_module, "WALL_SECONDS", 1000.0)
+    take_over(monkeypatch, (1 << 40).to_bytes(8, "big"), blocks=(FRAME_BYTES_MAX >> 20) + 8)
+    with trio.fail_after(30):
+        assert (await decided(judges, "id"))[0] == "deny"
 
 
 async def test_a_judge_that_does_nothing_is_given_up(judges: Judges, monkeypatch):
@@ -182,7 +257,7 @@ def test_none_is_left_when_the_server_is_killed():
         "from executor.run.judging import open_judges\n"
         "async def main():\n"
         "    async with open_judges(repr, prewarm=True) as judges:\n"
-        "        print(judges._idle[0]._process.pid, flush=True)\n"
+        "        print(judges._idle[0].process.pid, flush=True)\n"
         "        os.kill(os.getpid(), 9)\n"
         "trio.run(main)\n"
     )

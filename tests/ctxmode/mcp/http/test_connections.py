@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import socket
 import ssl
 import subprocess
@@ -27,7 +28,10 @@ UPGRADE = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Setting
 
 
 async def app(scope, receive, send):
-    """Answers at once, with much, or with no end."""
+    """Answers when it has the body, with little, with much, or with no end."""
+    more = scope["path"] != "/endless"
+    while more and (message := await receive())["type"] == "http.request":
+        more = message["more_body"]
     await send({"type": "http.response.start", "status": 200, "headers": []})
     body = bytes(LARGE) if scope["path"] == "/large" else b"fine"
     endless = scope["path"] == "/endless"
@@ -47,8 +51,7 @@ async def served(
         opened.append(made)
     with trio.fail_after(DEADLINE_S):
         async with trio.open_nursery() as nursery:
-            wrapped = trio.socket.from_stdlib_socket(listener)
-            nursery.start_soon(made.serve, trio.SocketListener(wrapped))
+            nursery.start_soon(made.serve, listener)
             yield place
             nursery.cancel_scope.cancel()
 
@@ -164,6 +167,73 @@ async def test_who_is_being_answered_is_not_sent_away():
         while not await is_answered(place):  # noqa: ASYNC110 - when the server has seen it close
             await trio.sleep(0.01)
         await busy[1].aclose()
+
+
+POST = b"POST / HTTP/1.1\r\nHost: localhost\r\n"
+CHUNKED = POST + b"Transfer-Encoding: chunked\r\n"
+SECOND = GET % b"second" + b"Connection: close\r\n\r\n"
+CERTAIN = {
+    "no body": GET % b"" + b"\r\n",
+    "a length": POST + b"Content-Length: 2\r\n\r\nhi",
+    "chunks": CHUNKED + b"\r\n2\r\nhi\r\n1;name=x\r\n!\r\n0\r\n\r\n",
+    "line feeds in a body": POST + b"Content-Length: 4\r\n\r\na\n\r\n",
+    "line feeds in a chunk": CHUNKED + b"\r\n4\r\n\n\r\n0\r\n0\r\n\r\n",
+}
+UNCERTAIN = {
+    "a length and chunks": CHUNKED + b"Content-Length: 5\r\n\r\n0\r\n\r\n",
+    "chunks and a length": POST
+    + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "two lengths": POST + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nhi",
+    "one length twice": POST + b"Content-Length: 2\r\ncontent-length: 2\r\n\r\nhi",
+    "lengths in a list": POST + b"Content-Length: 2, 2\r\n\r\nhi",
+    "a signed length": POST + b"Content-Length: +2\r\n\r\nhi",
+    "a blank before the colon": POST + b"Content-Length : 2\r\n\r\nhi",
+    "chunks, then another coding": POST + b"Transfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n",
+    "another coding, then chunks": POST + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    "chunks twice": CHUNKED + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "quoted chunks": POST + b'Transfer-Encoding: "chunked"\r\n\r\n0\r\n\r\n',
+    "chunks before HTTP/1.1": CHUNKED.replace(b"1.1", b"1.0")
+    + b"Connection: keep-alive\r\n\r\n0\r\n\r\n",
+    "a folded line": POST + b"X: a\r\n Content-Length: 2\r\n\r\nhi",
+    "a folded length": POST + b"Content-Length:\r\n 2\r\n\r\nhi",
+    "a bare line feed": POST + b"X: a\nContent-Length: 2\r\n\r\nhi",
+    "an end of bare line feeds": POST + b"X: a\n\n",
+    "a bare carriage return": POST + b"X: a\rContent-Length: 2\r\n\r\nhi",
+    "a line feed in front": b"\n" + GET % b"" + b"\r\n",
+    "a size that is not hexadecimal": CHUNKED + b"\r\n0x2\r\nhi\r\n0\r\n\r\n",
+    "a negative size": CHUNKED + b"\r\n-1\r\nhi\r\n0\r\n\r\n",
+    "no size": CHUNKED + b"\r\n\r\nhi\r\n0\r\n\r\n",
+    "a size larger than any": CHUNKED + b"\r\n" + b"f" * 20 + b"\r\nhi\r\n0\r\n\r\n",
+    "a blank after the size": CHUNKED + b"\r\n2 \r\nhi\r\n0\r\n\r\n",
+    "a chunk longer than its size": CHUNKED + b"\r\n2\r\nhi!\r\n0\r\n\r\n",
+    "a bare line feed after the size": CHUNKED + b"\r\n2\nhi\r\n0\r\n\r\n",
+    "a bare line feed after a chunk": CHUNKED + b"\r\n2\r\nhi\n0\r\n\r\n",
+    "a bare line feed in an extension": CHUNKED + b"\r\n2;a\n\r\nhi\r\n0\r\n\r\n",
+    "a bare carriage return in an extension": CHUNKED + b"\r\n2;a\rb\r\nhi\r\n0\r\n\r\n",
+    "a bare line feed at the end": CHUNKED + b"\r\n0\r\n\n",
+    "lines after the last chunk": CHUNKED + b"\r\n0\r\nContent-Length: 2\r\n\r\n",
+    "a folded line after the last chunk": CHUNKED + b"\r\n0\r\nX: a\r\n b\r\n\r\n",
+}
+PIECES = {"at once": 1 << 16, "byte by byte": 1}
+
+
+@pytest.mark.parametrize("piece", PIECES.values(), ids=PIECES)
+@pytest.mark.parametrize("said", CERTAIN.values(), ids=CERTAIN)
+async def test_a_request_with_a_certain_end_is_answered_and_the_next(said, piece, monkeypatch):
+    monkeypatch.setattr(connections, "READ_BYTES", piece)
+    async with served() as place, await opened(place, said, SECOND) as stream:
+        answer = await all_of(stream)
+    assert re.findall(rb"HTTP/1\.1 (\d+)", answer) == [b"200", b"200"]
+
+
+@pytest.mark.parametrize("piece", PIECES.values(), ids=PIECES)
+@pytest.mark.parametrize("said", UNCERTAIN.values(), ids=UNCERTAIN)
+async def test_a_request_with_an_uncertain_end_is_the_last(said, piece, monkeypatch):
+    monkeypatch.setattr(connections, "READ_BYTES", piece)
+    async with served() as place, await opened(place, said + SECOND) as stream:
+        answer = await all_of(stream)
+    assert re.findall(rb"HTTP/1\.1 (\d+)", answer) == [b"400"]
+    assert b"\r\nconnection: close\r\n" in answer.lower()
 
 
 async def test_a_huge_head_is_refused():

@@ -97,13 +97,6 @@ async def test_a_header_that_decides_stands_there_once(name, value, status):
     assert (got, bool(seen)) == (status, status == 200)
 
 
-async def test_a_request_has_one_length():
-    for one in ({"content-length": "2"}, {"transfer-encoding": "chunked"}):
-        assert (await ask(GOOD | one, receive=whole_body()))[0] == 200
-    both = {"content-length": "2", "transfer-encoding": "chunked"}
-    assert await ask(GOOD | both, receive=whole_body()) == (400, [])
-
-
 async def test_health_needs_no_token_but_the_right_host():
     assert (await ask({"host": "localhost"}, path="/healthz", receive=whole_body()))[0] == 200
     assert (await ask({"host": "evil.example"}, path="/healthz", receive=whole_body()))[0] == 421

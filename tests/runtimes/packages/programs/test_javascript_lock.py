@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from runtimes.packages.tools import NPM, find_tool
 from tests.needs import needs
 
 PROGRAM = Path(__file__).parents[4] / "runtimes/packages/programs/javascript_lock.js"
-pytestmark = needs("node")
+pytestmark = needs("node", "npm")
 
 DIGEST = f"sha512-{'A' * 86}=="
 SUM = "0" * 128
@@ -39,7 +41,34 @@ def of_bun(entry, folder=""):
 
 
 def of_npm(at="node_modules/a", **entry):
-    return json.dumps({"packages": {"": {}, at: entry}})
+    return json.dumps({"lockfileVersion": 3, "packages": {"": {}, at: entry}})
+
+
+def of_npm_bundle(by):
+    bundle = {"node_modules/a": {"integrity": DIGEST, **by, "dependencies": {"b": "1"}}}
+    within = {"node_modules/a/node_modules/b": {"inBundle": True}}
+    return json.dumps({"lockfileVersion": 3, "packages": {"": {}} | bundle | within})
+
+
+OUTSIDE = {
+    "above the project": "../x",
+    "above the project, from node_modules": "node_modules/../../x",
+    "beside node_modules": "node_modules/../x",
+    "from the root": "/abs",
+    "from the root, of such a name": "/node_modules/x",
+    "by a backslash": "node_modules/..\\..\\x",
+    "a backslash": "node_modules/a\\b",
+    "a NUL": "node_modules/a\0",
+    "a line feed": "node_modules/a\nb",
+    "a folder itself": "node_modules/..",
+    "a folder of it": "node_modules/.",
+    "by way of another": "node_modules/a/../b",
+    "no name": "node_modules/",
+    "no name between": "node_modules//a",
+    "in a folder of the project": "packages/p/node_modules/x",
+    "above, of such a name": "../node_modules/x",
+    "below one that is not there": "node_modules/a/b",
+}
 
 
 RESOLVED = '  resolved "https://registry.yarnpkg.com/a/-/a-1.0.0.tgz#12"'
@@ -51,7 +80,9 @@ GIT = "    resolution: {commit: 12, repo: https://x.example/a.git, type: git}\n"
     ("name", "text", "words"),
     [
         ("package-lock.json", of_npm(integrity=DIGEST), ""),
-        ("package-lock.json", of_npm(inBundle=True), ""),
+        ("package-lock.json", of_npm(inBundle=True), "no digest"),
+        ("package-lock.json", of_npm_bundle({"bundleDependencies": ["b"]}), ""),
+        ("package-lock.json", of_npm_bundle({}), "no digest"),
         ("package-lock.json", of_npm(resolved="git+ssh://x/a"), "no digest"),
         ("package-lock.json", of_npm(link=True, integrity=DIGEST), "no digest"),
         ("package-lock.json", of_npm("packages/a"), "folder of the project"),
@@ -102,6 +133,44 @@ def test_a_lock_that_leaves_something_open_is_refused(tmp_path, name, text, word
     assert (code, said == "") == ((1, False) if words else (0, True))
 
 
+PLACES = ("not a place in node_modules", "folder of the project", "is of no registry", "outside")
+
+
+@pytest.mark.parametrize("at", OUTSIDE.values(), ids=OUTSIDE)
+def test_a_key_that_leaves_node_modules_is_refused(tmp_path, at):
+    (tmp_path / "package-lock.json").write_text(of_npm(at, integrity=DIGEST))
+    code, said = check(tmp_path)
+    assert code == 1
+    assert any(words in said for words in PLACES), said
+
+
+@pytest.mark.parametrize("name", ["node_modules/@s/a", "node_modules/A.b_c~d", "node_modules/-"])
+def test_a_key_within_node_modules_is_taken(tmp_path, name):
+    (tmp_path / "package-lock.json").write_text(of_npm(name, integrity=DIGEST))
+    assert check(tmp_path) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pnpm-lock.yaml", of_pnpm(PINNED).replace("@a/b@1.0.0", "../../x@1.0.0")),
+        ("pnpm-lock.yaml", of_pnpm(PINNED + "    name: ../x\n")),
+        ("pnpm-lock.yaml", of_pnpm(PINNED + "    dependencies: {'@s/../../x': 1.0.0}\n")),
+        ("pnpm-lock.yaml", of_pnpm(PINNED + '    name: "\\x2e./x"\n')),
+        ("yarn.lock", of_yarn(RESOLVED, f"  integrity {DIGEST}").replace("a@^1", '"../x@^1"')),
+        ("yarn.lock", of_berry("../../x@npm:1.0.0", f"checksum: 10c0/{SUM}")),
+        ("yarn.lock", of_berry("@s/..@npm:1.0.0", f"checksum: 10c0/{SUM}")),
+        ("bun.lock", of_bun(["a@1.0.0", "", {}, DIGEST]).replace('"a"', '"../../a"')),
+        ("bun.lock", of_bun(["../a@1.0.0", "", {}, DIGEST])),
+    ],
+)
+def test_a_name_that_leaves_node_modules_is_refused(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    code, said = check(tmp_path)
+    assert code == 1
+    assert any(words in said for words in PLACES), said
+
+
 def test_what_names_another_client_is_gone_afterwards(tmp_path):
     needs = {"name": "p", "dependencies": {"a": "1"}}
     engines = {"packageManager": {"name": "pnpm", "onFail": "download"}}
@@ -117,5 +186,6 @@ def test_what_names_another_client_is_gone_afterwards(tmp_path):
 def check(folder):
     """What the program ends with for a folder, and what it says."""
     command = ["node", str(PROGRAM), str(folder)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    env = {**os.environ, "NPM": find_tool(NPM)[0]}
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=env)
     return ran.returncode, ran.stderr
