@@ -9,8 +9,6 @@ to tell.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
 import select
 import socket
@@ -20,13 +18,11 @@ from . import name_server
 from .confine import Confinement
 from .kernel import SYS_CONNECT, SYS_EXIT_GROUP, SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2
 from .messages import BoxDescription
-from .notification import HeldCall, receive
+from .notification import HeldCall, hand_over_at_once, receive
 from .refused import RefusedCounts
 from .renaming import Renames
 from .tree import Handles
 
-SET_FLAGS = 0x40082104  # _IOW('!', 4, u64): linux/seccomp.h
-SYNC_WAKE_UP = 1
 RENAMES = frozenset((SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2))
 
 
@@ -55,9 +51,7 @@ class Notices:
         """Serve a further program, of this confinement, until nothing of it is left."""
         self._programs[listener] = program
         self._epoll.register(listener, select.EPOLLIN)
-        with contextlib.suppress(OSError):  # before Linux 6.6
-            # Whoever asks waits for us: on one processor we hand over to each other at once.
-            fcntl.ioctl(listener, SET_FLAGS, SYNC_WAKE_UP)
+        hand_over_at_once(listener)
 
     def serve(self, main: int = -1) -> int | None:
         """Answer who asks; with what code this process is about to exit, if it is one of them.

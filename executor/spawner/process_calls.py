@@ -20,7 +20,7 @@ from functools import partial
 from . import proc
 from .file_calls import CALLS, do_file_call
 from .messages import BoxDescription
-from .notification import HeldCall, is_asked, receive
+from .notification import HeldCall, hand_over_at_once, is_asked, receive
 from .refused import RefusedCounts
 from .wire import Description
 
@@ -56,6 +56,7 @@ class Judge:
 
     def __init__(self, fd: int, judged: JudgedFilter, refused: RefusedCounts | None = None) -> None:
         self.fd = fd
+        hand_over_at_once(fd)
         self._refused = refused or RefusedCounts()
         self._kinds = judged.kinds
         self._grants = judged.grants
