@@ -46,8 +46,12 @@ def read_judged(cell: Description[BoxDescription]) -> JudgedFilter | None:
     if not told:
         return None
     # Where two are of one place, the one that permits more: "list", "r", "rw".
-    by_access = sorted(cell.data["access"], key=lambda grant: grant[1])
-    grants = {os.path.realpath(path): access for path, access in by_access}
+    grants: dict[str, str] = {}
+    for path, access in sorted(cell.data["access"], key=lambda grant: grant[1]):
+        with contextlib.suppress(OSError):  # it isn't there
+            place = os.open(path, os.O_PATH | os.O_CLOEXEC)  # of thousands quicker than realpath()
+            grants[os.readlink(f"/proc/self/fd/{place}")] = access
+            os.close(place)
     return JudgedFilter(cell.blob(told["filter"]), dict(told["kinds"]), grants)
 
 
