@@ -27,7 +27,7 @@ MILLION = 1_000_000
 
 
 def do_file_call(name: str, asked: HeldCall, grants: Mapping[str, str]) -> int:
-    """Do such a call; returns what it returns, or below 0 the number of its error.
+    """Do such a call. Return what it returns, or below 0 the number of its error.
 
     `grants` are Landlock's, by real path.
     """
@@ -190,10 +190,11 @@ class _Call:
             memory = os.open(f"/proc/{self.asked.thread}/mem", os.O_WRONLY | os.O_CLOEXEC)
             self.stack.callback(os.close, memory)
             self._see_waiting()
-            try:
-                os.pwrite(memory, content, self.asked.arguments[place])
-            except (OSError, OverflowError) as error:
-                raise OSError(errno.EFAULT, "") from error
+            written = 0
+            with contextlib.suppress(OSError, OverflowError):
+                written = os.pwrite(memory, content, self.asked.arguments[place])
+            if written < len(content):
+                raise OSError(errno.EFAULT, "")
         return len(content)
 
     def watch(self) -> int:

@@ -215,7 +215,7 @@ def _open_itself(folder: int, name: str, flags: int) -> int:
 
 
 def copy_descriptor(thread: int, number: int) -> int:
-    """A descriptor of another process, in this one; the caller closes it.
+    """Copy a descriptor of another process into this one; the caller closes it.
 
     Raises:
         OSError: it has none of that number, or this process may not have it.

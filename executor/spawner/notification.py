@@ -38,7 +38,7 @@ class HeldCall(NamedTuple):
             fcntl.ioctl(self.listener, ANSWER, RESPONSE.pack(self.id, value, -error, 0))
 
     def is_there(self) -> bool:
-        """Whether the thread still stands in the call, and so its number is still its own."""
+        """Return whether the thread still stands in the call, so that its number is its own."""
         for request in (IS_VALID, WAS_VALID):
             with contextlib.suppress(OSError):
                 fcntl.ioctl(self.listener, request, struct.pack("=Q", self.id))
@@ -47,7 +47,7 @@ class HeldCall(NamedTuple):
 
 
 def hand_over_at_once(fd: int) -> None:
-    """Whoever asks waits for us: on one processor each wakes the other as it stops itself."""
+    """Have who asks and who answers wake each other on one processor: one of them always waits."""
     with contextlib.suppress(OSError):  # before Linux 6.6
         fcntl.ioctl(fd, SET_FLAGS, SYNC_WAKE_UP)
 

@@ -152,7 +152,7 @@ class Supervisor:
 
 
 def read_confinement(cell: Description[BoxDescription], run: RunDescription) -> Confinement:
-    """What holds for the programs of a run, by its cell's description."""
+    """Read from a cell's description what holds for the programs of a run."""
     return Confinement(
         cell.data["access"],
         cell.data["deny_tcp"],
