@@ -119,7 +119,10 @@ def the_remedy_gives_the_stronger_tier(image, run, layers, folder: Path) -> None
     options, printing = (words.replace("IMAGE", image).split() for words in told)
     profile = folder / "seccomp.json"
     printed = subprocess.run(
-        ["docker", "run", *printing], capture_output=True, timeout=RUN_S_MAX, check=True
+        ["docker", "run", "--network", "none", *printing],
+        capture_output=True,
+        timeout=RUN_S_MAX,
+        check=True,
     )
     profile.write_bytes(printed.stdout)
     options = [word.replace("seccomp=seccomp.json", f"seccomp={profile}") for word in options]
