@@ -26,12 +26,6 @@ def interpreters(project: Path, home: Path) -> Iterator[Path]:
             yield python
 
 
-def find_environments(project: Path) -> list[Path]:
-    """Find the virtual environments that lie in a project, and are not links to others."""
-    folders = (project / name for name in _FOLDERS)
-    return [one for one in folders if (one / "pyvenv.cfg").is_file() and not one.is_symlink()]
-
-
 def is_own(python: Path) -> bool:
     """Whether it belongs to the environment that this program's checkout was set up with.
 

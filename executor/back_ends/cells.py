@@ -22,12 +22,12 @@ from executor.cells.description import pack_cell
 from executor.cells.placement import Placement, not_of_the_system
 from executor.engine import seccomp
 from executor.engine.layers import (
-    BECOME_ABLE,
     REMEDIES,
     SHOWS_NOTHING,
     STAYS_ROOT,
     Findings,
     layers,
+    namespaces_remedy,
 )
 from executor.engine.orders import RunSpec, pack_run
 from executor.engine.tiers import TIERS, Capabilities, tiers_of
@@ -143,6 +143,7 @@ async def open_strongest(
     lacks = _find_lacking_of_root() if is_root else ""
     leaves = is_root and lacks != STAYS_ROOT
     for tier in CELLS:
+        # Nor could it be root there: since Linux 5.12 root's uid is mapped by CAP_SETFCAP alone.
         if TIERS[tier].namespaces and lacks:
             reasons[tier] = lacks
             continue
@@ -181,7 +182,7 @@ async def open_strongest(
     text = "; ".join(f"tier {tier}: {reason}" for tier, reason in reasons.items())
     barred = leaves and os.strerror(errno.EACCES) in reasons.get(CELLS[-1], "")
     other = LET_IN if barred else REMEDIES["landlock"]
-    first = BECOME_ABLE if lacks else REMEDIES["namespaces"]
+    first = namespaces_remedy(reasons.get(CELLS[0], ""))
     raise SandboxUnavailableError(text, Remedy(f"{first}. Or: {other}.", command_of(first)))
 
 

@@ -23,7 +23,6 @@ from executor.model import Isolation, Limits
 from executor.profile import Profile, ProjectAccess
 from executor.project.view.search import Guarded, ProjectSearch
 from executor.spawner.confine import landlock_abi
-from runtimes.environments import find_environments
 
 if TYPE_CHECKING:
     from executor.project.view.record import Record
@@ -86,7 +85,8 @@ class Placement:
             raise
 
     def _with_room(self, layout: Layout, record: Record | None) -> Layout:
-        if record is None or self.rooms is None:
+        # A room whose ids can't be mapped is another user's: changes are kept in memory.
+        if record is None or self.rooms is None or str(self.rooms) in self.spawner.refused:
             return layout
         self.rooms.mkdir(mode=0o700, exist_ok=True)
         room = tempfile.mkdtemp(dir=self.rooms)
@@ -194,15 +194,16 @@ class Placement:
     def _readable(self, layout: Layout) -> tuple[tuple[str, str], ...]:
         """Tier B's grants of the project: the whole of a copy, else all but secrets.
 
-        Scripts of an environment name its interpreter where the project lies, not in a copy.
+        Links to an environment, and scripts of one, name it where the project lies, not in a copy.
         """
         if self.can.namespaces:
             return ()
         if not layout.work_copy:
             return list_readable(self.search)
-        folders = find_environments(self.project)
-        grants = (one for top in folders for one in list_readable(self.search, top))
-        return ((str(layout.work_copy.folder), "rw"), *grants)
+        copied = layout.work_copy.at_start
+        marks = (path for path in copied if f"/{path}".endswith("/pyvenv.cfg"))
+        environments = [self.project / Path(path).parent for path in marks]
+        return ((str(layout.work_copy.folder), "rw"), *list_readable(self.search, environments))
 
     def _find_shown_paths(self, profile: Profile, layout: Layout) -> Iterator[tuple[str, str]]:
         """The paths that a profile shows, those below the home at the same place of the cell's."""

@@ -17,10 +17,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from base import capabilities
 from base.mounts import mounts_below
 from executor.containers.absence import leave_out
 from executor.containers.create import ContainerSpec, Mount, overlay_volume
 from executor.engine import rootfs
+from executor.engine.layers import SHOWS_NOTHING
 from executor.engine.rootfs import ROOM_BYTES, ROOM_INODES, UNPRIVILEGED_ID
 from executor.errors import SandboxError
 from executor.instance.lock import Instance
@@ -157,6 +159,8 @@ def open_host(
         SandboxError: as root, ids could not be mapped.
     """
     as_root = os.geteuid() == 0
+    if as_root and not capabilities.holds(capabilities.SYS_ADMIN):
+        raise SandboxError(SHOWS_NOTHING)
     base = MOUNTS / f"{PREFIX}{instance.id}" if as_root else instance.temporary / "containers"
     base.mkdir(mode=0o711, parents=True)
     base.chmod(0o711)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from base.remedy import Remedy
 from executor.engine.tiers import Capabilities
@@ -22,8 +24,7 @@ SHOWS_NOTHING = "this root lacks CAP_SYS_ADMIN, by which it shows the project to
 REMEDIES = {
     "namespaces": Remedy(
         "allow unprivileged user namespaces: on Ubuntu an AppArmor profile with `userns,` for this "
-        "Python; in a container a seccomp profile that permits clone and unshare; elsewhere "
-        "`sysctl user.max_user_namespaces=15000` (old Debian: "
+        "Python; elsewhere `sysctl user.max_user_namespaces=15000` (old Debian: "
         "`sysctl kernel.unprivileged_userns_clone=1`)",
         "sudo sysctl user.max_user_namespaces=15000",
     ),
@@ -36,6 +37,17 @@ REMEDIES = {
     "id_mapping": "use Linux 5.19 or newer and keep the project on ext4, xfs or btrfs",
     "seccomp": "install libseccomp (Debian: libseccomp2)",
 }
+# In a container its options decide: the profile is Docker's own with the calls that make cells.
+PROFILE = Path(__file__).parents[1] / "containers/seccomp.json"
+START_CONTAINER = (
+    "start the container as another user than root: `docker run --user 1001 --cap-drop ALL "
+    "--security-opt seccomp=seccomp.json --security-opt systempaths=unconfined`, with the file of "
+    f"`docker run --rm --entrypoint cat IMAGE {PROFILE}`; its host has to allow user namespaces"
+)
+LIMIT_CONTAINER = "limit the container as a whole: `docker run --memory 4g --pids-limit 1024`"
+# What engines leave in their containers, and Kubernetes in the environment.
+CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
+CONTAINER_VARIABLE = "KUBERNETES_SERVICE_HOST"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +89,7 @@ def layers(found: Findings) -> dict[str, Layer]:
             "programs run as this root, without any capability; "
             "only sampling limits how many processes they start"
         )
-        named["id_mapping"] = Layer(False, instead, STAYS_ROOT, BECOME_ABLE)
+        named["id_mapping"] = Layer(False, instead, STAYS_ROOT, namespaces_remedy(STAYS_ROOT))
     return named
 
 
@@ -125,26 +137,33 @@ def _namespaces(found: Findings) -> Layer:
     if found.can.namespaces:
         return Layer(True, "user, mount, pid, net, ipc, uts, cgroup")
     instead = "calls that act on a process are judged one by one: only the run's own pass"
-    return Layer(False, instead, found.why_no_namespaces, _namespaces_remedy(found))
+    remedy = namespaces_remedy(found.why_no_namespaces)
+    return Layer(False, instead, found.why_no_namespaces, remedy)
 
 
-def _namespaces_remedy(found: Findings) -> str:
-    is_of_root = found.why_no_namespaces in (STAYS_ROOT, SHOWS_NOTHING)
-    return BECOME_ABLE if is_of_root else REMEDIES["namespaces"]
+def namespaces_remedy(reason: str) -> str:
+    """Return what would give a tier with namespaces, where there is none for this reason."""
+    if _is_in_container():
+        return START_CONTAINER
+    return BECOME_ABLE if reason in (STAYS_ROOT, SHOWS_NOTHING) else REMEDIES["namespaces"]
+
+
+def _is_in_container() -> bool:
+    return CONTAINER_VARIABLE in os.environ or any(map(os.path.exists, CONTAINER_MARKS))
 
 
 def _cgroup(found: Findings) -> Layer:
     if found.cgroup_version is not None:
         return Layer(True, f"version {found.cgroup_version}: memory, processes")
     instead = "memory and processes by rlimits and sampling of the whole tree"
-    return Layer(False, instead, found.why_no_cgroup, REMEDIES["cgroup"])
+    remedy = LIMIT_CONTAINER if _is_in_container() else REMEDIES["cgroup"]
+    return Layer(False, instead, found.why_no_cgroup, remedy)
 
 
 def _copy_on_write(found: Findings) -> Layer:
     if not found.can.copy_on_write:
-        return Layer(
-            False, "the project is read-only", "needs namespaces", _namespaces_remedy(found)
-        )
+        remedy = namespaces_remedy(found.why_no_namespaces)
+        return Layer(False, "the project is read-only", "needs namespaces", remedy)
     report = found.supervisor.get("copy_on_write")
     reason = "" if report is True else str(report)
     return _layer("copy_on_write", reason, "an overlay on a sized tmpfs")

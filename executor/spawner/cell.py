@@ -10,8 +10,8 @@ import socket
 import struct
 from functools import partial
 
-from . import artifacts, name_server, notices, prewarmed, project, refused, session, tree
-from .confine import Confinement, landlock_abi
+from . import artifacts, name_server, notices, prewarmed, project, session, tree
+from .confine import landlock_abi
 from .kernel import (
     PR_SET_CHILD_SUBREAPER,
     PR_SET_DUMPABLE,
@@ -21,8 +21,7 @@ from .kernel import (
 )
 from .messages import CellDescription, Layers, RunDescription, RunReport
 from .oom_score import score
-from .process_calls import read_judged
-from .supervisor import PrewarmedRun, Supervisor, measure, outcome
+from .supervisor import PrewarmedRun, Supervisor, measure, outcome, read_confinement
 from .wire import Description, send
 
 # What the kernel counts by user, in each user namespace and in those above it (namespaces(7)): one
@@ -61,7 +60,7 @@ def supervise(control: socket.socket, namespaces: bool) -> None:
     message, fds, _, _ = socket.recv_fds(control, 64, RUN_FDS)
     held = None
     if message == b"hold":
-        confine = partial(_confinement, cell)
+        confine = partial(read_confinement, cell)
         held = prewarmed.PrewarmedProgram(
             Description(fds[0]), fds[1:], confine, notices.of_cell(cell.data, handles)
         )
@@ -90,7 +89,7 @@ def _run(
     else:
         tree.place_files(run)
         confinement, made = (
-            _confinement(cell, run.data),
+            read_confinement(cell, run.data),
             PrewarmedRun(notices.of_cell(cell.data, handles)),
         )
         supervisor, stdio = Supervisor(control, run.data, confinement, by, made), by
@@ -115,20 +114,6 @@ def _run(
     send(control, {"exit": report, "upper": bool(given)}, given)
     if cell.data["namespaces"]:
         control.recv(64)  # until the server ends the cell: its teardown must not delay the answer
-
-
-def _confinement(cell: Description[CellDescription], run: RunDescription) -> Confinement:
-    return Confinement(
-        cell.data["access"],
-        cell.data["deny_tcp"],
-        run["rlimits"],
-        cell.blob(cell.data["seccomp"]),
-        cell.blob(cell.data["notices"]),
-        cell.blob(cell.data["heavy_notices"]),
-        refused.read_filter(cell),
-        read_judged(cell),
-        cell.data.get("scopes_signals", True),
-    )
 
 
 def _guard_again(cell: CellDescription) -> None:

@@ -1,9 +1,9 @@
-"""Calls that change what a file is called to be: mode, owner, times, attributes (tier B).
+"""Calls on a file's mode, owner, times and attributes, and watches of names in it (tier B).
 
 Landlock judges none of them, so that a program could do all this to any file of its user. A filter
 can't see which file is meant: it stands behind a pointer, which another thread may change. So the
 supervisor does the call itself: it reads the path once and opens what that names now. It acts on
-what it has open, if that lies where the program may write.
+what it has open, if that lies where the program may write; to ask and to watch, where it may read.
 """
 
 from __future__ import annotations
@@ -14,51 +14,38 @@ import errno
 import os
 import stat
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from .kernel import AT_EMPTY_PATH, AT_FDCWD, libc
-from .notification import Notification, is_waiting
+from .kernel import AT_EMPTY_PATH, AT_FDCWD, copy_descriptor, libc
+from .notification import HeldCall
 
 AT_SYMLINK_NOFOLLOW = 0x100
+IN_DONT_FOLLOW = 0x02000000
 PATH_BYTES_MAX, VALUE_BYTES_MAX, NAME_BYTES_MAX = 4096, 65536, 256
+MILLION = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class FileCalls:
-    """Does such calls for the programs of one step. `writable` are real paths."""
+def do_file_call(name: str, asked: HeldCall, grants: Mapping[str, str]) -> int:
+    """Do such a call. Return what it returns, or below 0 the number of its error.
 
-    listener: int
-    writable: Sequence[str]
-
-    def do(self, name: str, asked: Notification) -> int:
-        """The error number with which the call ends; 0 if it was done."""
-        try:
-            with contextlib.ExitStack() as stack:
-                CALLS[name](_Call(asked, self, stack))
-        except OSError as error:
-            return error.errno or errno.EIO
-        return 0
-
-    def permit(self, fd: int, asked: Notification) -> None:
-        """See that an open file is one that the program may write to, and that it still asks.
-
-        Raises:
-            PermissionError: it is not.
-        """
-        place = os.readlink(f"/proc/self/fd/{fd}")
-        is_own = not place.startswith("/") or place.startswith("/memfd:")  # no file system has it
-        inside = any(place == top or place.startswith(f"{top}/") for top in self.writable)
-        if not (is_own or inside) or not is_waiting(self.listener, asked):
-            raise PermissionError(errno.EACCES, "")
+    `grants` are Landlock's, by real path.
+    """
+    try:
+        with contextlib.ExitStack() as stack:
+            refusal = READING_CALLS.get(name, 0)
+            return CALLS[name](_Call(asked, grants, refusal, stack)) or 0
+    except OSError as error:
+        return -(error.errno or errno.EIO)
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
     """One call: its arguments, and what they lead to."""
 
-    asked: Notification
-    calls: FileCalls
+    asked: HeldCall
+    grants: Mapping[str, str]
+    refusal: int  # of a call that reads, see `READING_CALLS`
     stack: contextlib.ExitStack
 
     def number(self, place: int) -> int:
@@ -122,8 +109,33 @@ class _Call:
         return fd
 
     def _permit(self, fd: int) -> str:
-        self.calls.permit(fd, self.asked)
+        """See that an open file is one that the program may write to, or for a reading call read.
+
+        Raises:
+            OSError: it is not.
+        """
+        place = os.readlink(f"/proc/self/fd/{fd}")
+        is_own = not place.startswith("/") or place.startswith("/memfd:")  # no file system has it
+        if not (is_own or self._is_granted(place)):
+            raise OSError(self.refusal or errno.EACCES, "")
+        self._see_waiting()
         return f"/proc/self/fd/{fd}"
+
+    def _is_granted(self, place: str) -> bool:
+        if self.refusal and place in self.grants:
+            return True
+        wanted = ("r", "rw") if self.refusal else ("rw",)
+        above = [place[:at] for at, letter in enumerate(place) if letter == "/" and at]
+        return any(self.grants.get(top) in wanted for top in ("/", *above, place))
+
+    def _see_waiting(self) -> None:
+        """See that it still asks, so that what was opened by its number is its own.
+
+        Raises:
+            PermissionError: it does not.
+        """
+        if not self.asked.is_there():
+            raise PermissionError(errno.EACCES, "")
 
     def chmod(self, file: str, mode: int) -> None:
         if stat.S_ISLNK(os.stat(file).st_mode):
@@ -133,15 +145,24 @@ class _Call:
     def chown(self, file: str, user: int) -> None:
         os.chown(file, self.number(user), self.number(user + 1))
 
-    def touch(self, file: str, place: int, layout: str) -> None:
-        """Set both times, to now where none are given. `layout`: of their seconds and fractions."""
+    def touch(self, file: str, place: int, fraction_ns: int) -> None:
+        """Set both times, to now where none are given.
+
+        `fraction_ns` is the unit of their fractions; without one they are seconds alone.
+        """
         times = None
         if self.asked.arguments[place]:
-            size = struct.calcsize(layout)
-            given = self.memory(place, size)
-            if len(given) < size:
+            layout = "=4q" if fraction_ns else "=2q"
+            given = self.memory(place, struct.calcsize(layout))
+            if len(given) < struct.calcsize(layout):
                 raise OSError(errno.EFAULT, "")
-            times = _timespecs(struct.unpack(layout, given))
+            read = struct.unpack(layout, given)
+            first, part, later, its_part = read if fraction_ns else (read[0], 0, read[1], 0)
+            if fraction_ns > 1:
+                if not (0 <= part < MILLION and 0 <= its_part < MILLION):
+                    raise OSError(errno.EINVAL, "")
+                part, its_part = part * fraction_ns, its_part * fraction_ns
+            times = struct.pack("=4q", first, part, later, its_part)
         _check(libc.utimensat(AT_FDCWD, file.encode(), times, 0))
 
     def set_attribute(self, file: str, place: int) -> None:
@@ -154,30 +175,47 @@ class _Call:
     def remove_attribute(self, file: str, place: int) -> None:
         os.removexattr(file, self.text(place, NAME_BYTES_MAX))
 
+    def read_attribute(self, file: str) -> int:
+        return self._give(2, os.getxattr(file, self.text(1, NAME_BYTES_MAX)))
 
-def _timespecs(times: tuple[int, ...]) -> bytes:
-    """Two struct timespec, of seconds alone, or of seconds with micro- or nanoseconds."""
-    if len(times) == 2:
-        return struct.pack("=4q", times[0], 0, times[1], 0)
-    return struct.pack("=4q", *times[:4])
+    def list_attributes(self, file: str) -> int:
+        return self._give(1, b"".join(os.fsencode(name) + b"\0" for name in os.listxattr(file)))
 
+    def _give(self, place: int, content: bytes) -> int:
+        """Write to where an argument points; the one behind it is the room there, or 0 to ask."""
+        room = self.asked.arguments[place + 1]
+        if room and content:
+            if room < len(content):
+                raise OSError(errno.ERANGE, "")
+            memory = os.open(f"/proc/{self.asked.thread}/mem", os.O_WRONLY | os.O_CLOEXEC)
+            self.stack.callback(os.close, memory)
+            self._see_waiting()
+            written = 0
+            with contextlib.suppress(OSError, OverflowError):
+                written = os.pwrite(memory, content, self.asked.arguments[place])
+            if written < len(content):
+                raise OSError(errno.EFAULT, "")
+        return len(content)
 
-def _microseconds(call: _Call, file: str, place: int) -> None:
-    """As `touch`, of two struct timeval."""
-    times = None
-    if call.asked.arguments[place]:
-        seconds, part, later, its_part = struct.unpack("=4q", call.memory(place, 32).ljust(32))
-        if not (0 <= part < 1_000_000 and 0 <= its_part < 1_000_000):
-            raise OSError(errno.EINVAL, "")
-        times = struct.pack("=4q", seconds, part * 1000, later, its_part * 1000)
-    _check(libc.utimensat(AT_FDCWD, file.encode(), times, 0))
+    def watch(self) -> int:
+        """Add a watch to the program's own inotify instance."""
+        mask = self.asked.arguments[2] & 0xFFFFFFFF
+        file = self.by_path(1, None, NO_FOLLOW if mask & IN_DONT_FOLLOW else 0)
+        instance = copy_descriptor(self.asked.thread, self.number(0))
+        self.stack.callback(os.close, instance)
+        self._see_waiting()
+        added = libc.inotify_add_watch(
+            instance, file.encode(), ctypes.c_uint32(mask & ~IN_DONT_FOLLOW)
+        )
+        _check(added)
+        return int(added)
 
 
 def _utimensat(call: _Call) -> None:
     """Without a path it is the descriptor's own file."""
     flags = call.number(3)
     file = call.by_path(1, 0, flags) if call.asked.arguments[1] else call.by_fd(0)
-    call.touch(file, 2, "=4q")
+    call.touch(file, 2, 1)
 
 
 def _check(result: int) -> None:
@@ -186,7 +224,13 @@ def _check(result: int) -> None:
 
 
 NO_FOLLOW = AT_SYMLINK_NOFOLLOW
-CALLS: Mapping[str, Callable[[_Call], None]] = {
+# With which error each call that reads is refused: `ls` and `cp` take it that a file system has no
+# attributes.
+READING_CALLS: Mapping[str, int] = {
+    **dict.fromkeys(("getxattr", "lgetxattr", "listxattr", "llistxattr"), errno.EOPNOTSUPP),
+    "inotify_add_watch": errno.EACCES,
+}
+CALLS: Mapping[str, Callable[[_Call], int | None]] = {
     "chmod": lambda call: call.chmod(call.by_path(0), 1),
     "fchmod": lambda call: call.chmod(call.by_fd(0), 1),
     "fchmodat": lambda call: call.chmod(call.by_path(1, 0), 2),
@@ -195,9 +239,9 @@ CALLS: Mapping[str, Callable[[_Call], None]] = {
     "lchown": lambda call: call.chown(call.by_path(0, None, NO_FOLLOW), 1),
     "fchown": lambda call: call.chown(call.by_fd(0), 1),
     "fchownat": lambda call: call.chown(call.by_path(1, 0, call.number(4)), 2),
-    "utime": lambda call: call.touch(call.by_path(0), 1, "=2q"),
-    "utimes": lambda call: _microseconds(call, call.by_path(0), 1),
-    "futimesat": lambda call: _microseconds(call, call.by_path(1, 0), 2),
+    "utime": lambda call: call.touch(call.by_path(0), 1, 0),
+    "utimes": lambda call: call.touch(call.by_path(0), 1, 1000),
+    "futimesat": lambda call: call.touch(call.by_path(1, 0), 2, 1000),
     "utimensat": _utimensat,
     "setxattr": lambda call: call.set_attribute(call.by_path(0), 1),
     "lsetxattr": lambda call: call.set_attribute(call.by_path(0, None, NO_FOLLOW), 1),
@@ -205,4 +249,9 @@ CALLS: Mapping[str, Callable[[_Call], None]] = {
     "removexattr": lambda call: call.remove_attribute(call.by_path(0), 1),
     "lremovexattr": lambda call: call.remove_attribute(call.by_path(0, None, NO_FOLLOW), 1),
     "fremovexattr": lambda call: call.remove_attribute(call.by_fd(0), 1),
+    "getxattr": lambda call: call.read_attribute(call.by_path(0)),
+    "lgetxattr": lambda call: call.read_attribute(call.by_path(0, None, NO_FOLLOW)),
+    "listxattr": lambda call: call.list_attributes(call.by_path(0)),
+    "llistxattr": lambda call: call.list_attributes(call.by_path(0, None, NO_FOLLOW)),
+    "inotify_add_watch": lambda call: call.watch(),
 }

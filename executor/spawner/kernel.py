@@ -11,6 +11,8 @@ import signal
 import stat
 import struct
 
+from . import proc
+
 ARM = platform.machine() == "aarch64"
 SYS_CLONE, SYS_PIVOT_ROOT, SYS_CAPSET = (220, 41, 91) if ARM else (56, 155, 126)
 SYS_SECCOMP, SYS_PTRACE, SYS_EXIT_GROUP = (277, 117, 94) if ARM else (317, 101, 231)
@@ -20,7 +22,7 @@ SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2 = (-1, 38, 276) if ARM else (82, 264, 31
 # The same on every architecture: they came after the tables were unified.
 SYS_OPEN_TREE, SYS_MOVE_MOUNT, SYS_CLOSE_RANGE, SYS_MOUNT_SETATTR = 428, 429, 436, 442
 SYS_LANDLOCK_CREATE, SYS_LANDLOCK_ADD, SYS_LANDLOCK_RESTRICT = 444, 445, 446
-SYS_OPENAT2 = 437
+SYS_OPENAT2, SYS_PIDFD_GETFD = 437, 438
 
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_PIDFD = 0x00020000, 0x10000000, 0x1000
 # user, mount, pid, net, ipc, uts, cgroup
@@ -210,6 +212,24 @@ def _open_itself(folder: int, name: str, flags: int) -> int:
     finally:
         os.close(place)
     return opened
+
+
+def copy_descriptor(thread: int, number: int) -> int:
+    """Copy a descriptor of another process into this one; the caller closes it.
+
+    Raises:
+        OSError: it has none of that number, or this process may not have it.
+    """
+    process, _, _ = proc.identity(f"/proc/{thread}")
+    pidfd = os.pidfd_open(process)
+    try:
+        wide = [ctypes.c_long(x) for x in (SYS_PIDFD_GETFD, pidfd, number & 0xFFFFFFFF, 0)]
+        copy = int(libc.syscall(*wide))
+    finally:
+        os.close(pidfd)
+    if copy < 0:
+        raise OSError(ctypes.get_errno(), "")
+    return copy
 
 
 def close_from(first: int) -> None:

@@ -9,61 +9,21 @@ to tell.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
 import select
 import socket
 from collections.abc import Mapping
-from typing import NamedTuple
 
-from . import name_server, notification
+from . import name_server
 from .confine import Confinement
 from .kernel import SYS_CONNECT, SYS_EXIT_GROUP, SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2
 from .messages import BoxDescription
+from .notification import HeldCall, hand_over_at_once, receive
 from .refused import RefusedCounts
 from .renaming import Renames
 from .tree import Handles
 
-SET_FLAGS = 0x40082104  # _IOW('!', 4, u64): linux/seccomp.h
-SYNC_WAKE_UP = 1
 RENAMES = frozenset((SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2))
-
-
-class HeldCall(NamedTuple):
-    """A system call in which a thread stands until it is answered, or killed."""
-
-    listener: int
-    asked: notification.Notification
-
-    @property
-    def thread(self) -> int:
-        return self.asked.thread
-
-    @property
-    def number(self) -> int:
-        return self.asked.call
-
-    @property
-    def arguments(self) -> tuple[int, ...]:
-        return self.asked.arguments
-
-    def go_on(self) -> None:
-        """Let the kernel do what it would have done."""
-        with contextlib.suppress(OSError):  # who asked was killed meanwhile
-            notification.let_go_on(self.listener, self.asked)
-
-    def answer(self, error: int) -> None:
-        """Let the call fail with this error, or succeed without one."""
-        with contextlib.suppress(OSError):
-            notification.answer(self.listener, self.asked, error)
-
-    def is_there(self) -> bool:
-        """Whether the thread still stands in the call, and so its number is still its own."""
-        return notification.is_waiting(self.listener, self.asked)
-
-    def is_of(self, process: int) -> bool:
-        return os.path.isdir(f"/proc/{process}/task/{self.thread}")
 
 
 class Notices:
@@ -91,9 +51,7 @@ class Notices:
         """Serve a further program, of this confinement, until nothing of it is left."""
         self._programs[listener] = program
         self._epoll.register(listener, select.EPOLLIN)
-        with contextlib.suppress(OSError):  # before Linux 6.6
-            # Whoever asks waits for us: on one processor we hand over to each other at once.
-            fcntl.ioctl(listener, SET_FLAGS, SYNC_WAKE_UP)
+        hand_over_at_once(listener)
 
     def serve(self, main: int = -1) -> int | None:
         """Answer who asks; with what code this process is about to exit, if it is one of them.
@@ -108,10 +66,10 @@ class Notices:
                 self._close(listener)
                 continue
             try:
-                call = HeldCall(listener, notification.receive(listener))
+                call = receive(listener)
             except OSError:  # who asked was killed meanwhile
                 continue
-            if call.number == SYS_EXIT_GROUP and call.is_of(main):
+            if call.number == SYS_EXIT_GROUP and os.path.isdir(f"/proc/{main}/task/{call.thread}"):
                 return call.arguments[0] & 0xFF
             self._answer(call, self._programs[listener])
         return None
@@ -121,12 +79,12 @@ class Notices:
         if call.number in RENAMES and self._renames:
             self._renames.decide(call, program)
         elif call.number == SYS_CONNECT:
-            self.refused.see_connect(call.asked)
+            self.refused.see_connect(call)
             call.go_on()
         elif call.number == SYS_EXIT_GROUP or call.number in RENAMES:
             call.go_on()
         else:
-            call.answer(self.refused.refuse(call.asked))
+            call.answer(self.refused.refuse(call))
 
     def settle(self, ended: Mapping[int, int]) -> None:
         """Answer those for whom a process has worked that is among these, by its wait status."""

@@ -14,16 +14,42 @@ IS_VALID = 0x40082102  # _IOW('!', 2, __u64), and before Linux 5.17:
 WAS_VALID = 0x80082102
 NOTIFICATION = struct.Struct("=QIIiIQ6Q")
 RESPONSE = struct.Struct("=QqiI")
-CONTINUE = 1
+SET_FLAGS = 0x40082104  # _IOW('!', 4, __u64)
+CONTINUE, SYNC_WAKE_UP = 1, 1
 
 
-class Notification(NamedTuple):
-    """One call that waits for its answer, with its arguments as the kernel took them."""
+class HeldCall(NamedTuple):
+    """A system call in which a thread stands until it is answered, or killed."""
 
-    number: int
+    listener: int
+    id: int
     thread: int  # who asks
-    call: int
-    arguments: tuple[int, ...]
+    number: int
+    arguments: tuple[int, ...]  # as the kernel took them
+
+    def go_on(self) -> None:
+        """Let the kernel do what it would have done."""
+        with contextlib.suppress(OSError):  # who asked was killed meanwhile
+            fcntl.ioctl(self.listener, ANSWER, RESPONSE.pack(self.id, 0, 0, CONTINUE))
+
+    def answer(self, error: int, value: int = 0) -> None:
+        """Let the call fail with this error, or without one return this value."""
+        with contextlib.suppress(OSError):
+            fcntl.ioctl(self.listener, ANSWER, RESPONSE.pack(self.id, value, -error, 0))
+
+    def is_there(self) -> bool:
+        """Return whether the thread still stands in the call, so that its number is its own."""
+        for request in (IS_VALID, WAS_VALID):
+            with contextlib.suppress(OSError):
+                fcntl.ioctl(self.listener, request, struct.pack("=Q", self.id))
+                return True
+        return False
+
+
+def hand_over_at_once(fd: int) -> None:
+    """Have who asks and who answers wake each other on one processor: one of them always waits."""
+    with contextlib.suppress(OSError):  # before Linux 6.6
+        fcntl.ioctl(fd, SET_FLAGS, SYNC_WAKE_UP)
 
 
 def is_asked(fd: int) -> bool:
@@ -33,7 +59,7 @@ def is_asked(fd: int) -> bool:
     return any(event & select.POLLIN for _, event in poller.poll(0))
 
 
-def receive(fd: int) -> Notification:
+def receive(fd: int) -> HeldCall:
     """What is asked; to be called when `is_asked`.
 
     Raises:
@@ -42,31 +68,4 @@ def receive(fd: int) -> Notification:
     buffer = bytearray(NOTIFICATION.size)
     fcntl.ioctl(fd, RECEIVE, buffer)
     number, thread, _, call, _, _, *arguments = NOTIFICATION.unpack(buffer)
-    return Notification(number, thread, call, tuple(arguments))
-
-
-def let_go_on(fd: int, asked: Notification) -> None:
-    """Let the kernel do the call.
-
-    Raises:
-        OSError: who asked was killed meanwhile.
-    """
-    fcntl.ioctl(fd, ANSWER, RESPONSE.pack(asked.number, 0, 0, CONTINUE))
-
-
-def answer(fd: int, asked: Notification, error: int) -> None:
-    """End the call with an error number, or as done with 0; the kernel does not do it.
-
-    Raises:
-        OSError: who asked was killed meanwhile.
-    """
-    fcntl.ioctl(fd, ANSWER, RESPONSE.pack(asked.number, 0, -error, 0))
-
-
-def is_waiting(fd: int, asked: Notification) -> bool:
-    """Whether who asked is still there, and its number nobody else's."""
-    for request in (IS_VALID, WAS_VALID):
-        with contextlib.suppress(OSError):
-            fcntl.ioctl(fd, request, struct.pack("=Q", asked.number))
-            return True
-    return False
+    return HeldCall(fd, number, thread, call, tuple(arguments))

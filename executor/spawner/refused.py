@@ -9,23 +9,21 @@ names, which says what it tried, not what came of it.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import socket
 import struct
 from collections.abc import Mapping
 
-from .kernel import SYS_SOCKET, libc
+from .kernel import SYS_SOCKET, copy_descriptor
 from .messages import BoxDescription, Notice
-from .notification import Notification
+from .notification import HeldCall
 from .wire import Description
 
 NOTICES_MAX = 200  # of one run: beyond that calls are answered, and only counted
 TARGETS_MAX = 64
 ADDRESS_BYTES_MAX = 128  # struct sockaddr_storage
 UNIX, IPV4, IPV6 = int(socket.AF_UNIX), int(socket.AF_INET), int(socket.AF_INET6)
-SYS_PIDFD_GETFD = 438
 V4_MAPPED = bytes(10) + b"\xff\xff"
 NAME_SERVICE_PORT = 53
 LOOKED_UP = 0  # in place of a call's number
@@ -54,20 +52,20 @@ class RefusedCounts:
         self._counts.clear()
         self._seen = self._looks = self.omitted = 0
 
-    def refuse(self, asked: Notification) -> int:
+    def refuse(self, asked: HeldCall) -> int:
         """The error of a call; it is counted. Whatever is not known is refused, too."""
-        error = self._errors.get(asked.call, errno.EPERM)
-        is_socket = asked.call == SYS_SOCKET
-        self.count(asked.call, str(asked.arguments[0] & 0xFFFFFFFF) if is_socket else "")
+        error = self._errors.get(asked.number, errno.EPERM)
+        is_socket = asked.number == SYS_SOCKET
+        self.count(asked.number, str(asked.arguments[0] & 0xFFFFFFFF) if is_socket else "")
         return error
 
-    def see_connect(self, asked: Notification) -> None:
+    def see_connect(self, asked: HeldCall) -> None:
         """Count where a call is to connect to, unless that is in the cell. So many are seen."""
         self._looks += 1
         if self._looks > NOTICES_MAX:
             return
         if target := _read_target(asked):
-            self.count(asked.call, target)
+            self.count(asked.number, target)
 
     def see_name(self, name: str, *, is_again: bool) -> None:
         """Count a name that was looked up; `is_again` where most clients ask for it twice."""
@@ -84,7 +82,7 @@ class RefusedCounts:
             self.omitted += 1
 
 
-def _read_target(asked: Notification) -> str:
+def _read_target(asked: HeldCall) -> str:
     """The address that a thread connects to, as text; empty for none that could be refused."""
     descriptor, address, length = asked.arguments[:3]
     try:
@@ -133,17 +131,9 @@ def _is_near(address: bytes) -> bool:
 
 def _kind(thread: int, descriptor: int) -> str:
     """What kind of socket a thread's descriptor is; a stream where that can't be seen."""
-    with open(f"/proc/{thread}/status", "rb") as file:
-        (process,) = (int(line.split()[1]) for line in file if line.startswith(b"Tgid:"))
-    pidfd = os.pidfd_open(process)
     try:
-        number = ctypes.c_long(descriptor & 0xFFFFFFFF)
-        copy = libc.syscall(
-            ctypes.c_long(SYS_PIDFD_GETFD), ctypes.c_long(pidfd), number, ctypes.c_long(0)
-        )
-    finally:
-        os.close(pidfd)
-    if copy < 0:
+        copy = copy_descriptor(thread, descriptor)
+    except OSError:
         return "tcp"
     try:
         own = socket.socket(fileno=copy)

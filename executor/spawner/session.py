@@ -15,8 +15,7 @@ import signal
 import socket
 from dataclasses import dataclass
 
-from . import artifacts, changes, notices, project, refused, tree
-from .confine import Confinement
+from . import artifacts, changes, notices, project, tree
 from .kernel import StepError
 from .messages import (
     ArtifactsAsked,
@@ -28,8 +27,7 @@ from .messages import (
     RunDescription,
 )
 from .population import Population
-from .process_calls import read_judged
-from .supervisor import find_exceeded, launch, outcome
+from .supervisor import find_exceeded, launch, outcome, read_confinement
 from .wire import Description, send
 
 FDS_MAX = 16
@@ -194,17 +192,7 @@ class _Session:
     def _start_step(self, running: _SessionRun) -> None:
         run = running.run.data
         last = running.step == len(run["steps"]) - 1
-        confinement = Confinement(
-            self._cell.data["access"],
-            self._cell.data["deny_tcp"],
-            run["rlimits"],
-            self._cell.blob(self._cell.data["seccomp"]),
-            self._cell.blob(self._cell.data["notices"]),
-            self._cell.blob(self._cell.data["heavy_notices"]),
-            refused.read_filter(self._cell),
-            read_judged(self._cell),
-            self._cell.data.get("scopes_signals", True),
-        )
+        confinement = read_confinement(self._cell, run)
         try:
             step = run["steps"][running.step]
             launched = launch(step, run, confinement, running.stdio, self._notices, last=last)

@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 from .changes import ReportedChanges
 from .confine import LISTENERS, Confinement, Line, enter_program
 from .kernel import StepError
-from .messages import End, Report, RunDescription, StepMessage
+from .messages import BoxDescription, End, Report, RunDescription, StepMessage
 from .notices import Notices
 from .oom_score import score
 from .population import END_S_MAX, Population
-from .process_calls import Judge
+from .process_calls import Judge, read_judged
+from .refused import read_filter
+from .wire import Description
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,21 @@ class Supervisor:
         self.population.be_still()
         self.is_still = True
         return {main: code << 8}
+
+
+def read_confinement(cell: Description[BoxDescription], run: RunDescription) -> Confinement:
+    """Read from a cell's description what holds for the programs of a run."""
+    return Confinement(
+        cell.data["access"],
+        cell.data["deny_tcp"],
+        run["rlimits"],
+        cell.blob(cell.data["seccomp"]),
+        cell.blob(cell.data["notices"]),
+        cell.blob(cell.data["heavy_notices"]),
+        read_filter(cell),
+        read_judged(cell),
+        cell.data.get("scopes_signals", True),
+    )
 
 
 def launch(  # noqa: PLR0913 - all that a process is made of

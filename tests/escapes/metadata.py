@@ -1,4 +1,4 @@
-"""Attacks on what a file is called to be: its mode, owner, times and attributes."""
+"""Attacks on what a file is called to be, and on what is told of it: attributes, names, links."""
 
 # ruff: noqa: E501 - programs keep their lines
 
@@ -12,7 +12,16 @@ from pathlib import Path
 from executor import Limits, Result
 from tests.escapes import layers_off as off
 from tests.escapes.arena import Arena
-from tests.escapes.attack import Attack, Control, Program, Stopped, Words, c, python
+from tests.escapes.attack import (
+    Attack,
+    Control,
+    NotStopped,
+    Program,
+    Stopped,
+    Words,
+    c,
+    python,
+)
 
 
 def _calls(target: str) -> Program:
@@ -78,6 +87,64 @@ os.utime("mine", ns=(5, 7)); os.setxattr("mine", "user.a", b"v" * 300)
 print("mine is", oct(os.stat("mine").st_mode), os.stat("mine").st_mtime_ns, len(os.getxattr("mine", "user.a")))
 """
 
+# What is told of a file without opening it: attributes by every call, and names in its folder.
+READS = r"""
+os.chdir(os.environ["TMPDIR"])
+NOW, DONT_FOLLOW = 0o4000, 0x02000000
+NAME, room = b"user.origin", ctypes.create_string_buffer(300)
+secret, home = b"@secret@", b"@home@"
+os.symlink(secret, b"link"); os.symlink(home, b"folder")
+deep = b"../" * 12 + secret[1:]
+def watch(path, mask=0x100):
+    fd = kernel(NR.inotify_init1, NOW)
+    kernel(NR.inotify_add_watch, fd, path, mask)
+    return fd
+naming = attempt("naming it", os.open, secret, os.O_PATH)
+known = {b"/proc/self/fd/%d" % naming: "proc", b"/dev/fd/%d" % naming: "dev"} if naming else {}
+for path, way in {secret: "path", b"link": "link", deep: "relative", **known}.items():
+    attempt(f"get by {way}", kernel, NR.getxattr, path, NAME, room, 300)
+    attempt(f"list by {way}", kernel, NR.listxattr, path, room, 300)
+    attempt(f"getat by {way}", kernel, 464, -100, path, 0, NAME,
+            struct.pack("=QII", ctypes.addressof(room), 300, 0), 16)
+    attempt(f"listat by {way}", kernel, 465, -100, path, 0, room, 300)
+    attempt(f"file_getattr by {way}", kernel, 468, -100, path, room, 24, 0)
+attempt("lget", kernel, NR.lgetxattr, secret, NAME, room, 300)
+attempt("llist", kernel, NR.llistxattr, secret, room, 300)
+if naming is not None:
+    attempt("get by naming", kernel, NR.fgetxattr, naming, NAME, room, 300)
+    attempt("getat by naming", kernel, 464, naming, b"", 0x1000, NAME,
+            struct.pack("=QII", ctypes.addressof(room), 300, 0), 16)
+fds = [attempt(f"watch by {way}", watch, path) for path, way in
+       {home: "path", b"folder": "link", b"folder/.": "relative"}.items()]
+attempt("watch file", watch, secret)
+attempt("watch link itself", watch, b"link", 0x100 | DONT_FOLLOW)
+attempt("get of secret", kernel, NR.getxattr, b"@project@/.env", NAME, room, 300)
+attempt("watch foreign", kernel, NR.inotify_add_watch, 0, home, 0x100)
+os.makedirs("own"); os.setxattr("own", "user.origin", b"mine" * 50)
+mine = watch(b"own")
+fits = kernel(NR.getxattr, b"own", NAME, room, 300)
+asked = kernel(NR.getxattr, b"own", NAME, 0, 0)
+attempt("too small", kernel, NR.getxattr, b"own", NAME, room, 10)
+attempt("nowhere", kernel, NR.getxattr, b"own", NAME, 16, 300)
+open("own/name", "w").close()
+print("own", fits, asked, room.raw[:4], os.listxattr("own"), b"name" in os.read(mine, 300))
+print("system", os.listxattr("/usr/bin"), watch(b"/usr/bin") > 0)
+"""
+
+# Links are asked where they lead; a folder is entered, and says where it is.
+LINKS = r"""
+os.chdir(os.environ["TMPDIR"])
+def told(name, action):
+    try:
+        print(name, action())
+    except OSError as error:
+        print(name, errno.errorcode[error.errno])
+told("link", lambda: os.readlink("@home@/led"))
+told("by descriptor", lambda: os.readlink("", dir_fd=os.open("@home@/led", os.O_PATH | os.O_NOFOLLOW)))
+told("by what it leads to", lambda: os.readlink(f"/proc/self/fd/{os.open('@home@/led', os.O_PATH)}"))
+told("by entering", lambda: (os.chdir("@home@/led"), os.getcwd())[1])
+"""
+
 # One thread calls chmod with a path that another one writes anew all the time.
 RACE = r"""
 #include <pthread.h>
@@ -133,6 +200,17 @@ def _files(arena: Arena) -> Iterator[Words]:
     yield {}
 
 
+@contextlib.contextmanager
+def _told_of(arena: Arena) -> Iterator[Words]:
+    """A file with an origin, a folder that others may read, and a link that says something."""
+    os.setxattr(arena.home / "secret", "user.origin", f"https://host/{arena.canary}".encode())
+    (arena.project / ".env").write_text(f"{arena.canary}\n")
+    os.setxattr(arena.project / ".env", "user.origin", b"theirs")
+    (arena.home / f"inner-{arena.canary}").mkdir()
+    (arena.home / "led").symlink_to(arena.home / f"inner-{arena.canary}")
+    yield {}
+
+
 def _paths(arena: Arena) -> tuple[Path, Path]:
     return arena.home / "secret", arena.project / "theirs"
 
@@ -164,8 +242,36 @@ def _secret_was_opened_up(arena: Arena, _: Result) -> None:
 
 
 MINE = ("^mine done$", "^mine is 0o100640 7 300$")
+READ_OF_OWN = (
+    "^own 200 200 b'mine' .'user.origin'. True$",
+    "^too small ERANGE$",
+    "^nowhere EFAULT$",
+)
+TOLD = (
+    "^get by path done$",
+    "^list by link done$",
+    "^lget done$",
+    "^watch by path done$",
+    "^get of secret done$",
+)
+NOT_TOLD = (
+    *(
+        f"^{call} by {way} ENOTSUP$"
+        for call in ("get", "list")
+        for way in ("path", "link", "relative", "proc", "dev")
+    ),
+    *(f"^{call} by path ENOSYS$" for call in ("getat", "listat", "file_getattr")),
+    *("^lget ENOTSUP$", "^llist ENOTSUP$", "^get by naming EBADF$", "^getat by naming ENOSYS$"),
+    *(f"^watch by {way} EACCES$" for way in ("path", "link", "relative")),
+    *("^watch file EACCES$", "^watch link itself done$", "^watch foreign EACCES$"),
+    "^get of secret ENOTSUP$",
+    *READ_OF_OWN,
+    r"^system \[\] True$",
+)
 OWNS = "the supervisor does what Landlock does not judge, where the run may write"
 
+ASKS = "the supervisor asks in a program's place, where the run may read"
+LED = "by entering .*/inner-canary-.*"
 WAYS = ("path", "link", "relative")
 REFUSED = (
     *(
@@ -256,6 +362,33 @@ ATTACKS = (
             (*REFUSED, *OPENED),
             after=_nothing_has_changed,
             controls=(Control(DONE, (off.judging,), after=_theirs_has_changed),),
+        ),
+    ),
+    Attack(
+        "X84",
+        "read attributes of files outside, and names as they come, by path, link, descriptor",
+        Stopped(
+            "mount namespace",
+            ("^get by path ENOENT$", "^watch by path ENOENT$", "^get of secret E", *READ_OF_OWN),
+            controls=(Control(TOLD, outside="server"),),
+        ),
+        python(READS),
+        setup=_told_of,
+        b=Stopped(f"seccomp; {ASKS}", NOT_TOLD, controls=(Control(TOLD, (off.judging,)),)),
+    ),
+    Attack(
+        "X85",
+        "ask links outside where they lead",
+        Stopped(
+            "mount namespace",
+            ("^link ENOENT$", "^by entering ENOENT$"),
+            controls=(Control((f"^{LED}$",), outside="server"),),
+        ),
+        python(LINKS),
+        setup=_told_of,
+        b=NotStopped(
+            "names outside can be found out in tier B, links' targets among them, never contents",
+            ("^link .*/inner-", "^by what it leads to .*/inner-", "^by entering .*/inner-"),
         ),
     ),
 )

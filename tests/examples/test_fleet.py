@@ -5,10 +5,7 @@ from __future__ import annotations
 import argparse
 import copy
 import json
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -21,7 +18,6 @@ from ctxmode.commands import worker
 from ctxmode.config.cluster import load_cluster
 from ctxmode.config.locations import Config
 from ctxmode.mcp.http.fleet_metrics import GAUGES
-from executor.containers.seccomp import ALLOWED
 from fleet.joint_rules import load_operator_rules
 from fleet.keys import load_served_keys
 
@@ -219,61 +215,6 @@ def test_scaling_asks_for_figures_that_fronts_tell():
     named = set(re.findall(r"ctxmode_\w+", trigger["metadata"]["query"]))
     assert named == {f"ctxmode_fleet_{name}" for name in ("waiting", "running")}
     assert named <= {f"ctxmode_fleet_{name}" for name in GAUGES}
-
-
-SECCOMP = json.loads((EXAMPLES / "kubernetes/seccomp.json").read_text())
-
-
-def test_the_seccomp_profile_adds_namespaces_to_what_containers_may():
-    assert SECCOMP["defaultAction"] == "SCMP_ACT_ERRNO"
-    usual, besides = (set(one["names"]) for one in SECCOMP["syscalls"])
-    assert {one["action"] for one in SECCOMP["syscalls"]} == {"SCMP_ACT_ALLOW"}
-    assert usual == set(ALLOWED.split()) - besides
-    assert not {"bpf", "init_module", "kexec_load", "ptrace", "keyctl", "setns"} & (usual | besides)
-
-
-# Loads a filter of these calls, then becomes another program, which can't be rid of it.
-UNDER_FILTER = """
-import errno, os, sys
-import pyseccomp
-only = pyseccomp.SyscallFilter(pyseccomp.ERRNO(errno.EPERM))
-for name in sys.argv[1].split():
-    try:
-        only.add_rule(pyseccomp.ALLOW, name)
-    except (OSError, ValueError):
-        pass  # of another processor, or younger than this libseccomp
-only.load()
-os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
-"""
-
-
-def tier_under(calls: set[str], folder: Path) -> str:
-    """The tier of a run that may make these calls alone, or what is said where there is none."""
-    (folder / "project").mkdir()
-    env = {**os.environ, "HOME": str(folder), "XDG_CONFIG_HOME": str(folder / "config")}
-    words = ["-m", "ctxmode", "run", "shell", "-c", "echo", "--json", "--project", "project"]
-    done = subprocess.run(
-        [sys.executable, "-c", UNDER_FILTER, " ".join(sorted(calls)), *words],
-        cwd=folder,
-        env={**env, "PYTHONPATH": str(EXAMPLES.parents[1])},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    found = re.search(r'"tier": ?"(\w)"', done.stdout)
-    return found[1] if found else done.stderr
-
-
-def test_a_run_under_the_profile_has_tier_a_and_without_what_it_adds_has_not(tmp_path: Path):
-    usual, besides = (set(one["names"]) for one in SECCOMP["syscalls"])
-    for name in ("all", "less"):
-        (tmp_path / name).mkdir()
-    assert tier_under(usual | besides, tmp_path / "all") == "A"
-    less = besides - {"unshare", "mount", "pivot_root"}
-    without = tier_under(usual | less, tmp_path / "less")
-    # Or containers, where an engine answers.
-    assert without in ("B", "C") or "tier A: unshare mount namespace" in without
 
 
 def test_the_image_has_what_a_worker_needs():

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 PYTHON = "/usr/bin/python3"
+PREFIX = "import os, sys; print(os.path.basename(sys.prefix), sys.prefix != sys.base_prefix)"
 
 
 @pytest.fixture
@@ -21,6 +23,15 @@ def environment(project: Path) -> Path:
     (folder / "bin/python").symlink_to(PYTHON)
     (folder / "pyvenv.cfg").write_text("home = /usr/bin\n")
     return folder
+
+
+@pytest.fixture
+def real_environment(project: Path) -> None:
+    """One with pip, as people make it."""
+    command = [PYTHON, "-m", "venv", project / ".venv"]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if made.returncode:
+        pytest.skip(f"no {PYTHON} -m venv: {made.stdout[-300:]}")
 
 
 @pytest.fixture
@@ -66,6 +77,38 @@ async def test_scripts_of_an_environment_find_its_interpreter(environment, run, 
     script.chmod(0o755)
     result = await run("shell", ".venv/bin/tool", profile=profile)
     assert result.stdout.head == f"{environment}\n", result.stderr.head
+
+
+@pytest.mark.parametrize("profile", ["analyze", "build"])
+@pytest.mark.usefixtures("real_environment")
+async def test_a_real_environment_works_with_its_programs(run, profile):
+    shown = await run("python", PREFIX, profile=profile)
+    assert (shown.stdout.head, shown.stderr.head) == (".venv True\n", "")
+    pips = ".venv/bin/pip --version && .venv/bin/python -m pip --version"
+    result = await run("shell", f".venv/bin/python -c '{PREFIX}' && {pips}", profile=profile)
+    assert (result.exit_code, result.stderr.head) == (0, "")
+    assert result.stdout.head.startswith(".venv True\npip ")
+
+
+@pytest.mark.parametrize("profile", ["analyze", "build"])
+async def test_an_environment_works_wherever_it_lies_and_by_a_link(
+    environment, project: Path, run, profile
+):
+    """Its secrets stay shut; control: what else is in it is open."""
+    inner = project / "back/end/envs/one"
+    inner.parent.mkdir(parents=True)
+    environment.rename(inner)
+    environment.symlink_to(inner)
+    (inner / ".env").write_text("opened\n")
+    (inner / "plain.txt").write_text("plain\n")
+    script = inner / "bin/tool"
+    script.write_text(f"#!{inner}/bin/python\nimport sys\nprint(sys.prefix)\n")
+    script.chmod(0o755)
+    by_link = await run("python", PREFIX, profile=profile)
+    assert (by_link.stdout.head, by_link.stderr.head) == (".venv True\n", "")
+    code = f"back/end/envs/one/bin/tool; cat {inner}/plain.txt {inner}/.env"
+    result = await run("shell", code, profile=profile)
+    assert result.stdout.head == f"{inner}\nplain\n", result.stderr.head
 
 
 async def test_a_secret_in_an_environment_stays_hidden(environment, run):

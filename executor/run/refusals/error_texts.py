@@ -14,7 +14,6 @@ from typing import NamedTuple
 LINES_MAX = 400  # of what is looked at, the last of them
 LINE_CHARACTERS_MAX = 2000
 CANDIDATES_MAX = 24
-PATH_CHARACTERS_MAX = 1024
 
 # The words of an error, as libraries and runtimes print them, in lower case.
 WORDS = {

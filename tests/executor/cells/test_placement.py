@@ -126,3 +126,14 @@ def test_what_a_weaker_tier_lacks_is_said_with_what_helps(place: Placement):
     said = replace(place, tier="B").shortfall()
     assert said.startswith("and this machine gives tier B: they are forbidden.")
     assert said.endswith("To mend it, allow them.")
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_a_room_whose_ids_cannot_be_mapped_is_not_used(place: Placement, is_refused):
+    record: Any = object()
+    spawner: Any = place.spawner
+    if is_refused:
+        spawner.refused[str(place.rooms)] = "id map: EINVAL"
+    layout = place.layout(BUILD, record)
+    assert bool(layout.room) is not is_refused
+    layout.remove()

@@ -92,3 +92,21 @@ async def test_a_session_that_would_write_to_the_project_is_refused(executor: Lo
     result = await outcome(executor, "echo x", profile="build", session="s")
     assert result.status is Status.SANDBOX_UNAVAILABLE
     assert "projects travel to the one in use" in result.message
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="not applicable: only root mounts for containers")
+@pytest.mark.parametrize("may_mount", [True, False])
+async def test_a_project_travels_where_root_may_not_mount(
+    engine: object, tmp_path: Path, state_dir: Path, monkeypatch, may_mount
+):
+    if not may_mount:
+        monkeypatch.setattr("base.capabilities.holds", lambda *_: False)
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    settings = Settings(isolation="container")
+    async with open_engine(
+        project=plain, state_dir=state_dir, rules=None, home=Path.home(), settings=settings
+    ) as opened:
+        assert ("travels" in opened.isolation.layers["copy_on_write"].detail) is not may_mount
+        result = await outcome(opened, "echo new > made", profile="build")
+    assert (result.status, os.listdir(plain)) == (Status.OK, ["made"]), result.message

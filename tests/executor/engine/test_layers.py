@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from executor.engine.layers import BECOME_ABLE, REMEDIES, STAYS_ROOT, Findings, layers
+from executor.engine.layers import (
+    BECOME_ABLE,
+    PROFILE,
+    REMEDIES,
+    STAYS_ROOT,
+    Findings,
+    layers,
+)
 from executor.engine.tiers import TIERS
 from executor.model import Layer
 
@@ -24,6 +32,13 @@ COMPLETE = {
     "network": Layer(True, "none: an empty network namespace"),
     "copy_on_write": Layer(True, "an overlay on a sized tmpfs"),
 }
+
+
+@pytest.fixture(autouse=True)
+def outside(monkeypatch) -> None:
+    """Not in a container, wherever the tests run."""
+    monkeypatch.setattr("executor.engine.layers.CONTAINER_MARKS", ())
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
 
 
 def lacking(name: str, reason: str, instead: str = "") -> Layer:
@@ -115,3 +130,19 @@ def test_every_remedy_is_of_a_layer_that_can_be_lacking():
         if not layer.active
     }
     assert lacked | {"seccomp"} == set(REMEDIES)  # without seccomp no tier is given at all
+
+
+@pytest.mark.parametrize("case", ["root without capabilities", "tier B"])
+@pytest.mark.parametrize("mark", ["file", "variable", ""])
+def test_in_a_container_its_options_are_what_helps(case, mark, monkeypatch, tmp_path: Path):
+    (tmp_path / "mark").touch()
+    if mark == "file":
+        monkeypatch.setattr("executor.engine.layers.CONTAINER_MARKS", (str(tmp_path / "mark"),))
+    if mark == "variable":
+        monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    found, _ = CASES[case]
+    named = layers(replace(found, cgroup_version=None, why_no_cgroup="not delegated"))
+    is_told = {name for name, layer in named.items() if "docker run" in layer.remedy}
+    expected = {name for name, layer in named.items() if not layer.active}
+    assert is_told == (expected if mark else set())
+    assert PROFILE.is_file()

@@ -11,7 +11,7 @@ import pytest
 
 from executor import Limits, Status
 from executor.spawner.kernel import SYS_SOCKET
-from executor.spawner.notification import Notification
+from executor.spawner.notification import HeldCall
 from executor.spawner.refused import LOOKED_UP, NOTICES_MAX, TARGETS_MAX, RefusedCounts
 
 CHILD = """
@@ -145,8 +145,8 @@ print(json.dumps([code, left <= 0, [target for _, target, _ in notices.refused.c
     assert in_a_process(code) == [0, True, ["tcp 192.0.2.1:80"]]
 
 
-def ask(call: int, *arguments: int) -> Notification:
-    return Notification(1, 1, call, (*arguments, 0, 0, 0, 0, 0, 0)[:6])
+def ask(call: int, *arguments: int) -> HeldCall:
+    return HeldCall(-1, 1, 1, call, (*arguments, 0, 0, 0, 0, 0, 0)[:6])
 
 
 def test_a_familys_number_is_kept_and_no_other_argument():
@@ -159,7 +159,7 @@ def test_a_familys_number_is_kept_and_no_other_argument():
 @pytest.mark.parametrize("thread", [0, -1, 1 << 22])
 def test_a_thread_that_is_gone_connects_to_nowhere(thread):
     refused = RefusedCounts()
-    refused.see_connect(Notification(1, thread, 42, (3, 1 << 63, 16, 0, 0, 0)))
+    refused.see_connect(HeldCall(-1, 1, thread, 42, (3, 1 << 63, 16, 0, 0, 0)))
     assert refused.counts == []
 
 
