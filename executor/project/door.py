@@ -80,7 +80,7 @@ class Door:
             SandboxError: nothing of it could be committed; it says why.
         """
         from executor.project.commit import commit  # noqa: PLC0415
-        from executor.project.rules.followed_files import in_project  # noqa: PLC0415
+        from executor.project.rules.named_files import in_project  # noqa: PLC0415
         from executor.project.store.store import ChangeStore  # noqa: PLC0415
 
         with contextlib.ExitStack() as opened:

@@ -9,16 +9,19 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable
+import stat
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from base.bounded_run import BoundedRunError, Bounds, run_bounded
 from base.git_environment import GIT_PATH
+from base.host_homes import MOVED, find_place
 from base.plain_files import read_head
 from executor.project.rules.command_words import keep_commands, split_words
 from executor.project.rules.name_folding import fold
+from executor.project.rules.names import ObeyedNames
 from executor.project.view.record import Record
 from executor.project.view.tree import find_inside
 from policy import real_path
@@ -254,3 +257,31 @@ def _fold(path: str) -> str:
 
 def _join(*parts: str) -> str:
     return os.path.normpath(os.path.join(*parts[:-1], os.path.expanduser(parts[-1])))
+
+
+def in_project(names: ObeyedNames, record: Record) -> ObeyedNames:
+    """The table of names, with what leads to others: a link, a variable that moves a folder."""
+    leads = [
+        (link, inside)
+        for link, target in _leads(record, names)
+        if (inside := find_inside(target, str(record.project)))
+    ]
+    return names.with_links(leads) if leads else names
+
+
+def _leads(record: Record, names: ObeyedNames) -> Iterator[tuple[str, str]]:
+    """Each link that is obeyed, and the absolute path to which it leads."""
+    project = str(record.project)
+    for path, kind in record.kinds():
+        if kind == stat.S_IFLNK and names.judge_link(path):
+            yield path, real_path(f"{project}/{path}")
+    yield from _by_variables()
+
+
+def _by_variables() -> Iterator[tuple[str, str]]:
+    """The names of hosts' folders, and where variables of this process have moved them."""
+    for place, _, _ in MOVED:
+        target = find_place(place, "", os.environ)
+        if os.path.isabs(target):
+            yield place.removeprefix("~/"), target
+            yield place.removeprefix("~/"), real_path(target)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.project.rules.followed_files import in_project
+from executor.project.rules.named_files import in_project
 from executor.project.view.record import take
 from executor.settings import Settings
 from tests.executor.project_layout import lay_out
