@@ -21,7 +21,7 @@ from .notification import Notification, answer, is_asked, let_go_on, receive
 from .refused import RefusedCounts
 from .wire import Description
 
-REFUSED = "refused"  # the kind of calls that name nothing: they are refused, and counted
+REFUSED = "refused"  # the kind of calls that name nothing: refused, or so many for a box
 ANSWERS_MAX = 64  # in one go, before the supervisor looks at limits and orders again
 # setpriority(2) and ioprio_set(2) call a process, a group of them or a user by these.
 PRIO_PROCESS, PRIO_PGRP = 0, 1
@@ -71,21 +71,21 @@ class Judge:
 
     def _answer(self, asked: Notification) -> None:
         name = self._kinds.get(asked.call, "")
-        if name == REFUSED:
-            answer(self.fd, asked, self._refused.refuse(asked))
-        elif name in CALLS:
+        if name in CALLS:
             answer(self.fd, asked, self._files.do(name, asked))
-        elif error := self._error(name, asked.arguments):
+        elif error := self._error(name, asked):
             answer(self.fd, asked, error)
         else:
             let_go_on(self.fd, asked)
 
-    def _error(self, kind: str, arguments: Sequence[int]) -> int:
+    def _error(self, kind: str, asked: Notification) -> int:
+        if kind == REFUSED:
+            return self._refused.refuse(asked)
         names_own = KINDS.get(kind)
         if names_own is None:
             return errno.EPERM
         try:
-            which, who = (ctypes.c_int(each).value for each in arguments[:2])
+            which, who = (ctypes.c_int(each).value for each in asked.arguments[:2])
             return 0 if names_own(which, who) else errno.EPERM
         except FileNotFoundError:
             return errno.ESRCH

@@ -21,7 +21,7 @@ from ctxmode.commands import worker
 from ctxmode.config.cluster import load_cluster
 from ctxmode.config.locations import Config
 from ctxmode.mcp.http.fleet_metrics import GAUGES
-from executor.containers.seccomp import ALLOWED
+from executor.engine.system_calls import ALLOWED
 from fleet.joint_rules import load_operator_rules
 from fleet.keys import load_served_keys
 
