@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
@@ -47,6 +48,10 @@ async def open_engine(
         OSError: `state_dir` can't be written.
     """
     settings = settings or Settings()
+    # To send descriptors while programs have many in flight: `executor.spawner.confine`.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = 1 << 16 if hard == resource.RLIM_INFINITY else min(hard, 1 << 16)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
     project = await trio.to_thread.run_sync(Path.resolve, project)
     # What is stored there is shown to boxes only where no link is on the way.
     state_dir = await trio.to_thread.run_sync(Path.resolve, state_dir)

@@ -238,7 +238,7 @@ def layers(
         "runtime": Layer(True, f"{runtime}, by {daemon}"),
         "namespaces": Layer(True, "pid, mount, net, ipc, uts; a read-only image as root"),
         "seccomp": Layer(
-            True, f"Docker's allowlist without our denylist; denylist, {instructions} instructions"
+            True, f"by Docker and by us: calls by a table, {instructions} instructions"
         ),
         "capabilities": Layer(True, "none; no-new-privileges"),
         "landlock": Layer(True, f"ABI {abi}") if abi > 0 else no_landlock,

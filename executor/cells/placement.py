@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from executor.cells.cell import Spawner
 from executor.cells.description import CellSpec
-from executor.cells.grants import list_readable
 from executor.engine import rootfs, seccomp
 from executor.engine.layout import Layout
 from executor.engine.rootfs import UNPRIVILEGED_ID
@@ -226,3 +225,35 @@ def not_of_the_system(paths: Iterable[str]) -> Iterator[str]:
     for path in paths:
         if not any(path == folder or path.startswith(f"{folder}/") for folder in shown):
             yield path
+
+
+def list_readable(
+    search: ProjectSearch, tops: Iterable[Path] | None = None
+) -> tuple[tuple[str, str], ...]:
+    """List Landlock grants that cover the project but for its secrets (tier B can cover nothing).
+
+    With `tops`, folders of it, they cover only those. A folder without secrets anywhere below is
+    granted whole ("r"); any other is only listed ("list") and its entries are granted one by one.
+    """
+    project, hidden = search.project, search.find_guarded(everywhere=True)
+    secrets = {f"{project}/{path}" for path in hidden.paths}
+    above = {str(parent) for path in secrets for parent in Path(path).parents}
+    # A folder that is hidden as a whole is not listed, though there is a socket in it.
+    tainted = {path for path in above if secrets.isdisjoint(_at_or_above(path))}
+    grants: list[tuple[str, str]] = []
+    for top in (project,) if tops is None else tops:
+        if not secrets.isdisjoint(_at_or_above(str(top))):
+            continue
+        if str(top) not in tainted:
+            grants.append((str(top), "r"))
+        for folder in sorted(path for path in tainted if Path(path).is_relative_to(top)):
+            grants.append((folder, "list"))
+            with os.scandir(folder) as entries:
+                # Never a link: granting one would grant what it leads to.
+                open_entries = (e for e in entries if not e.is_symlink())
+                grants += [(e.path, "r") for e in open_entries if e.path not in secrets | tainted]
+    return tuple(dict.fromkeys(grants))
+
+
+def _at_or_above(path: str) -> set[str]:
+    return {path, *map(str, Path(path).parents)}

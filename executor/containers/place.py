@@ -247,8 +247,10 @@ class ContainerPlace:
         writable = WRITABLE if read_only else (*WRITABLE, spec.project)
         shown = (spec.project, *(target for _, target in spec.read_only))
         own_kernel = has_own_kernel(spec.runtime)
-        filter_program = seccomp.program(seccomp.Filter(own_kernel=own_kernel))
-        notices = seccomp.notices(renames=spec.overlay and not own_kernel)
+        chosen = seccomp.Filter(own_kernel=own_kernel, counted=not own_kernel)
+        filter_program = seccomp.program(chosen)
+        renames = spec.overlay and not own_kernel
+        notices = seccomp.notices(renames=renames, counted=not own_kernel)
         packed = Packed()
         told = packed.blob(notices)
         description: ContainerDescription = {

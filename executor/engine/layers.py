@@ -69,7 +69,7 @@ def layers(found: Findings) -> dict[str, Layer]:
     abi = int(found.supervisor.get("landlock", 0))
     named = {
         "namespaces": _namespaces(found),
-        "seccomp": Layer(True, f"denylist, {found.filter_instructions} instructions"),
+        "seccomp": Layer(True, f"calls by a table, {found.filter_instructions} instructions"),
         "landlock": _layer("landlock", "this kernel has no Landlock" * (abi < 1), f"ABI {abi}"),
         "cgroup": _cgroup(found),
         "network": Layer(

@@ -14,6 +14,8 @@ from executor.spawner import messages
 from executor.spawner.messages import PrewarmMessage, RunDescription
 from runtimes import PrewarmPlan, Step
 
+LOCKED_BYTES_MAX, PENDING_SIGNALS_MAX = 1 << 20, 1024
+
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
@@ -141,6 +143,9 @@ def _rlimits(spec: RunSpec) -> list[tuple[int, int]]:
         (resource.RLIMIT_FSIZE, limits.file_bytes),
         # A backstop of the supervisor's sum over the tree, which is the limit proper.
         (resource.RLIMIT_CPU, int(limits.cpu_s) + 1),
+        # What the kernel counts by user: a part of what a user has by default (getrlimit(2)).
+        (resource.RLIMIT_MEMLOCK, LOCKED_BYTES_MAX),
+        (resource.RLIMIT_SIGPENDING, PENDING_SIGNALS_MAX),
     ]
     if spec.without_cgroup:
         chosen.append((resource.RLIMIT_DATA, limits.memory_bytes))

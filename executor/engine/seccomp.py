@@ -1,7 +1,8 @@
-"""The system call filter, built once with libseccomp and kept as bytes.
+"""The system call filter, built once and kept as bytes: which calls exist, and what each may do.
 
-A denylist, because sixteen languages with their own runtimes must run under it: what a program
-that only computes never needs, and what has a record of reaching around namespaces and Landlock.
+Calls that `system_calls.toml` does not name do not exist for programs (ENOSYS). Of the others it
+refuses what a program that only computes never needs, and what has a record of reaching around
+namespaces and Landlock.
 """
 
 from __future__ import annotations
@@ -16,110 +17,36 @@ from dataclasses import dataclass
 
 import pyseccomp
 
+from executor.engine.system_calls import (
+    CLONE_NEW_FLAGS,
+    DENIED,
+    FILE_CALLS,
+    KNOWN,
+    NUMBERS,
+    ON_PROCESSES,
+    SIGNALS,
+    SOCK_TYPE_MASK,
+    WITHOUT_NAMESPACES,
+    build_guard,
+)
 from executor.spawner.process_calls import REFUSED
 
-# Answered with EPERM, by what they would touch.
-DENIED = {
-    "mounts and roots": (
-        "mount umount2 umount pivot_root chroot move_mount open_tree open_tree_attr fsopen "
-        "fsconfig fsmount fspick mount_setattr listmount statmount"
-    ),
-    "namespaces": "unshare setns",
-    "other processes": (
-        "ptrace process_vm_readv process_vm_writev process_madvise pidfd_getfd kcmp "
-        "move_pages migrate_pages process_mrelease"
-    ),
-    "kernel attack surface": (
-        "io_uring_setup io_uring_enter io_uring_register bpf perf_event_open userfaultfd "
-        "memfd_secret lookup_dcookie fanotify_init fanotify_mark vhangup nfsservctl "
-        "uselib ustat sysfs _sysctl modify_ldt vm86 vm86old remap_file_pages"
-    ),
-    "kernel keyrings": "keyctl add_key request_key",
-    "files by handle": "open_by_handle_at name_to_handle_at",
-    "the machine": (
-        "init_module finit_module delete_module create_module get_kernel_syms query_module "
-        "kexec_load kexec_file_load reboot swapon swapoff iopl ioperm quotactl quotactl_fd acct "
-        "syslog sethostname setdomainname"
-    ),
-    "clocks": (
-        "settimeofday stime clock_settime clock_settime64 clock_adjtime clock_adjtime64 adjtimex"
-    ),
-}
-# Calls younger than the libseccomp of stable distributions. From 424 on a call has the same number
-# on every architecture (arch/x86/entry/syscalls/syscall_64.tbl and its kin).
-NUMBERS = {
-    "fchmodat2": 452,
-    "setxattrat": 463,
-    "getxattrat": 464,
-    "listxattrat": 465,
-    "removexattrat": 466,
-    "file_getattr": 468,
-    "file_setattr": 469,
-    "mount_setattr": 442,
-    "quotactl_fd": 443,
-    "memfd_secret": 447,
-    "process_mrelease": 448,
-    "statmount": 457,
-    "listmount": 458,
-    "open_tree_attr": 467,
-}
-CLONE_NEW_FLAGS = (
-    0x00020000,  # mount
-    0x02000000,  # cgroup
-    0x04000000,  # uts
-    0x08000000,  # ipc
-    0x10000000,  # user
-    0x20000000,  # pid
-    0x40000000,  # net
-    0x00000080,  # time
-)
 CLONE_UNTRACED = 0x00800000  # born beside what stops a session's processes between calls
 # F_SETLEASE, F_NOTIFY, F_SETDELEG: whoever opens the file waits for a holder that may be stopped.
 DENIED_FILE_COMMANDS = (1024, 1026, 1040)
 UNKNOWN = -1  # __NR_SCMP_ERROR
 # The calls of which the supervisor asks for reports: `executor.spawner.notices`.
 EXITS, RENAMES = ("exit_group",), ("rename", "renameat", "renameat2")
-# And those of which it is told what programs try: `executor.spawner.refused`.
+# Those of which a box without a user namespace has only so many: `executor.spawner.refused`.
+COUNTED_CALLS = ("inotify_init", "inotify_init1", "inotify_add_watch")
+# And those of which it is told what programs try, in the same module.
 CONNECTS = ("connect",)
 NOTIFY_API = 5  # seccomp_api_get(3): the kernel and the library know of notifications
-# Of the host in tier B, which has no namespace of its own for any of these: sockets, and objects
-# that are found by a number alone, whoever made them. Answered with EACCES.
-WITHOUT_NAMESPACES = (
-    "socket connect "
-    "shmget shmat shmctl semget semop semtimedop semtimedop_time64 semctl "
-    "msgget msgsnd msgrcv msgctl "
-    "mq_open mq_unlink"
-)
 # What a socketpair may be in tier B. One of datagrams could still send to any socket of the host.
-SOCK_TYPE_MASK = 0xF
 PAIR_KINDS = (socket.SOCK_STREAM, socket.SOCK_SEQPACKET)
 PR_SCHED_CORE = 62  # prctl(2): the one option that names another process
 
-# Calls that act on a process by its number, which tier B has judged one by one, and how they name
-# it (`executor.spawner.process_calls.KINDS`). Those that only read are no concern: what they tell
-# stands in /proc, too.
-ON_PROCESSES = {
-    "process": ("prlimit64 sched_setaffinity sched_setattr sched_setparam sched_setscheduler "),
-    "priority": "setpriority",
-    "io priority": "ioprio_set",
-}
-# Calls that change a file's mode, owner, times or attributes, or read these, or watch for names:
-# the supervisor does them in tier B (`executor.spawner.file_calls`), since Landlock does not judge
-# them. Younger ones do not exist there, and neither do ioctls on inodes, which need no right to
-# write. Attributes of an open file are read unasked: Landlock has judged its opening. So are the
-# targets of links: Ruby alone asks for 665 at each start, which would take it 14 ms longer.
-FILE_CALLS = (
-    "chmod fchmod fchmodat fchmodat2 chown lchown fchown fchownat utime utimes futimesat utimensat "
-    "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr "
-    "getxattr lgetxattr listxattr llistxattr inotify_add_watch"
-)
-YOUNGER_FILE_CALLS = "setxattrat removexattrat getxattrat listxattrat file_setattr file_getattr"
 INODE_IOCTLS = {0xFF00: 0x6600, 0xFFFFFFFF: 0x401C5820}  # all of type 'f'; FS_IOC_FSSETXATTR
-# And those by which a signal is sent, where Landlock does not keep signals within the run.
-SIGNALS = {
-    "target": "kill",
-    "process": "tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo",
-}
 # What passes unasked: the caller itself, or its group by kill(0). Whole registers are compared.
 OWN = {"process": {0: 0}, "priority": {0: 0, 1: 0}, "io priority": {0: 1, 1: 0}, "target": {0: 0}}
 # From which ABI on Landlock keeps signals within a run, and files from being truncated.
@@ -130,7 +57,7 @@ OWNER_CHOICES = {"fcntl": (8, 15), "ioctl": (0x8901, 0x8902)}
 # Terminal ioctls that put keystrokes into someone's terminal (TIOCSTI, TIOCLINUX, TIOCSETD).
 DENIED_IOCTLS = (0x5412, 0x541C, 0x5423)
 DEVICE_KINDS = 0o170000  # S_IFMT
-# Families that reach past an empty network namespace, or whose code is rarely exercised.
+# Others reach past an empty network namespace, or their code is rarely exercised.
 ALLOWED_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
 FAMILIES = 64  # more than any kernel has
 ALL_FAMILIES = frozenset(range(FAMILIES)) - frozenset(ALLOWED_FAMILIES)
@@ -143,10 +70,11 @@ TOLD_SHARED_FAMILIES = frozenset(range(FAMILIES)) - UNTOLD_SHARED_FAMILIES
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a tier needs of its filter beyond the denylist."""
+    """What a tier needs of its filter."""
 
     namespaces: bool = True  # False in tier B: what they would keep apart is refused
     own_kernel: bool = False  # a container's own, like gVisor's, which asks for fewer capabilities
+    counted: bool = False  # `COUNTED_CALLS` are left to `notices`, if the kernel can report them
     without_told: bool = False  # what `build_told` refuses is left to it
 
 
@@ -164,20 +92,27 @@ def program(spec: Filter) -> bytes:
     if not spec.without_told:
         _deny_calls(rules, refuse)
     _add(rules, refuse, "personality", pyseccomp.Arg(0, pyseccomp.NE, 0))
-    _add(rules, pyseccomp.ERRNO(errno.ENOSYS), "clone3")  # its flags lie behind a pointer
+    if spec.counted and pyseccomp.get_api() < NOTIFY_API:
+        for name in COUNTED_CALLS:
+            _add(rules, pyseccomp.ERRNO(errno.ENOSYS), name)
     for request in DENIED_IOCTLS:
         _add(rules, refuse, "ioctl", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, 0xFFFFFFFF, request))
     for command in DENIED_FILE_COMMANDS:
         for name in ("fcntl", "fcntl64"):
             _add(rules, refuse, name, pyseccomp.Arg(1, pyseccomp.MASKED_EQ, 0xFFFFFFFF, command))
-    if spec.namespaces:
-        unsupported = pyseccomp.ERRNO(errno.EAFNOSUPPORT)
-        _deny_families(rules, unsupported, UNTOLD_FAMILIES if spec.without_told else ALL_FAMILIES)
-    else:
+    if not spec.namespaces:
         _deny_shared(rules, without_told=spec.without_told)
+    elif not spec.without_told:
+        unsupported = pyseccomp.ERRNO(errno.EAFNOSUPPORT)
+        # A container's only addresses are those of the loopback: `executor.spawner.cell`.
+        is_cell = not (spec.counted or spec.own_kernel)
+        _deny_families(rules, unsupported, ALL_FAMILIES - (UNTOLD_FAMILIES if is_cell else set()))
     if spec.own_kernel:
         _deny_device_nodes(rules)
-    return _export(rules)
+    # Calls of other architectures have names, and numbers below 0.
+    numbers = {number for name in KNOWN if (number := _number(name)) >= 0}
+    socket_call = _number("socket") if spec.namespaces else UNKNOWN
+    return build_guard(int(pyseccomp.system_arch()), numbers, socket_call) + _export(rules)
 
 
 def _deny_calls(rules: pyseccomp.SyscallFilter, action: int) -> None:
@@ -189,7 +124,9 @@ def _deny_calls(rules: pyseccomp.SyscallFilter, action: int) -> None:
 
 
 @functools.cache
-def notices(*, exits: bool = False, renames: bool = False, refused: bool = False) -> bytes:
+def notices(
+    *, exits: bool = False, renames: bool = False, refused: bool = False, counted: bool = False
+) -> bytes:
     """A filter that reports these calls to the supervisor before they take effect.
 
     With `refused` it also asks about what `build_told` leaves out of the refusing filter, which
@@ -199,10 +136,11 @@ def notices(*, exits: bool = False, renames: bool = False, refused: bool = False
     Raises:
         OSError: libseccomp refused it or is missing.
     """
-    calls = EXITS * exits + RENAMES * renames + CONNECTS * refused
+    calls = EXITS * exits + RENAMES * renames + CONNECTS * refused + COUNTED_CALLS * counted
     if not calls or pyseccomp.get_api() < NOTIFY_API:
         return b""
     rules = pyseccomp.SyscallFilter(defaction=pyseccomp.ALLOW)
+    rules.set_attr(pyseccomp.Attr.ACT_BADARCH, pyseccomp.ALLOW)  # the other filter's
     for name in calls:
         _add(rules, pyseccomp.NOTIFY, name)
     if refused:
@@ -265,6 +203,7 @@ def build_judged(abi: int) -> JudgedCalls:
     can_ask = pyseccomp.get_api() >= NOTIFY_API
     ask = pyseccomp.NOTIFY if can_ask else pyseccomp.ERRNO(errno.EPERM)
     rules = pyseccomp.SyscallFilter(defaction=pyseccomp.ALLOW)
+    rules.set_attr(pyseccomp.Attr.ACT_BADARCH, pyseccomp.ALLOW)  # the other filter's
     kinds = []
     for kind, names in (*ON_PROCESSES.items(), *(SIGNALS.items() if abi < SIGNALS_ABI else ())):
         for name in names.split():
@@ -282,8 +221,9 @@ def build_judged(abi: int) -> JudgedCalls:
         kinds += [
             (number, REFUSED) for number in name_denied_calls() if number != _number("connect")
         ]
-    for name in YOUNGER_FILE_CALLS.split():
-        _add(rules, pyseccomp.ERRNO(errno.ENOSYS), name)
+    for name in COUNTED_CALLS:
+        _add(rules, ask if can_ask else pyseccomp.ERRNO(errno.ENOSYS), name)
+        kinds.append((_number(name), REFUSED))
     for mask, request in INODE_IOCTLS.items():
         chosen = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, mask, request)
         _add(rules, pyseccomp.ERRNO(errno.ENOTTY), "ioctl", chosen)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import trio
 
 from executor import network
-from executor.cells.grants import list_readable
+from executor.cells.placement import list_readable
 from executor.engine.box import Box, Meter
 from executor.engine.exit import Consumption, Exit
 from executor.engine.job import Job

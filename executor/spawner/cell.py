@@ -21,12 +21,12 @@ from .kernel import (
 )
 from .messages import CellDescription, Layers, RunDescription, RunReport
 from .oom_score import score
+from .refused import INSTANCES_MAX, WATCHES_MAX
 from .supervisor import PrewarmedRun, Supervisor, measure, outcome, read_confinement
 from .wire import Description, send
 
-# What the kernel counts by user, in each user namespace and in those above it (namespaces(7)): one
-# run must not use up what its user has.
-COUNTS = {"max_inotify_instances": 32, "max_inotify_watches": 16_384}
+COUNTS = {"instances": INSTANCES_MAX, "watches": WATCHES_MAX}
+SIOCSIFADDR = 0x8916
 RUN_FDS = 4  # the description, stdin, stdout, stderr
 
 
@@ -159,14 +159,23 @@ def _become_user(cell: CellDescription) -> None:
             raise StepError(f"write {name}: {error.strerror}") from error
     score.open()
     for name, most in COUNTS.items():
-        with contextlib.suppress(OSError), open(f"/proc/sys/user/{name}", "w") as file:
+        with contextlib.suppress(OSError), open(f"/proc/sys/user/max_inotify_{name}", "w") as file:
             file.write(str(most))
     # Closed to ptrace and /proc/1/mem: without Yama the same uid would be enough.
     prctl("dumpable", PR_SET_DUMPABLE, 0)
 
 
 def _loopback_up() -> None:
-    """127.0.0.1 of the cell's own, empty network: programs may talk to themselves."""
+    """127.0.0.1 of the cell's own, empty network: programs may talk to themselves.
+
+    glibc takes a family for unusable of which netlink names no address but 127.0.0.1 and ::1 (its
+    `check_pf.c`), and then finds not even these (AI_ADDRCONFIG). So there is one more of each.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as probe:
         up_and_running = 0x1 | 0x40
         fcntl.ioctl(probe, 0x8914, struct.pack("16sh", b"lo", up_and_running))  # SIOCSIFFLAGS
+        another = struct.pack("16sHH4s8x", b"lo:2", socket.AF_INET, 0, bytes((127, 0, 0, 2)))
+        fcntl.ioctl(probe, SIOCSIFADDR, another)
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
+        another = socket.inet_pton(socket.AF_INET6, "fe80::1")
+        fcntl.ioctl(probe, SIOCSIFADDR, another + struct.pack("=Ii", 128, 1))  # lo is always 1

@@ -50,6 +50,7 @@ LISTENERS = b"\0"  # the message with which a process hands over its listeners
 BIND_AND_CONNECT_TCP = 3
 ABSTRACT_SOCKETS, SIGNALS = 1, 2  # what Landlock can scope
 SCOPES_ABI = 6
+SENT_AT_ONCE = 254  # descriptors by which a limit is passed: SCM_MAX_FD (include/net/scm.h) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,7 @@ def enter_program(
         # What the supervisor is asked about it refuses; if it is gone, the kernel does.
         refusing = confinement.without_told if is_heard else b""
         _install_filter(refusing or confinement.seccomp)
+        _set_rlimits(confinement.rlimits)
         if line.waits and not os.read(end, 1):
             os._exit(0)  # the supervisor is gone
         os.execve(argv[0], list(argv), run["env"])  # noqa: S606 - no shell is the point
@@ -128,11 +130,11 @@ def confine(confinement: Confinement) -> None:
     """
     _take_on(confinement)
     _install_filter(confinement.seccomp)
+    _set_rlimits(confinement.rlimits)
 
 
 def _take_on(confinement: Confinement) -> None:
-    """All layers but the filters of calls."""
-    _set_rlimits(confinement.rlimits)
+    """All layers but the filters of calls, and limits."""
     prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
     if landlock_abi() > 0:
         _restrict(confinement)
@@ -169,9 +171,14 @@ def reset_signals() -> None:
 def _set_rlimits(rlimits: Sequence[tuple[int, int]]) -> None:
     """Soft and hard alike; a lower hard limit of the host stands."""
     for name, value in rlimits:
-        _, hard = resource.getrlimit(name)
+        soft, hard = resource.getrlimit(name)
         ceiling = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(name, (ceiling, ceiling))
+        if name == resource.RLIMIT_NOFILE and soft != resource.RLIM_INFINITY:
+            # Descriptors in flight are counted by user, against the limit of who sends (unix(7)).
+            # Each run has some sent for it: what programs may reach is below what that may.
+            ceiling = min(ceiling, max(soft - SENT_AT_ONCE, soft // 2))
+        if resource.getrlimit(name) != (ceiling, ceiling):  # gVisor has some that nobody sets
+            resource.setrlimit(name, (ceiling, ceiling))
 
 
 def _restrict(confinement: Confinement) -> None:

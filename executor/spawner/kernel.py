@@ -17,7 +17,8 @@ ARM = platform.machine() == "aarch64"
 SYS_CLONE, SYS_PIVOT_ROOT, SYS_CAPSET = (220, 41, 91) if ARM else (56, 155, 126)
 SYS_SECCOMP, SYS_PTRACE, SYS_EXIT_GROUP = (277, 117, 94) if ARM else (317, 101, 231)
 SYS_SOCKET, SYS_CONNECT = (198, 203) if ARM else (41, 42)
-# Where there is no plain rename(2), no call has this number.
+# Where there is no plain inotify_init(2) or rename(2), no call has this number.
+SYS_INOTIFY = (-1, 26, 27) if ARM else (253, 294, 254)  # to begin, with flags, to watch
 SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2 = (-1, 38, 276) if ARM else (82, 264, 316)
 # The same on every architecture: they came after the tables were unified.
 SYS_OPEN_TREE, SYS_MOVE_MOUNT, SYS_CLOSE_RANGE, SYS_MOUNT_SETATTR = 428, 429, 436, 442

@@ -75,7 +75,7 @@ class Notices:
         return None
 
     def _answer(self, call: HeldCall, program: Confinement) -> None:
-        """Let go on what is named here; everything else is refused."""
+        """Let go on what is named here, and what a box has left; everything else is refused."""
         if call.number in RENAMES and self._renames:
             self._renames.decide(call, program)
         elif call.number == SYS_CONNECT:
@@ -83,8 +83,10 @@ class Notices:
             call.go_on()
         elif call.number == SYS_EXIT_GROUP or call.number in RENAMES:
             call.go_on()
+        elif error := self.refused.refuse(call):
+            call.answer(error)
         else:
-            call.answer(self.refused.refuse(call))
+            call.go_on()
 
     def settle(self, ended: Mapping[int, int]) -> None:
         """Answer those for whom a process has worked that is among these, by its wait status."""

@@ -169,7 +169,7 @@ class Population:
             self.signal_all(signal.SIGKILL)
             for _ in self.reap():
                 pass
-            if not _has_children():
+            if not has_children():
                 return
             time.sleep(0.001)
         raise StepError("processes of the run could not be ended")
@@ -243,7 +243,7 @@ def _is_past_running(pid: int) -> bool:
     return True
 
 
-def _has_children() -> bool:
+def has_children() -> bool:
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:

@@ -13,7 +13,7 @@ import contextlib
 import ctypes
 import errno
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,10 +21,10 @@ from . import proc
 from .file_calls import CALLS, do_file_call
 from .messages import BoxDescription
 from .notification import HeldCall, hand_over_at_once, is_asked, receive
-from .refused import RefusedCounts
+from .refused import COUNTED_CALLS, RefusedCounts
 from .wire import Description
 
-REFUSED = "refused"  # the kind of calls that name nothing: they are refused, and counted
+REFUSED = "refused"  # the kind of calls that name nothing: refused, or so many for a box
 ANSWERS_MAX = 64  # in one go, before the supervisor looks at limits and orders again
 # setpriority(2) and ioprio_set(2) call a process, a group of them or a user by these.
 PRIO_PROCESS, PRIO_PGRP = 0, 1
@@ -78,22 +78,24 @@ class Judge:
 
     def _answer(self, asked: HeldCall) -> None:
         name = self._kinds.get(asked.number, "")
-        if name == REFUSED:
-            asked.answer(self._refused.refuse(asked))
+        if error := self._error(name, asked):
+            asked.answer(error)
         elif name in CALLS:
             returned = do_file_call(name, asked, self._grants)
             asked.answer(max(-returned, 0), max(returned, 0))
-        elif error := self._error(name, asked.arguments):
-            asked.answer(error)
         else:
             asked.go_on()
 
-    def _error(self, kind: str, arguments: Sequence[int]) -> int:
+    def _error(self, kind: str, asked: HeldCall) -> int:
+        if kind == REFUSED or asked.number in COUNTED_CALLS:
+            return self._refused.refuse(asked)
+        if kind in CALLS:
+            return 0
         names_own = KINDS.get(kind)
         if names_own is None:
             return errno.EPERM
         try:
-            which, who = (ctypes.c_int(each).value for each in arguments[:2])
+            which, who = (ctypes.c_int(each).value for each in asked.arguments[:2])
             return 0 if names_own(which, who) else errno.EPERM
         except FileNotFoundError:
             return errno.ESRCH

@@ -15,7 +15,7 @@ import socket
 import struct
 from collections.abc import Mapping
 
-from .kernel import SYS_SOCKET, copy_descriptor
+from .kernel import SYS_INOTIFY, SYS_SOCKET, copy_descriptor
 from .messages import BoxDescription, Notice
 from .notification import HeldCall
 from .wire import Description
@@ -27,6 +27,11 @@ UNIX, IPV4, IPV6 = int(socket.AF_UNIX), int(socket.AF_INET), int(socket.AF_INET6
 V4_MAPPED = bytes(10) + b"\xff\xff"
 NAME_SERVICE_PORT = 53
 LOOKED_UP = 0  # in place of a call's number
+# What the kernel counts by user, in each user namespace and in those above it (namespaces(7)): no
+# box may use up what its user has. Without its own user namespace the supervisor counts calls.
+INSTANCES_MAX, WATCHES_MAX = 32, 16_384
+LEFT = {errno.EMFILE: INSTANCES_MAX, errno.ENOSPC: WATCHES_MAX}
+COUNTED_CALLS = dict(zip(SYS_INOTIFY, (errno.EMFILE, errno.EMFILE, errno.ENOSPC), strict=True))
 
 
 def read_filter(cell: Description[BoxDescription]) -> bytes:
@@ -42,18 +47,28 @@ class RefusedCounts:
         self._errors = errors or {}
         self._counts: dict[tuple[int, str], int] = {}
         self._seen = self._looks = self.omitted = 0
+        self._left = dict(LEFT)
 
     @property
     def counts(self) -> list[Notice]:
         return [(call, target, count) for (call, target), count in self._counts.items()]
 
-    def begin(self) -> None:
-        """What was tried so far belongs to no run."""
+    def begin(self, *, is_empty: bool = False) -> None:
+        """What was tried so far belongs to no run. An empty box has nothing left of what it had."""
+        if is_empty:
+            self._left = dict(LEFT)
         self._counts.clear()
         self._seen = self._looks = self.omitted = 0
 
     def refuse(self, asked: HeldCall) -> int:
-        """The error of a call; it is counted. Whatever is not known is refused, too."""
+        """The error of a call, which is counted; 0 if the box has one left of `COUNTED_CALLS`.
+
+        Whatever is not known is refused, too.
+        """
+        if asked.number in COUNTED_CALLS:
+            error = COUNTED_CALLS[asked.number]
+            self._left[error] -= 1
+            return error if self._left[error] < 0 else 0
         error = self._errors.get(asked.number, errno.EPERM)
         is_socket = asked.number == SYS_SOCKET
         self.count(asked.number, str(asked.arguments[0] & 0xFFFFFFFF) if is_socket else "")

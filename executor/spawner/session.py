@@ -26,7 +26,7 @@ from .messages import (
     Report,
     RunDescription,
 )
-from .population import Population
+from .population import Population, has_children
 from .supervisor import find_exceeded, launch, outcome, read_confinement
 from .wire import Description, send
 
@@ -137,7 +137,7 @@ class _Session:
             tree.hide("", self._cell.data["project"], covered)
         self._before = project.look(self._cell.data, self._handles)
         self._population.peak_processes = 1
-        self._notices.refused.begin()
+        self._notices.refused.begin(is_empty=not has_children())
         self._cpu_before_s, _ = self._population.measure()
         begun = {str(n): f for n, f in folders if renewed and os.path.isdir(f)}
         send(self._control, {"begun": begun})

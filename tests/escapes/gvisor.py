@@ -14,6 +14,7 @@ from types import MappingProxyType
 from executor import Limits, Status
 from tests.escapes import layers_off as off
 from tests.escapes.attack import Attack, Control, Expected, NotStopped, Stopped
+from tests.escapes.counters import JUDGED, UNTOLD
 from tests.escapes.processes import TRACE_CALLS
 
 NO_FILTER = (off.seccomp,)
@@ -24,6 +25,7 @@ TERMINAL_CALLS = ("TIOCSTI", "TIOCLINUX", "TIOCSETD", "TIOCSTI with high bits")
 RARE = ("userfaultfd", "memfd_secret", "fanotify_init", "keyctl", "personality")
 MEMORY = "sampling of what the container's kernel has given out, then the memory control group"
 PROCESSES = "RLIMIT_NPROC in the container's kernel"
+OWN_COUNTS = "gVisor's own counts, none of the machine's"
 LIMITED = (Status.PROCESS_LIMIT, Status.NONZERO_EXIT, Status.TIMED_OUT)
 
 
@@ -163,7 +165,12 @@ STOPPED: Mapping[str, Row] = MappingProxyType(
         ),
         "A74": (
             "gVisor's own network, with nothing but its loopback",
-            (*_lines(OUTWARD, NOWHERE), "^tcp loopback ECONNREFUSED$", "^raw EPERM$"),
+            (
+                *_lines(tuple(way for way in OUTWARD if way != "icmp"), NOWHERE),
+                "^tcp loopback ECONNREFUSED$",
+                "^icmp EPROTONOSUPPORT$",
+                "^raw ESOCKTNOSUPPORT$",
+            ),
         ),
         "A75": (
             "gVisor's own network, with nothing but its loopback",
@@ -176,6 +183,18 @@ STOPPED: Mapping[str, Row] = MappingProxyType(
                 *_lines(("take lo down", "add address", "add route"), "(EPERM|ENOTTY|EINVAL)"),
                 r"^devices \['lo'\]$",
             ),
+        ),
+        "X81 inotify": (OWN_COUNTS, ("^instances 300 all$", "^watches 17000 all$")),
+        "X81 locked": (OWN_COUNTS, ("^locked 40 all$",)),
+        "X81 signals": (
+            OWN_COUNTS,
+            ("^signals 32 EAGAIN$",),
+            (Control(("^signals 5000 all$",), outside="cell"),),
+        ),
+        "X83": (
+            "seccomp",
+            (*JUDGED, *UNTOLD),
+            (Control(("^netlink events done$",), NO_FILTER),),
         ),
         "A91": (
             "seccomp, no capability",
@@ -202,7 +221,7 @@ STOPPED: Mapping[str, Row] = MappingProxyType(
                     ("segment", "remove segment", "raise semaphore", "set semaphore"), "EINVAL"
                 ),
                 *_lines(("send message", "take message"), "EINVAL"),
-                *_lines(("unlink", "open"), "(EACCES|ENOENT)"),
+                *_lines(("unlink", "open"), "ENOSYS"),
             ),
         ),
         "X11": (
@@ -238,6 +257,21 @@ OTHER: Mapping[str, Expected] = MappingProxyType(
             ("(Cannot fork|fork: retry: Resource temporarily unavailable)",),
             LIMITED,
             controls=(Control(("^all exploded$",), limits=Limits(wall_s=60, processes=400)),),
+        ),
+        "X81 pipes": Stopped(
+            OWN_COUNTS,
+            ("^large True the last has 1048576$",),
+            controls=(Control(("^large True the last has (4096|8192)$",), outside="cell"),),
+        ),
+        "X81 epoll": Stopped(
+            OWN_COUNTS,
+            ("^epoll watches 100000 all$",),
+            controls=(Control(("^epoll watches 100000 all$",), outside="cell"),),
+        ),
+        "X81 locks": Stopped(
+            OWN_COUNTS,
+            ("^locks 50000 all$",),
+            controls=(Control(("^locks 50000 all$",), outside="cell"),),
         ),
         "A14": NotStopped(
             "gVisor's tmpfs counts bytes, not files; what they cost is the container's memory",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import socket
 import threading
 import time
@@ -204,6 +205,17 @@ async def _online(
                 return (await executor.run(request)).result
 
 
+async def ask_online(
+    arena: Arena, entries: Sequence[str], program: Program, shows: Sequence[str]
+) -> None:
+    """Run it under a profile of these names, and look for what its output has to show."""
+    result = await _online(arena, entries, program)
+    if _is_refused_in_tier_b(arena, result):
+        return
+    for line in shows:
+        assert re.search(line, result.stdout.text, re.MULTILINE), f"no {line} in\n{result}"
+
+
 ASK_PROXY = """
 import os, socket
 proxy = os.environ.get("HTTPS_PROXY", os.environ.get("https_proxy", "http://127.0.0.1:3128"))
@@ -319,11 +331,12 @@ ATTACKS = (
         "A74",
         "TCP, UDP, ICMP, raw sockets, IPv6, the host's loopback",
         Stopped(
-            "network namespace",
+            "network namespace, seccomp",
             (
-                *(f"^{way} {FORBIDDEN}$" for way in OUTWARD),
+                *(f"^{way} {FORBIDDEN}$" for way in OUTWARD if way != "icmp"),
                 *(f"^{way} (ECONNREFUSED|ENETUNREACH)$" for way in LOOPBACK),
-                "^raw EPERM$",
+                "^icmp EPROTONOSUPPORT$",
+                "^raw ESOCKTNOSUPPORT$",
             ),
             after=_nothing_arrived,
             controls=(
@@ -400,8 +413,9 @@ ATTACKS = (
         Stopped(
             "seccomp, no capability, network namespace",
             (
-                *(f"^{family} EAFNOSUPPORT$" for family in FAMILIES),
-                *(f"^{family}, above 32 bits (EAFNOSUPPORT|EPERM)$" for family in FAMILIES),
+                *(f"^{family} EAFNOSUPPORT$" for family in FAMILIES[1:]),
+                *(f"^{family}, above 32 bits (EAFNOSUPPORT|EPERM)$" for family in FAMILIES[1:]),
+                r"^interfaces (\[\(1, 'lo'\)\]|EAFNOSUPPORT)$",
                 "^tun ENOENT$",
                 "^take lo down EPERM$",
                 "^add address EPERM$",
@@ -412,7 +426,7 @@ ATTACKS = (
             ),
             controls=(
                 Control(
-                    ("^netlink done$", "^netlink, above 32 bits done$", "^own pair done$"),
+                    ("^packet (done|EPERM)$", "^own pair done$"),
                     NO_FILTER,
                 ),
             ),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from tests.escapes import (
     artifacts,
     commits,
+    counters,
     deletions,
     files,
     gvisor,
@@ -34,6 +35,7 @@ from tests.escapes.matrix import order
 THEMES = (
     artifacts,
     commits,
+    counters,
     deletions,
     files,
     inherited,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.cells.grants import list_readable
+from executor.cells.placement import list_readable
 from executor.project.view.search import Guarded, ProjectSearch
 from policy import HiddenPaths
 from tests.executor.project_layout import lay_out

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.executor.conftest import Run
 
 COUNT = """
@@ -16,7 +14,6 @@ print(number)
 """
 
 
-@pytest.mark.tier_a
 async def test_a_run_has_few_of_its_users_notices_of_files(run: Run):
     result = await run("python", COUNT)
     assert 0 < int(result.stdout.text) <= 32

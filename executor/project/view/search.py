@@ -32,54 +32,16 @@ from policy import HiddenPaths
 from policy.paths import lies_in
 from policy.secrets import is_secret_path
 
-# What is installed is not searched for secrets. What anybody moved beside it is the project's own,
-# and is searched: a folder counts as installed only where something vouches for it.
-
+SECONDS_MAX = 60.0
+_UNLISTED = EntryState(0, 0, 0, sys.maxsize, 0)  # of a time that is never settled
+# Why a path can't be followed by whoever may enter every folder.
+_NOWHERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
 # Of a repository: what git keeps by digests, and by the names of branches.
 _GIT_PARTS = frozenset({"objects", "refs", "logs", "lfs", "annex", "modules"})
 _DISTRIBUTION = (".dist-info", ".egg-info", ".libs", ".data")
 _MANIFEST_BYTES_MAX = 64 * 1024
 # Nobody can publish such a package: it is somebody's project.
 _PRIVATE = re.compile(rb'"private"\s*:\s*true')
-
-
-def judge_installed(folder: str) -> Callable[[str], bool] | None:
-    """Return a test whether a name in a folder is installed; None where nothing can be."""
-    above, name = os.path.split(folder)
-    if name == ".git":
-        return _GIT_PARTS.__contains__
-    if name in ("site-packages", "dist-packages"):
-        return lambda entry: _is_distribution(f"{folder}/{entry}")
-    is_below_modules = os.path.basename(above) == "node_modules"
-    if name == ".pnpm" and is_below_modules:
-        return lambda entry: os.path.isdir(f"{folder}/{entry}/node_modules")
-    if name == "node_modules" or (name.startswith("@") and is_below_modules):
-        return lambda entry: _is_package(f"{folder}/{entry}/package.json")
-    return None
-
-
-def _is_distribution(path: str) -> bool:
-    return path.endswith(_DISTRIBUTION) or os.path.isfile(f"{path}/__init__.py")
-
-
-def _is_package(manifest: str) -> bool:
-    """Return whether a package's manifest is a plain file, and not a private one's."""
-    try:
-        file = os.open(manifest, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        return _PRIVATE.search(os.read(file, _MANIFEST_BYTES_MAX)) is None
-    except OSError:  # a folder, a FIFO nobody writes
-        return False
-    finally:
-        os.close(file)
-
-
-SECONDS_MAX = 60.0
-_UNLISTED = EntryState(0, 0, 0, sys.maxsize, 0)  # of a time that is never settled
-# Why a path can't be followed by whoever may enter every folder.
-_NOWHERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +244,7 @@ class ProjectSearch:
     def _list(self, path: str, at: str, info: os.stat_result, *, is_installed: bool) -> Folder:
         found = Folder(state_of(info), info.st_dev, {}, [], [], [], [], [])
         prefix = f"{path}/" if path else ""
-        judge = None if is_installed else judge_installed(at)
+        judge = None if is_installed else _judge_installed(at)
         with os.scandir(at) as listing:
             for entry in listing:
                 self._check_time()
@@ -324,3 +286,40 @@ def _end(path: str, is_kind: Callable[[int], bool]) -> str | None:
         return os.readlink(f"/proc/self/fd/{place}") if there else None
     finally:
         os.close(place)
+
+
+def _judge_installed(folder: str) -> Callable[[str], bool] | None:
+    """Return a test whether a name in a folder is installed; None where nothing can be.
+
+    Below node_modules and its like that is large, and not the project's: it is not searched. What
+    anybody moved beside it is the project's own, so that something has to vouch for a folder.
+    """
+    above, name = os.path.split(folder)
+    if name == ".git":
+        return _GIT_PARTS.__contains__
+    if name in ("site-packages", "dist-packages"):
+        return lambda entry: _is_distribution(f"{folder}/{entry}")
+    is_below_modules = os.path.basename(above) == "node_modules"
+    if name == ".pnpm" and is_below_modules:
+        return lambda entry: os.path.isdir(f"{folder}/{entry}/node_modules")
+    if name == "node_modules" or (name.startswith("@") and is_below_modules):
+        return lambda entry: _is_package(f"{folder}/{entry}/package.json")
+    return None
+
+
+def _is_distribution(path: str) -> bool:
+    return path.endswith(_DISTRIBUTION) or os.path.isfile(f"{path}/__init__.py")
+
+
+def _is_package(manifest: str) -> bool:
+    """Return whether a package's manifest is a plain file, and not a private one's."""
+    try:
+        file = os.open(manifest, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return _PRIVATE.search(os.read(file, _MANIFEST_BYTES_MAX)) is None
+    except OSError:  # a folder, a FIFO nobody writes
+        return False
+    finally:
+        os.close(file)

@@ -34,9 +34,9 @@ WORDS = {
     ),
     errno.ENETUNREACH: ("network is unreachable", "enetunreach", "network unreachable"),
     errno.ECONNREFUSED: ("connection refused", "econnrefused"),
-    errno.EAFNOSUPPORT: (
-        "address family not supported",
-        "eafnosupport",
+    errno.EPROTONOSUPPORT: (
+        "protocol not supported",
+        "eprotonosupport",
         "getifaddrs",
         "uv_interface_addresses",
     ),

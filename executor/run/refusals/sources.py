@@ -88,7 +88,7 @@ SOURCES = {
     # System calls that the filter refuses.
     "call": Source("call", "seccomp", EXACT, NOTHING),
     "probe": Source("call", "seccomp", EXACT, NOTHING, if_failed=True),
-    "family": Source("call", "seccomp", INFERRED, NOTHING, if_failed=True),
+    "protocol": Source("call", "seccomp", INFERRED, NOTHING, if_failed=True),
     # Files.
     "secret": Source(
         "read",

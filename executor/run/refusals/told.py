@@ -15,13 +15,13 @@ HOST_PATHS_MAX = 10  # of which it is told in one run that the host has them
 NAMED_MAX = 2  # of a line
 PATH_ERRORS = (errno.EACCES, errno.EROFS, errno.EPERM, errno.ENOENT)
 # Targets of errors that name none: news only where nothing of that kind has a name.
-A_FILE, A_SOCKET = "a file", "a socket of another family"
+A_FILE, A_SOCKET = "a file", "a socket of another protocol"
 AN_OPERATION, THE_NETWORK = "a privileged operation", "the network"
 A_KEY = "a key to sign with"
 UNNAMED = frozenset((A_FILE, A_SOCKET, AN_OPERATION, THE_NETWORK, A_KEY))
 PATHLESS = {
     errno.ENETUNREACH: ("unreachable", THE_NETWORK),
-    errno.EAFNOSUPPORT: ("family", A_SOCKET),
+    errno.EPROTONOSUPPORT: ("protocol", A_SOCKET),
     errno.ENOKEY: ("key", A_KEY),
 }
 # What runs may write wherever they are.

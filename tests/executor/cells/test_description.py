@@ -150,6 +150,8 @@ def test_a_run_is_told_its_steps_files_and_limits():
         resource.RLIMIT_NOFILE: 50,
         resource.RLIMIT_FSIZE: MIB,
         resource.RLIMIT_CPU: 10,
+        resource.RLIMIT_MEMLOCK: MIB,
+        resource.RLIMIT_SIGPENDING: 1024,
     }
 
 

@@ -26,7 +26,7 @@ FULL = Findings(
 )
 COMPLETE = {
     "namespaces": Layer(True, "user, mount, pid, net, ipc, uts, cgroup"),
-    "seccomp": Layer(True, "denylist, 184 instructions"),
+    "seccomp": Layer(True, "calls by a table, 184 instructions"),
     "landlock": Layer(True, "ABI 7"),
     "cgroup": Layer(True, "version 2: memory, processes"),
     "network": Layer(True, "none: an empty network namespace"),

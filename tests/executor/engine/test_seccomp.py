@@ -10,19 +10,25 @@ import pyseccomp
 import pytest
 
 from executor.engine.seccomp import (
-    CLONE_NEW_FLAGS,
     CLONE_UNTRACED,
-    DENIED,
     DENIED_FILE_COMMANDS,
     DENIED_IOCTLS,
-    FILE_CALLS,
-    WITHOUT_NAMESPACES,
     Filter,
     build_judged,
     build_told,
     name_denied_calls,
     notices,
     program,
+)
+from executor.engine.system_calls import (
+    ALLOWED,
+    CLONE_NEW_FLAGS,
+    DENIED,
+    FILE_CALLS,
+    KNOWN,
+    NUMBERS,
+    WITHOUT_NAMESPACES,
+    build_guard,
 )
 from executor.spawner.file_calls import CALLS
 from executor.spawner.process_calls import KINDS, REFUSED
@@ -99,7 +105,7 @@ def test_denied_calls_are_refused_whatever_their_arguments(names, spec):
 
 
 def test_every_denied_name_is_one_that_some_kernel_knows():
-    newer = {"open_tree_attr", "listmount", "statmount"}  # after libseccomp 2.5
+    newer = NUMBERS.keys()  # some of them came after libseccomp 2.5
     unknown = {n for names in DENIED.values() for n in names.split() if number_of(n) == -1}
     assert unknown <= newer
 
@@ -140,17 +146,44 @@ def test_nobody_is_made_to_wait_for_a_lease(command, spec):
 
 
 FAMILIES = {"unix": 1, "inet": 2, "inet6": 10, "netlink": 16, "packet": 17, "alg": 38, "vsock": 40}
+STREAM, DATAGRAM, RAW, SEQUENCED, PACKET = 1, 2, 3, 5, 10
+ROUTE, DIAGNOSTICS, EVENTS, GENERIC = 0, 4, 15, 16
+ICMP, TCP, UDP, SCTP, UDP_LITE, MPTCP = 1, 6, 17, 132, 136, 262
+KIND, PROTOCOL = refuse(errno.ESOCKTNOSUPPORT), refuse(errno.EPROTONOSUPPORT)
+SOCKETS = [
+    *(("unix", kind, 0, ALLOW) for kind in (STREAM, DATAGRAM, SEQUENCED)),
+    *(
+        (family, kind, protocol, answer)
+        for family in ("inet", "inet6")
+        for kind, protocol, answer in (
+            (STREAM, 0, ALLOW),
+            (STREAM, TCP, ALLOW),
+            (DATAGRAM, 0, ALLOW),
+            (DATAGRAM, UDP, ALLOW),
+            (STREAM, SCTP, PROTOCOL),
+            (STREAM, MPTCP, PROTOCOL),
+            (DATAGRAM, UDP_LITE, PROTOCOL),
+            (DATAGRAM, ICMP, PROTOCOL),
+            (SEQUENCED, 0, KIND),
+            (RAW, TCP, KIND),
+            (PACKET, 0, KIND),
+        )
+    ),
+    ("netlink", RAW, ROUTE, ALLOW),
+    ("netlink", DATAGRAM, ROUTE, ALLOW),
+    *(("netlink", RAW, protocol, PROTOCOL) for protocol in (DIAGNOSTICS, EVENTS, GENERIC)),
+    *((family, RAW, 0, refuse(errno.EAFNOSUPPORT)) for family in ("packet", "alg", "vsock")),
+]
 
 
-@pytest.mark.parametrize(("name", "family"), FAMILIES.items(), ids=FAMILIES.keys())
-def test_sockets_are_of_plain_families_or_without_a_network_of_none(name, family):
+@pytest.mark.parametrize(("family", "kind", "protocol", "answer"), SOCKETS)
+def test_sockets_are_of_plain_kinds_or_without_a_network_of_none(family, kind, protocol, answer):
     call = number_of("socket")
-    plain = name in ("unix", "inet", "inet6")
-    expected = ALLOW if plain else refuse(errno.EAFNOSUPPORT)
-    for high in (0, 1 << 32, 0xFFFFFFFF00000000):  # the kernel reads 32 bits of it
-        assert verdict(program(Filter()), call, high | family) == expected
-        answer = verdict(program(Filter(namespaces=False)), call, high | family)
-        assert answer == refuse(errno.EACCES)
+    for flags in (0, 0o2000000 | 0o4000):  # SOCK_CLOEXEC, SOCK_NONBLOCK
+        for high in (0, 1 << 32, 0xFFFFFFFF00000000):  # the kernel reads 32 bits of each
+            asked = [high | FAMILIES[family], high | kind | flags, high | protocol]
+            assert verdict(program(Filter()), call, *asked) == answer
+            assert verdict(program(Filter(namespaces=False)), call, *asked) == refuse(errno.EACCES)
 
 
 def test_personality_is_left_as_it_is():
@@ -161,8 +194,64 @@ def test_personality_is_left_as_it_is():
 @pytest.mark.parametrize("spec", BOTH, ids=str)
 def test_calls_of_a_foreign_architecture_kill(spec):
     assert verdict(program(spec), 1, arch=I386) == KILL
-    if platform.machine() == "x86_64":
-        assert verdict(program(spec), 0x40000000 | 1) == KILL  # the x32 interface
+
+
+ASKING = (notices(refused=True), build_judged(7).program)
+
+
+@pytest.mark.parametrize("spec", BOTH, ids=str)
+def test_calls_that_nobody_has_named_do_not_exist(spec):
+    """Of every number up to 1,024, above it, and of the x32 interface, in both filters together."""
+    known = {number_of(name) for name in KNOWN} | set(NUMBERS.values())
+    x32 = {0x40000000 | number for number in (0, 1, 39, 59, 520, 543)}
+    for number in {*range(1024), *x32, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF}:
+        is_absent = verdict(program(spec), number) == refuse(errno.ENOSYS)
+        assert is_absent == (number not in known), number
+        assert is_absent <= (verdict(ASKING[not spec.namespaces], number) in (ALLOW, NOTIFY))
+
+
+@pytest.mark.parametrize("architecture", [pyseccomp.Arch.X86_64, pyseccomp.Arch.AARCH64])
+def test_the_guard_names_the_calls_of_each_architecture(architecture):
+    names = {name: pyseccomp.resolve_syscall(architecture, name) for name in KNOWN} | NUMBERS
+    numbers = {number for number in names.values() if number >= 0}
+    passes = struct.pack("=HBBI", 0x06, 0, 0, ALLOW)
+    guard = build_guard(architecture, numbers, names["socket"]) + passes
+    native = int(architecture) & 0xFFFFFFFF
+    answers = {n: verdict(guard, n, 1, arch=native) for n in range(600)}
+    assert {n for n, answer in answers.items() if answer == ALLOW} == numbers
+    assert verdict(guard, names["socket"], 2, 2, UDP_LITE, arch=native) == PROTOCOL
+    assert verdict(guard, 400, arch=I386) == ALLOW  # what stands behind it kills
+
+
+@pytest.mark.parametrize("architecture", [pyseccomp.Arch.X86_64, pyseccomp.Arch.AARCH64])
+def test_numbers_in_the_table_are_those_of_the_library_where_it_knows_the_call(architecture):
+    told = {name: pyseccomp.resolve_syscall(architecture, name) for name in NUMBERS}
+    assert {name: NUMBERS[name] for name, number in told.items() if number != -1} == {
+        name: number for name, number in told.items() if number != -1
+    }
+
+
+def test_no_call_is_named_twice():
+    names = [*ALLOWED.split(), *" ".join(DENIED.values()).split()]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("spec", BOTH, ids=str)
+def test_what_the_whole_machine_counts_is_not_there_to_be_taken(spec):
+    for name in known("io_setup io_submit io_getevents io_pgetevents io_cancel io_destroy mq_open"):
+        assert verdict(program(spec), number_of(name), 1024) == refuse(errno.ENOSYS), name
+
+
+def test_without_a_user_namespace_the_supervisor_is_asked_for_what_is_counted_by_user(monkeypatch):
+    calls = [number_of(name) for name in known("inotify_init inotify_init1 inotify_add_watch")]
+    asking = notices(counted=True), build_judged(7).program
+    assert {verdict(filter_, call) for filter_ in asking for call in calls} == {NOTIFY}
+    assert {verdict(program(Filter(counted=True)), call) for call in calls} == {ALLOW}
+    assert {verdict(notices(refused=True), call) for call in calls} == {ALLOW}  # in tier A
+    monkeypatch.setattr(pyseccomp, "get_api", lambda: 4)  # where nobody can be asked
+    alone = program.__wrapped__(Filter(counted=True)), build_judged.__wrapped__(7).program
+    absent = refuse(errno.ENOSYS)
+    assert {verdict(filter_, call) for filter_ in alone for call in calls} == {absent}
 
 
 @pytest.mark.parametrize("exits", [True, False])
@@ -325,3 +414,12 @@ def test_nothing_is_emptied_that_is_not_written_to(abi, answer):
         assert verdict(filter_, number_of("openat"), 3, 1, 0o1000 | mode) == answer
     for flags in (0o1001, 0o1002, 0, 0o100):
         assert verdict(filter_, number_of("openat"), 3, 1, flags) == ALLOW
+
+
+def test_a_container_is_told_of_no_interfaces():
+    """Its loopback has no address by which glibc would take a family for usable."""
+    call = number_of("socket")
+    for spec in (Filter(counted=True), Filter(own_kernel=True)):
+        assert verdict(program(spec), call, 16, RAW, ROUTE) == refuse(errno.EAFNOSUPPORT)
+        assert verdict(program(spec), call, 16, RAW, GENERIC) == PROTOCOL
+        assert verdict(program(spec), call, 2, STREAM, 0) == ALLOW

@@ -10,9 +10,16 @@ import sys
 import pytest
 
 from executor import Limits, Status
-from executor.spawner.kernel import SYS_SOCKET
+from executor.spawner.kernel import SYS_INOTIFY, SYS_SOCKET
 from executor.spawner.notification import HeldCall
-from executor.spawner.refused import LOOKED_UP, NOTICES_MAX, TARGETS_MAX, RefusedCounts
+from executor.spawner.refused import (
+    INSTANCES_MAX,
+    LOOKED_UP,
+    NOTICES_MAX,
+    TARGETS_MAX,
+    WATCHES_MAX,
+    RefusedCounts,
+)
 
 CHILD = """
 import ctypes, errno, json, os, select, socket, sys
@@ -197,3 +204,21 @@ async def test_each_call_of_a_session_names_its_own(run):
         assert result.status is Status.OK, result.stderr.text
         names.append([one.target for one in result.refusals])
     assert names == [["one.net"], ["two.net"], []]
+
+
+def test_a_box_has_so_many_of_what_is_counted_by_user_until_nothing_of_it_is_left():
+    counts = RefusedCounts()
+    _, begin, watch = SYS_INOTIFY
+
+    def ask(call: int, times: int) -> list[int]:
+        asked = HeldCall(-1, 1, 2, call, (0,) * 6)
+        return [counts.refuse(asked) for _ in range(times)]
+
+    for is_empty in (False, True):
+        assert ask(begin, INSTANCES_MAX) == [0] * INSTANCES_MAX
+        assert ask(watch, WATCHES_MAX) == [0] * WATCHES_MAX
+        counts.begin()  # of the next call, while something of the last one is there
+        assert ask(begin, 2) == [errno.EMFILE] * 2
+        assert ask(watch, 2) == [errno.ENOSPC] * 2
+        assert not counts.counts
+        counts.begin(is_empty=not is_empty)

@@ -138,9 +138,10 @@ ACTS = {
         "python", "import socket; socket.socket(17, socket.SOCK_RAW)",
         "call", "socket(AF_PACKET)", "exact", NOTHING,
     ),
-    "the machine's interfaces": Act(
-        "javascript", "import os from 'node:os'; os.networkInterfaces()",
-        "call", "a socket of another family", "inferred", NOTHING,
+    "the machine's audit": Act(
+        "python", "import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 9)",
+        "call", "a socket of another protocol", "inferred", NOTHING,
+        control=Control(text="import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)"),
     ),
     "a secret": Act(
         "shell", "cat .env", "read", ".env", "told", "nothing shows a secret",
