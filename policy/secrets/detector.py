@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from base.named_tuples import NamedTuple
+from policy.secrets.readings import Reading, list_readings
 from policy.secrets.telling_names import any_keyword
 
-Finder = Callable[[bytes], Iterator[tuple[str, int, int]]]
+Finder = Callable[[Reading], Iterator[tuple[str, int, int]]]
 
 
-def _any_of(text: bytes) -> Callable[[bytes], bool]:
+def _any_of(text: bytes) -> Callable[[Reading], bool]:
     marks = text.split(b"|")
-    return lambda lowered: any(mark in lowered for mark in marks)
+    return lambda reading: reading.has_any(marks)
 
 
 # In order of how much they know: where two find the same text, the first names it. Each is loaded
 # when a text holds one of its marks (in lower case): most texts hold none, and compiling all
 # expressions takes longer than reading such a text. Tokens compile theirs one by one. Marks that
 # are in many texts come first.
-FINDERS: tuple[tuple[str, str, Callable[[bytes], bool]], ...] = (
+FINDERS: tuple[tuple[str, str, Callable[[Reading], bool]], ...] = (
     ("blocks", "find_private_keys", _any_of(b"-----begin ")),
     ("tokens", "find_tokens", _any_of(b"")),
     ("blocks", "find_url_passwords", _any_of(b"://")),
@@ -58,15 +59,25 @@ def find_secrets(text: str | bytes) -> tuple[Secret, ...]:
     return found if len(data) == len(text) else tuple(_in_characters(data, found))
 
 
+def find_form(data: bytes) -> str:
+    """Return the kind of a token or private key, by its form alone; "" if a text has none."""
+    for reading in list_readings(data):
+        for _, finder in _finders(reading, FINDERS[:2]):
+            for kind, _, _ in finder(reading):
+                return kind
+    return ""
+
+
 def _find(data: bytes) -> tuple[Secret, ...]:
     ranked = [
-        (start, rank, end, kind)
-        for rank, finder in enumerate(_finders(data.lower()))
-        for kind, start, end in finder(data)
+        (*reading.locate(start, end), rank, kind)
+        for reading in list_readings(data)
+        for rank, finder in _finders(reading)
+        for kind, start, end in finder(reading)
         if start < end
     ]
     kept: list[Secret] = []
-    for start, _, end, kind in sorted(ranked):
+    for start, end, _, kind in sorted(ranked, key=lambda found: (found[0], found[2])):
         if kept and start < kept[-1].end:
             first = kept[-1]
             kept[-1] = Secret(first.kind, first.start, max(first.end, end))
@@ -75,12 +86,14 @@ def _find(data: bytes) -> tuple[Secret, ...]:
     return tuple(kept)
 
 
-def _finders(lowered: bytes) -> Iterator[Finder]:
-    for module, name, may_find in FINDERS:
-        if may_find(lowered):
+def _finders(
+    reading: Reading, among: Sequence[tuple[str, str, Callable[[Reading], bool]]] = FINDERS
+) -> Iterator[tuple[int, Finder]]:
+    for rank, (module, name, may_find) in enumerate(among):
+        if may_find(reading):
             path = f"policy.secrets.{module}"
             __import__(path)  # `importlib` takes a hook a millisecond
-            yield getattr(sys.modules[path], name)
+            yield rank, getattr(sys.modules[path], name)
 
 
 def _in_characters(data: bytes, secrets: tuple[Secret, ...]) -> Iterator[Secret]:
