@@ -176,6 +176,8 @@ def _of_line(data: bytes, at: int, kind: str) -> tuple[int, int] | None:
     if line is None:
         return None
     value = line[0].partition(b" #")[0].rstrip()
+    if value.endswith((b'"', b"'")) and value.count(value[-1:]) == 1:  # the text's around it
+        value = value[:-1]
     if not may_be_value(value, kind) or b" " in value or _CODE.search(value.rstrip(b"=")):
         return None
     if value.endswith((b",", b";")):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Map = tuple[list[int], list[tuple[int, int]]]
 
 DEPTH_MAX = 3
-"""How many encodings within one another are decoded; doubled ones of one kind go at once."""
+"""How many encodings within one another are decoded; doubled backslashes go at once."""
 SHORT_BYTES = 4096
 """A text up to this size is searched faster than its words are gathered."""
 BLOCK_BYTES = 256 * 1024
@@ -117,6 +117,11 @@ _STRINGS: tuple[Step, ...] = (
 # One backslash, behind which the rest of a run is passed over: JSON in JSON doubles them.
 _RUN = rb"\\(?<!\\\\)\\*+"
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"e": b"\x1b", b"f": b"\f", b"t": b"\t", b"v": b"\v"}
+# Quoted-printable (RFC 2045): its own sign, and breaks in lines that it made too long.
+_MAIL: tuple[Step, ...] = (
+    ((b"=3D",), Expression(rb"=3D"), b"="),
+    ((b"=\n", b"=\r\n"), Expression(rb"=(?<=[^\r\n]{70}=)\r?\n"), b""),
+)
 _ESCAPES: tuple[Step, ...] = (
     ((b"\\n", b"\\r"), Expression(_RUN + rb"[nr]"), b"\n"),
     # One backslash stays before a quote: what is quoted goes on behind it.
@@ -129,18 +134,15 @@ _ESCAPES: tuple[Step, ...] = (
         ),
         _unescape,
     ),
-    ((b"%",), Expression(rb"%(?:25)*+([0-9A-Fa-f]{2})"), lambda match: bytes([int(match[1], 16)])),
+    ((b"%",), Expression(rb"%([0-9A-Fa-f]{2})"), lambda match: bytes([int(match[1], 16)])),
     (
         (b"&",),
         Expression(rb"&(?:#[0-9]{1,7};?|#[xX][0-9A-Fa-f]{1,6};?|[A-Za-z][A-Za-z0-9]{1,30};)"),
         _resolve,
     ),
-    # Quoted-printable (RFC 2045): its own sign, and breaks in lines that it made too long.
-    ((b"=3D",), Expression(rb"=3D"), b"="),
-    ((b"=\n", b"=\r\n"), Expression(rb"=(?<=[^\r\n]{70}=)\r?\n"), b""),
 )
 # Lines without escapes, but for the last before one with some: they were read once.
-_CLEAN = rb"[^\n\\%&=]*+(?:(?:\\[\"']|=(?!3D|\r?\n))[^\n\\%&=]*+)*+\n"
+_CLEAN = rb"[^\n\\%&]*+(?:\\[\"'][^\n\\%&]*+)*+\n"
 _READ: tuple[Step, ...] = (
     ((b"\n",), Expression(rb"\n(?:" + _CLEAN + rb"(?=" + _CLEAN + rb"))++"), b"\n\xff\n"),
 )
@@ -237,12 +239,13 @@ _words_of = functools.cache(split_words)
 def list_readings(data: bytes) -> Iterator[Reading]:
     """Yield how a text can be read: as shown, what its control strings hold, and both decoded."""
     whole = Reading(data)
-    shown, strings = whole.apply(_UNSHOWN), whole.apply(_STRINGS)
-    for reading in (shown,) if strings is whole else (shown, strings):
+    shown = whole.apply(_UNSHOWN)
+    others = whole.apply(_STRINGS), shown.apply(_MAIL)
+    for reading in (shown, *(one for one in others if one is not whole and one is not shown)):
         yield reading
         for _ in range(DEPTH_MAX):
             near = reading.apply(_READ)
-            further = near.apply((*_ESCAPES, *_UNSHOWN))
+            further = near.apply((*_ESCAPES, *_STRINGS, *_UNSHOWN))
             if further is near:
                 break
             reading = further  # noqa: PLW2901

@@ -175,6 +175,20 @@ HOSTILE = (
     "secret: a1",
     "; password=a",
     "host=a password=b ",
+    *(
+        "\\",
+        "\\u0067",
+        "%41",
+        "&amp;",
+        "&#1",
+        "\x1b]",
+        "\x1b[",
+        "g\bg",
+        "_\b",
+        "eyJ\u200b",
+        "\\u001b[m",
+    ),
+    *("nvapi-EXAMPLE-", "x\x1b[mnvapi-", "=\n", "a\n\\a\n"),
 )
 
 
