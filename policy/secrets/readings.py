@@ -82,7 +82,7 @@ _UNSHOWN: tuple[Step, ...] = (
         (b"\x1b",),
         Expression(
             rb"\x1b(?:\[" + _SEQUENCE + rb"|[\]PX^_][^\x07\x1b\n]*+(?:\x07|\x1b\\)"
-            rb"|[()*+][0B]|[78=>DEMZ\\]|c(?!sk-))"
+            rb"|[()*+][0B]|[78=>\\])"
         ),
         b"",
     ),
