@@ -26,6 +26,7 @@ from tests.escapes import (
     silence,
     space,
     special,
+    spelling,
     streams,
 )
 from tests.escapes.attack import Attack
@@ -54,6 +55,7 @@ THEMES = (
     silence,
     space,
     special,
+    spelling,
     streams,
 )
 ATTACKS: tuple[Attack, ...] = tuple(
