@@ -7,12 +7,12 @@ in an expression, so none can be made to try again and again.
 from __future__ import annotations
 
 import functools
-import os
 import re
 from collections.abc import Iterator
 
 from base.named_tuples import NamedTuple
 from policy.secrets.readings import Reading, split_words
+from policy.wordlist import read_rows
 
 _SEEN_BYTES = 1024
 """How much of a token is looked at before the costlier question of where it begins."""
@@ -40,15 +40,14 @@ class TokenForm(NamedTuple):
     not_behind: bytes = rb"\w"
 
 
-def _form(row: str) -> TokenForm:
-    kind, anchors, expression, source, *not_behind = row.split(" | ")
+def _form(
+    kind: str, anchors: str, expression: str, source: str, not_behind: str = r"\w"
+) -> TokenForm:
     starts = tuple(anchors.encode().split())
-    return TokenForm(kind, starts, expression.encode(), source, *map(str.encode, not_behind))
+    return TokenForm(kind, starts, expression.encode(), source, not_behind.encode())
 
 
-with open(os.path.join(os.path.dirname(__file__), "token_forms.txt"), encoding="ascii") as _file:
-    _rows = _file.read().replace("\n    ", " ").splitlines()
-TOKEN_FORMS = tuple(_form(row) for row in _rows if not row.startswith("#"))
+TOKEN_FORMS = tuple(_form(*row) for row in read_rows(__file__, "token_forms.txt"))
 
 
 def find_tokens(reading: Reading) -> Iterator[tuple[str, int, int]]:
