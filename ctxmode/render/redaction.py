@@ -57,10 +57,7 @@ def without_secrets(value: Any, kinds: Counter[str]) -> Any:  # noqa: ANN401 - J
         kinds.update(redacted.kinds)
         return redacted.text
     if isinstance(value, Mapping):
-        keys = (without_secrets(key, kinds) for key in value)
-        return dict(
-            zip(keys, (without_secrets(item, kinds) for item in value.values()), strict=True)
-        )
+        return dict([without_secrets(one, kinds) for one in pair] for pair in value.items())
     if _is_words(value):
         # The words of a command: the word before an option's value shows that it is a secret.
         words: list[str] = without_secrets(_BETWEEN.join(value), kinds).split(_BETWEEN)

@@ -8,11 +8,10 @@ from typing import BinaryIO
 
 from executor.engine.engine import FileSpool
 from executor.model import Stream
+from policy.secrets.detector import find_divided
 
 HEAD_SHARE = 0.6  # of the inline budget; the tail gets the rest
 READ_BYTES = 256 * 1024
-SEARCHED_BYTES = 8192
-"""How far around a cut a secret is looked for."""
 
 
 class Capture:
@@ -102,7 +101,7 @@ def cut_head(content: bytes, budget: int) -> bytes:
     end = content.rfind(b"\n", budget // 2, budget) + 1 or budget
     while 0 < end == budget and _inside_character(content, budget):
         end = budget = budget - 1
-    return content[: _find_secret_around(content, end)[0]]
+    return content[: find_divided(content, end)[0]]
 
 
 def cut_tail(content: bytes, budget: int) -> bytes:
@@ -117,19 +116,7 @@ def cut_tail(content: bytes, budget: int) -> bytes:
     start = line + 1 or start
     while start < len(content) and _inside_character(content, start):
         start += 1
-    return content[_find_secret_around(content, start)[1] :]
-
-
-def _find_secret_around(content: bytes, at: int) -> tuple[int, int]:
-    """Return where a secret begins and ends that a cut would divide, of which none could be told
-    from what is left; the cut's place twice if there is none."""
-    from policy.secrets import find_secrets  # noqa: PLC0415 - most outputs are whole
-
-    first = max(at - SEARCHED_BYTES, 0)
-    for secret in find_secrets(content[first : at + SEARCHED_BYTES]):
-        if first + secret.start < at < first + secret.end:
-            return first + secret.start, first + secret.end
-    return at, at
+    return content[find_divided(content, start)[1] :]
 
 
 def _inside_character(content: bytes, at: int) -> bool:

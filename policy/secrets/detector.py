@@ -9,6 +9,8 @@ from base.named_tuples import NamedTuple
 from policy.secrets.readings import Reading, list_readings
 from policy.secrets.telling_names import any_keyword
 
+CUT_BYTES = 8192
+"""How far around a cut a secret is looked for."""
 Finder = Callable[[Reading], Iterator[tuple[str, int, int]]]
 
 
@@ -57,6 +59,16 @@ def find_secrets(text: str | bytes) -> tuple[Secret, ...]:
     data = text.encode("utf-8", "surrogatepass")
     found = _find(data)
     return found if len(data) == len(text) else tuple(_in_characters(data, found))
+
+
+def find_divided(data: bytes, at: int) -> tuple[int, int]:
+    """Return where a secret begins and ends that a cut would divide; the cut twice if none. Half of
+    one is not found, and gives half of it away."""
+    first = max(at - CUT_BYTES, 0)
+    for secret in _find(data[first : at + CUT_BYTES]):
+        if first + secret.start < at < first + secret.end:
+            return first + secret.start, first + secret.end
+    return at, at
 
 
 def find_form(data: bytes) -> str:
