@@ -156,12 +156,9 @@ class Reading:
     ) -> None:
         """Each of the `maps` leads one replacement back, in their order."""
         self.data = data
+        self.lowered = data.lower()
         self.has_gaps = has_gaps
         self._maps = tuple(maps)
-
-    @cached_property
-    def lowered(self) -> bytes:
-        return self.data.lower()
 
     @cached_property
     def words(self) -> frozenset[bytes]:
@@ -170,7 +167,7 @@ class Reading:
         words: set[bytes] = set()
         for start in range(0, len(self.data), BLOCK_BYTES):
             block = self.data[max(start - _OVERLAP_BYTES, 0) : start + BLOCK_BYTES]
-            words.update(split_words(block))
+            words.update(block.translate(_WORDS).split())
         return frozenset(words)
 
     @cached_property
@@ -184,17 +181,13 @@ class Reading:
 
     def find_all(self, marks: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
         """Yield each place of each mark, which is in lower case, whatever the case there."""
-        for mark in self._select(marks):
+        for mark in self.select(marks):
             at = self.lowered.find(mark)
             while at >= 0:
                 yield mark, at
                 at = self.lowered.find(mark, at + len(mark))
 
-    def has_any(self, marks: Iterable[bytes]) -> bool:
-        """Tell whether the text holds any of the marks, which are in lower case."""
-        return any(mark in self.lowered for mark in self._select(marks))
-
-    def _select(self, marks: Iterable[bytes]) -> Iterable[bytes]:
+    def select(self, marks: Iterable[bytes]) -> Iterable[bytes]:
         """Leave out marks of which the text lacks a word."""
         if len(self.data) <= SHORT_BYTES:
             return marks
@@ -205,7 +198,7 @@ class Reading:
         """Return the reading after some more replacements; itself if none of them applies."""
         data, maps, has_gaps = self.data, [*self._maps], self.has_gaps
         for marks, expression, replacement in steps:
-            if any(mark in data for mark in marks):
+            if any(map(data.__contains__, marks)):
                 after = expression.compiled.sub(replacement, data)
                 if after != data:
                     maps.append(functools.partial(_map, expression, replacement, data))
@@ -240,8 +233,9 @@ def list_readings(data: bytes) -> Iterator[Reading]:
     """Yield how a text can be read: as shown, what its control strings hold, and both decoded."""
     whole = Reading(data)
     shown = whole.apply(_UNSHOWN)
-    others = whole.apply(_STRINGS), shown.apply(_MAIL)
-    for reading in (shown, *(one for one in others if one is not whole and one is not shown)):
+    strings = whole.apply(_STRINGS)
+    firsts = shown, shown if strings is whole else strings, shown.apply(_MAIL)
+    for reading in dict.fromkeys(firsts):
         yield reading
         for _ in range(DEPTH_MAX):
             near = reading.apply(_READ)

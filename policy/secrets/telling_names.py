@@ -22,6 +22,7 @@ KEYWORDS = tuple(
 _KEYS = tuple(word for word in KEYWORDS if word.endswith(b"key"))
 # Too short to tell that a value speaks of secrets, too.
 _SHORT = (b"pass", b"psk")
+MARKS = (*KEYWORDS, *_SHORT)
 _APART = (*(word for word in KEYWORDS if word not in _KEYS), *_SHORT)
 _BEFORE_KEY = frozenset(word[:-3].rstrip(b"_-")[-3:] for word in _KEYS)
 NAME_BYTES_MAX = 80
@@ -89,13 +90,6 @@ def _ends_of_key(lowered: bytes) -> Iterator[int]:
         if lowered[half - 3 : half] in _BEFORE_KEY:
             yield end
         end = lowered.find(b"key", end) + 3
-
-
-def any_keyword(reading: Reading) -> bool:
-    """Whether a text holds any keyword."""
-    if reading.has_any(_APART):
-        return True
-    return any(reading.lowered.endswith(_KEYS, 0, end) for end in _ends_of_key(reading.lowered))
 
 
 def has_keyword(value: bytes) -> bool:

@@ -7,6 +7,7 @@ in an expression, so none can be made to try again and again.
 from __future__ import annotations
 
 import functools
+import operator
 import re
 from collections.abc import Iterator
 
@@ -53,7 +54,15 @@ TOKEN_FORMS = tuple(_form(*row) for row in read_rows(__file__, "token_forms.txt"
 def find_tokens(reading: Reading) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of each token, by form and not by place."""
     data = reading.data
-    for form, anchor in _possible(reading):
+    # Few anchors have a beginning that some word has; behind what was taken out it is within one.
+    heads = set(map(operator.itemgetter(slice(_HEAD_BYTES)), reading.words))
+    for form, anchor, head, word in _anchors():
+        if (
+            head
+            and not (head in heads and word in reading.vocabulary)
+            and not (reading.has_gaps and word[1:] in reading.vocabulary)
+        ):
+            continue
         expression, not_before, not_behind = _compile_form(form)
         is_word, at = anchor[:1].isalpha(), data.find(anchor)
         while at >= 0:
@@ -77,19 +86,6 @@ def find_tokens(reading: Reading) -> Iterator[tuple[str, int, int]]:
                     start = match.start("value") if is_part else at + anchor.startswith(b":")
                     yield form.kind, start, match.end("value" if is_part else 0)
             at = data.find(anchor, end)
-
-
-def _possible(reading: Reading) -> Iterator[tuple[TokenForm, bytes]]:
-    """Yield the anchors that may occur: few have a beginning that some word has. Behind what was
-    taken out they may stand within one."""
-    heads = {word[:_HEAD_BYTES] for word in reading.words}
-    for form, anchor, head, word in _anchors():
-        if (
-            not head
-            or (head in heads and word in reading.vocabulary)
-            or (reading.has_gaps and word[1:] in reading.vocabulary)
-        ):
-            yield form, anchor
 
 
 @functools.cache
