@@ -18,7 +18,7 @@ LIBRARIES = ("trio", "mcp", "tree-sitter", "pyseccomp", "rich")
 
 def report(error: BaseException) -> str:
     """Write the log of a defect and return the text that names it."""
-    name = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+    name = _mask(f"{type(error).__name__}: {error}").splitlines()[0][:300]
     try:
         path = _write(error)
     except OSError:
@@ -30,12 +30,22 @@ def _write(error: BaseException) -> Path:
     folder = _folder()
     now = datetime.datetime.now(datetime.UTC)
     path = folder / f"{now:%Y%m%dT%H%M%S}-{os.getpid()}.log"
-    story = "".join(traceback.format_exception(error))
+    story = _mask("".join(traceback.format_exception(error)))
     content = "\n".join([f"time: {now.isoformat()}", *_versions(), "", story])
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as log:
         log.write(content)
     return path
+
+
+def _mask(text: str) -> str:
+    """Return a text without secrets; where the defect is in looking for them, nothing of it."""
+    try:
+        from policy.secrets import redact  # noqa: PLC0415 - it may be what is broken
+
+        return redact(text).text
+    except Exception:
+        return "left out, as it could not be searched for secrets"
 
 
 def _folder() -> Path:

@@ -17,8 +17,7 @@ from executor.project.view.record import SETTLED_NS, EntryState, state_of
 from executor.project.view.tree import Tree as OpenTree
 from fleet.travel import CLOSED, SECRET, Guard
 from fleet.tree import Digest, Entry
-from policy.secrets.blocks import find_private_keys
-from policy.secrets.tokens import find_tokens
+from policy.secrets.detector import find_form
 
 SEARCHED_BYTES_MAX: Final = MIB
 """Files up to this size are searched for tokens, which takes 40 times as long as a digest."""
@@ -112,7 +111,7 @@ def _examine(descriptor: int, expected: int) -> KnownFile:
         seen.update(piece)
         size += len(piece)
         if expected <= SEARCHED_BYTES_MAX:
-            token = _token_in(piece)
+            token = find_form(piece)
     return KnownFile(Digest(seen.hexdigest(), size), token)
 
 
@@ -132,11 +131,3 @@ def read_pieces(descriptor: int, expected: int) -> Iterator[bytes]:
         left -= len(piece)
         if len(piece) < wanted:
             return
-
-
-def _token_in(data: bytes) -> str:
-    """The kind of the first token or private key, or nothing."""
-    if b"-----BEGIN " in data:
-        for kind, _, _ in find_private_keys(data):
-            return kind
-    return next((kind for kind, _, _ in find_tokens(data)), "")

@@ -92,7 +92,8 @@ class Gate:
         """Return the beginning of a text as it may be stored; the rest is not looked at."""
         if len(text) <= SHORT_CHARS:
             return self.clean(text)[:chars_max]
-        return self._redact(_plain_head(text, chars_max + CONTEXT_CHARS), 0, chars_max)[:chars_max]
+        plain = self._make_plain_head(text, chars_max + CONTEXT_CHARS)
+        return self._redact(plain, 0, chars_max)[:chars_max]
 
     def clean_path(self, text: str, chars_max: int) -> str:
         """Return a path as it may be stored: each part of it, too, is cleaned as a text by itself,
@@ -104,7 +105,7 @@ class Gate:
 
     def clean_ends(self, text: str, chars_max: int) -> str:
         """Return a text as it may be stored; of a longer one its head and its tail."""
-        plain = _make_plain(text)
+        plain = self._make_plain(text)
         if len(plain) <= chars_max:
             return self._redact(plain, 0, len(plain))
         half = chars_max // 2
@@ -172,8 +173,23 @@ class Gate:
         return items
 
     def _clean(self, text: str) -> str:
-        plain = _make_plain(text)
+        plain = self._make_plain(text)
         return self._redact(plain, 0, len(plain))
+
+    def _make_plain(self, text: str) -> str:
+        """Make a text plain. A secret may begin where something is taken out: it goes before."""
+        plain = _make_plain(text)
+        return plain if plain == text else _make_plain(self._redact(text, 0, len(text)))
+
+    def _make_plain_head(self, text: str, chars: int) -> str:
+        """Return so many characters of the plain text, or all: what is taken out makes it shorter,
+        and must not draw in what stands at the edge."""
+        size = chars
+        while True:
+            plain = self._make_plain(text[:size])
+            if len(plain) >= chars or size >= len(text):
+                return plain[:chars] if size < len(text) else plain
+            size *= 2
 
     def _redact(self, plain: str, start: int, end: int) -> str:
         """Return what stands between two places, with each secret that reaches into it replaced."""
@@ -197,17 +213,6 @@ def _make_plain(text: str) -> str:
     else:
         text = re.sub(_UNSEEN, "", text)
     return drop_private(text)
-
-
-def _plain_head(text: str, chars: int) -> str:
-    """Return so many characters of the plain text, or all: what is taken out makes it shorter, and
-    must not draw in what stands at the edge."""
-    size = chars
-    while True:
-        plain = _make_plain(text[:size])
-        if len(plain) >= chars or size >= len(text):
-            return plain[:chars] if size < len(text) else plain
-        size *= 2
 
 
 def _find_window(plain: str, start: int) -> int:

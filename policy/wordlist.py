@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 
 
 @functools.cache
@@ -14,3 +15,10 @@ def words(text: str) -> tuple[str, ...]:
 def word_set(text: str) -> frozenset[str]:
     """The words of a text as a set."""
     return frozenset(text.split())
+
+
+def read_rows(module: str, name: str) -> list[list[str]]:
+    """The rows of a table in the folder of a module's file, each by its cells."""
+    with open(os.path.join(os.path.dirname(module), name), encoding="ascii") as file:
+        rows = file.read().replace("\n    ", " ").splitlines()
+    return [row.split(" | ") for row in rows if not row.startswith("#")]

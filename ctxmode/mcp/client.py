@@ -23,6 +23,7 @@ from policy.secrets import redact
 ROOTS_S_MAX = 5.0
 PROGRESS_EVERY_S = 1.0
 LINE_CHARS_MAX = 120
+RECENT_BYTES = 8192
 CONSENT_S_MAX = 180.0
 
 
@@ -39,6 +40,7 @@ class Client:
         self._projects = projects
         self._answers = answers or {}
         self._note = ""
+        self._outputs: dict[str, bytes] = {}  # the end of each stream, the latest last
         self.scope: trio.CancelScope | None = None
         """The call's own time, which stands still while a person is asked."""
 
@@ -108,10 +110,8 @@ class Client:
         return answer
 
     def take_output(self, stream: str, chunk: bytes) -> None:
-        """Remember the latest line of a program's output, for the progress display."""
-        del stream
-        if line := chunk.rstrip().rpartition(b"\n")[2]:
-            self._note = line[: 4 * LINE_CHARS_MAX].decode("utf-8", "replace")
+        """Remember the latest of a program's output, for the progress display."""
+        self._outputs[stream] = (self._outputs.pop(stream, b"") + chunk)[-RECENT_BYTES:]
 
     @contextmanager
     def preparing(self, what: str) -> Iterator[None]:
@@ -148,8 +148,11 @@ class Client:
             logging.getLogger(__name__).error(crash_report.report(error))
 
     def _latest(self) -> str:
-        """Return the latest line of output, redacted before it is cut: no secret is cut in two."""
-        return redact(self._note).text[:LINE_CHARS_MAX]
+        """Return what is made ready, or the latest whole line of output. That is redacted with the
+        lines before it, and before it is cut: no secret is cut in two."""
+        output = next(reversed(self._outputs.values()), b"").replace(b"\r", b"\n")
+        shown = redact(output.rpartition(b"\n")[0].decode("utf-8", "replace")).text
+        return (redact(self._note).text or shown.rstrip().rpartition("\n")[2])[:LINE_CHARS_MAX]
 
 
 def _folder(uri: str) -> Path | None:

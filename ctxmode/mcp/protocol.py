@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ctxmode import __version__
+from policy.secrets import redact
 
 HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The revisions in which a client begins with `initialize`."""
@@ -67,7 +68,7 @@ class ProtocolError(Exception):
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
         self.code = code
-        self.message = message
+        self.message = redact(message).text
         self.data = data
 
 

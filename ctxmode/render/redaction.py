@@ -41,7 +41,7 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - JSON
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for item in value.values():
+        for item in (*value, *value.values()):
             yield from _texts(item)
     elif _is_words(value):
         yield _BETWEEN.join(value)
@@ -57,7 +57,7 @@ def without_secrets(value: Any, kinds: Counter[str]) -> Any:  # noqa: ANN401 - J
         kinds.update(redacted.kinds)
         return redacted.text
     if isinstance(value, Mapping):
-        return {key: without_secrets(item, kinds) for key, item in value.items()}
+        return dict([without_secrets(one, kinds) for one in pair] for pair in value.items())
     if _is_words(value):
         # The words of a command: the word before an option's value shows that it is a secret.
         words: list[str] = without_secrets(_BETWEEN.join(value), kinds).split(_BETWEEN)

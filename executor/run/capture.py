@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from executor.engine.engine import FileSpool
 from executor.model import Stream
+from policy.secrets.detector import find_divided
 
 HEAD_SHARE = 0.6  # of the inline budget; the tail gets the rest
 READ_BYTES = 256 * 1024
@@ -95,30 +96,27 @@ def _whole(content: bytes, total: int, lines: int) -> Stream:
 def cut_head(content: bytes, budget: int) -> bytes:
     """At most `budget` bytes from the start, ending with a line, or else with a character.
 
-    A line that would leave more than half of the budget unused is cut.
+    A line that would leave more than half of the budget unused is cut, a secret never.
     """
-    end = content.rfind(b"\n", budget // 2, budget)
-    if end >= 0:
-        return content[: end + 1]
-    while budget > 0 and _inside_character(content, budget):
-        budget -= 1
-    return content[:budget]
+    end = content.rfind(b"\n", budget // 2, budget) + 1 or budget
+    while 0 < end == budget and _inside_character(content, budget):
+        end = budget = budget - 1
+    return content[: find_divided(content, end)[0]]
 
 
 def cut_tail(content: bytes, budget: int) -> bytes:
     """At most `budget` bytes from the end, starting with a line, or else with a character.
 
-    A line that would leave more than half of the budget unused is cut.
+    A line that would leave more than half of the budget unused is cut, a secret never.
     """
     start = max(0, len(content) - budget)
     if start == 0:
         return content
     line = content.find(b"\n", start - 1, len(content) - budget // 2)
-    if line >= 0:
-        return content[line + 1 :]
+    start = line + 1 or start
     while start < len(content) and _inside_character(content, start):
         start += 1
-    return content[start:]
+    return content[find_divided(content, start)[1] :]
 
 
 def _inside_character(content: bytes, at: int) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from policy.secrets.expressions import Expression
 from policy.secrets.placeholders import is_placeholder
+from policy.secrets.readings import Expression, Reading
 from policy.secrets.telling_names import has_keyword, names
 
 VALUE_BYTES_MAX = 4096
@@ -78,9 +78,10 @@ _NEIGHBOUR_BYTES = 120
 _UPPER_NAME = Expression(rb"[A-Z][A-Z0-9_]*+\Z")
 
 
-def find_assignments(data: bytes) -> Iterator[tuple[str, int, int]]:
+def find_assignments(reading: Reading) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of each value that a telling name is given."""
-    for kind, start, end in names(data):
+    data = reading.data
+    for kind, start, end in names(reading):
         value = _value_behind(data, start, end, kind)
         # Where a shell is, and was: `PWD=/…`, `OLDPWD=/…`.
         may_be_folder = data[start:end].lower().endswith((b"pwd", b"cwd"))
@@ -148,7 +149,7 @@ def _begins_line(data: bytes, start: int) -> bool:
     line = max(data.rfind(b"\n", earliest, start), data.rfind(b"\r", earliest, start)) + 1
     if line == 0 and earliest > 0:
         return False
-    return _LINE_START.fullmatch(data, line, start) is not None
+    return _LINE_START.compiled.fullmatch(data, line, start) is not None
 
 
 def _quote(data: bytes, separator: re.Match[bytes], kind: str) -> tuple[int, int] | None:
@@ -175,6 +176,8 @@ def _of_line(data: bytes, at: int, kind: str) -> tuple[int, int] | None:
     if line is None:
         return None
     value = line[0].partition(b" #")[0].rstrip()
+    if value.endswith((b'"', b"'")) and value.count(value[-1:]) == 1:  # the text's around it
+        value = value[:-1]
     if not may_be_value(value, kind) or b" " in value or _CODE.search(value.rstrip(b"=")):
         return None
     if value.endswith((b",", b";")):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from policy.secrets.expressions import Expression
 from policy.secrets.placeholders import is_placeholder
+from policy.secrets.readings import Expression, Reading
 from policy.secrets.tokens import is_filler
 
 # RFC 7468 (PKCS #8, PKCS #1, SEC 1), RFC 9580 (PGP), PROTOCOL.key of OpenSSH. What stands between
@@ -32,25 +32,22 @@ _SCHEME = Expression(
     rb"(?P<value>[A-Za-z0-9._~+/-]{8,4096}+={0,2})",
     re.IGNORECASE,
 )
-_HEADER = Expression(
-    rb"""(?:authorization|x-api-key|x-auth-token|private-token)["']?\s{0,4}[:=,]\s{0,4}["']?""",
-    re.IGNORECASE,
-)
+_HEADER_SIGN = Expression(rb"""["']?\s{0,4}[:=,]\s{0,4}["']?""")
 _HEADER_NAMES = (b"authorization", b"x-api-key", b"x-auth-token", b"private-token")
 _HEADER_VALUE = Expression(rb"[A-Za-z0-9._~+/-]{16,4096}+={0,2}")
-_BEARER = Expression(rb"\bbearer[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/-]{16,4096}+={0,2})", re.I)
+_BEARER = Expression(rb"(?<!\w)bearer[ \t]{1,8}(?P<value>[A-Za-z0-9._~+/-]{16,4096}+={0,2})", re.I)
 
 
-def find_private_keys(data: bytes) -> Iterator[tuple[str, int, int]]:
+def find_private_keys(reading: Reading) -> Iterator[tuple[str, int, int]]:
     """The body of each private key, armour left standing; also of one that is cut off."""
-    for key in _KEY.finditer(data):
+    for key in _KEY.compiled.finditer(reading.data):
         begin = key.end("body") - len(key["body"].lstrip(b"\r\n\t \"'+,>#*|;/"))
         yield "private-key", begin, key.end("body")
 
 
-def find_url_passwords(data: bytes) -> Iterator[tuple[str, int, int]]:
+def find_url_passwords(reading: Reading) -> Iterator[tuple[str, int, int]]:
     """The password of every `scheme://user:password@host`."""
-    for match in _AUTHORITY.finditer(data):
+    for match in _AUTHORITY.compiled.finditer(reading.data):
         password, sign, host = match[2].rpartition(b"@")
         if (
             sign
@@ -60,21 +57,27 @@ def find_url_passwords(data: bytes) -> Iterator[tuple[str, int, int]]:
             yield "url-password", match.start(2), match.start(2) + len(password)
 
 
-def find_header_credentials(data: bytes) -> Iterator[tuple[str, int, int]]:
+def find_header_credentials(reading: Reading) -> Iterator[tuple[str, int, int]]:
     """What authorises in HTTP headers, in whatever notation they are written."""
-    lowered = data.lower()
-    headers = _HEADER.finditer(data) if any(name in lowered for name in _HEADER_NAMES) else ()
-    for header in headers:
+    data = reading.data
+    for name, at in reading.find_all(_HEADER_NAMES):
+        if (header := _HEADER_SIGN.match(data, at + len(name))) is None:
+            continue
         match = _SCHEME.match(data, header.end())
-        if match is None and header[0][:1].lower() != b"a":
+        if match is None and not name.startswith(b"a"):
             match = _HEADER_VALUE.match(data, header.end())
             span = match.span() if match else None
         else:
             span = match.span("value") if match else None
         if span and _is_credential(data[slice(*span)]):
             yield "http-credential", *span
-    for match in _BEARER.finditer(data) if b"bearer" in lowered else ():
-        if _is_credential(match["value"]) and any(48 <= byte < 58 for byte in match["value"]):
+    for _, at in reading.find_all((b"bearer",)):
+        match = _BEARER.match(data, at)
+        if (
+            match
+            and _is_credential(match["value"])
+            and any(48 <= byte < 58 for byte in match["value"])
+        ):
             yield "http-credential", *match.span("value")
 
 

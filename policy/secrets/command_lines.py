@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 
 from base.named_tuples import NamedTuple
+from policy.secrets.readings import Reading
 from policy.secrets.telling_names import kind_of
 
 _VALUE = rb"""(?:"(?P<double>[^"\r\n]{1,200})"|'(?P<single>[^'\r\n]{1,200})'"""
@@ -101,10 +102,10 @@ FORMS = (
         follows=(b":", b"="),
     ),
     Form(
-        (*(b"$1$", b"$5$", b"$6$", b"$y$", b"$2a$", b"$2b$", b"$2y$"), b"$apr1$", b"$argon2"),
+        (b"$",),
         rb"(?P<value>" + _HASH + rb")",
         "password-hash",
-        needs=b"$",
+        follows=(*(b"1$", b"5$", b"6$", b"y$", b"2a$", b"2b$", b"2y$"), b"apr1", b"argo"),
     ),
     Form(
         (b"cookie: ",),
@@ -119,26 +120,19 @@ FORMS = (
 )
 
 
-def find_in_command_lines(data: bytes) -> Iterator[tuple[str, int, int]]:
+def find_in_command_lines(reading: Reading) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of each password that its form alone tells."""
-    lowered = data.lower()
+    data, lowered = reading.data, reading.lowered
     for form in FORMS:
         if form.needs and form.needs not in lowered:
             continue
-        for mark in form.marks:
-            at = lowered.find(mark)
-            while at >= 0:
-                end = at + len(mark)
-                # Names and keys are all over a program; most are given nothing.
-                if form.follows and not lowered[end : end + 4].lstrip(_BEFORE).startswith(
-                    form.follows
-                ):
-                    at = lowered.find(mark, end)
-                    continue
-                if found := _match_at(form, mark, data, at):
-                    yield found
-                    end = max(end, found[2])
-                at = lowered.find(mark, end)
+        for mark, at in reading.find_all(form.marks):
+            # Names and keys are all over a program; most are given nothing.
+            following = lowered[at + len(mark) : at + len(mark) + 4].lstrip(_BEFORE)
+            if form.follows and not following.startswith(form.follows):
+                continue
+            if found := _match_at(form, mark, data, at):
+                yield found
 
 
 def _match_at(form: Form, mark: bytes, data: bytes, at: int) -> tuple[str, int, int] | None:

@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from base.named_tuples import NamedTuple
-from policy.secrets.telling_names import any_keyword
+from policy.secrets.readings import SHORT_BYTES, Reading, list_readings
+from policy.secrets.telling_names import MARKS
 
-Finder = Callable[[bytes], Iterator[tuple[str, int, int]]]
-
-
-def _any_of(text: bytes) -> Callable[[bytes], bool]:
-    marks = text.split(b"|")
-    return lambda lowered: any(mark in lowered for mark in marks)
+CUT_BYTES = 8192
+"""How far around a cut a secret is looked for."""
+Finder = Callable[[Reading], Iterator[tuple[str, int, int]]]
 
 
 # In order of how much they know: where two find the same text, the first names it. Each is loaded
 # when a text holds one of its marks (in lower case): most texts hold none, and compiling all
 # expressions takes longer than reading such a text. Tokens compile theirs one by one. Marks that
 # are in many texts come first.
-FINDERS: tuple[tuple[str, str, Callable[[bytes], bool]], ...] = (
-    ("blocks", "find_private_keys", _any_of(b"-----begin ")),
-    ("tokens", "find_tokens", _any_of(b"")),
-    ("blocks", "find_url_passwords", _any_of(b"://")),
-    ("blocks", "find_header_credentials", _any_of(b"bearer|authorization|x-a|private-token")),
-    ("assignments", "find_assignments", any_keyword),
+FINDERS: tuple[tuple[str, str, tuple[bytes, ...]], ...] = (
+    ("blocks", "find_private_keys", (b"-----begin ",)),
+    ("tokens", "find_tokens", (b"",)),
+    ("blocks", "find_url_passwords", (b"://",)),
+    (
+        "blocks",
+        "find_header_credentials",
+        (b"bearer", b"authorization", b"x-a", b"private-token"),
+    ),
+    ("assignments", "find_assignments", MARKS),
     (
         "command_lines",
         "find_in_command_lines",
-        _any_of(
-            b"value|default |echo |machine |default\n|curl |wget |sshpass |mysql|mariadb | login "
-            b"|redis-cli |ldap|smbclient |pass |pass:|masterauth |identified by |password '"
-            b'|with password |$1$|$5$|$6$|$y$|$2a$|$2b$|$2y$|$apr1$|$argon2|cookie: |"auth"|_auth'
+        (
+            *(b"value", b"default ", b"echo ", b"machine ", b"default\n", b"curl ", b"wget "),
+            *(b"sshpass ", b"mysql", b"mariadb ", b" login ", b"redis-cli ", b"ldap", b"pass "),
+            *(b"smbclient ", b"pass:", b"masterauth ", b"identified by ", b"password '", b"$1$"),
+            *(b"with password ", b"$5$", b"$6$", b"$y$", b"$2a$", b"$2b$", b"$2y$", b"$apr1$"),
+            *(b"$argon2", b"cookie: ", b'"auth"', b"_auth"),
         ),
     ),
 )
@@ -51,39 +55,51 @@ def find_secrets(text: str | bytes) -> tuple[Secret, ...]:
 
     Ranges are bytes of bytes, and characters of str.
     """
-    if isinstance(text, bytes):
-        return _find(text)
-    data = text.encode("utf-8", "surrogatepass")
-    found = _find(data)
-    return found if len(data) == len(text) else tuple(_in_characters(data, found))
-
-
-def _find(data: bytes) -> tuple[Secret, ...]:
-    ranked = [
-        (start, rank, end, kind)
-        for rank, finder in enumerate(_finders(data.lower()))
-        for kind, start, end in finder(data)
-        if start < end
-    ]
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    ranked: list[tuple[int, int, int, str]] = []
+    for reading in list_readings(data):
+        for rank, (module, name, marks) in enumerate(FINDERS):
+            sought = marks if len(reading.data) <= SHORT_BYTES else reading.select(marks)
+            if any(map(reading.lowered.__contains__, sought)):
+                path = f"policy.secrets.{module}"
+                __import__(path)  # `importlib` takes a hook a millisecond
+                finder: Finder = getattr(sys.modules[path], name)
+                for kind, start, end in finder(reading):
+                    if start < end:
+                        first, last = reading.locate(start, end)
+                        ranked.append((first, rank, last, kind))
     kept: list[Secret] = []
     for start, _, end, kind in sorted(ranked):
         if kept and start < kept[-1].end:
-            first = kept[-1]
-            kept[-1] = Secret(first.kind, first.start, max(first.end, end))
+            first_one = kept[-1]
+            kept[-1] = Secret(first_one.kind, first_one.start, max(first_one.end, end))
         else:
             kept.append(Secret(kind, start, end))
-    return tuple(kept)
+    return tuple(kept if len(data) == len(text) else _in_characters(data, kept))
 
 
-def _finders(lowered: bytes) -> Iterator[Finder]:
-    for module, name, may_find in FINDERS:
-        if may_find(lowered):
-            path = f"policy.secrets.{module}"
-            __import__(path)  # `importlib` takes a hook a millisecond
-            yield getattr(sys.modules[path], name)
+def find_divided(data: bytes, at: int) -> tuple[int, int]:
+    """Return where a secret begins and ends that a cut would divide; the cut twice if none. Half of
+    one is not found, and gives half of it away."""
+    first = max(at - CUT_BYTES, 0)
+    for secret in find_secrets(data[first : at + CUT_BYTES]):
+        if first + secret.start < at < first + secret.end:
+            return first + secret.start, first + secret.end
+    return at, at
 
 
-def _in_characters(data: bytes, secrets: tuple[Secret, ...]) -> Iterator[Secret]:
+def find_form(data: bytes) -> str:
+    """Return the kind of a token or private key, by its form alone; "" if a text has none."""
+    from policy.secrets.blocks import find_private_keys  # noqa: PLC0415 - it loads this package
+    from policy.secrets.tokens import find_tokens  # noqa: PLC0415
+
+    for reading in list_readings(data):
+        for kind, _, _ in (*find_private_keys(reading), *find_tokens(reading)):
+            return kind
+    return ""
+
+
+def _in_characters(data: bytes, secrets: Sequence[Secret]) -> Iterator[Secret]:
     """The same ranges, counted in characters."""
     characters, at = 0, 0
     for secret in secrets:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-from policy.secrets.expressions import Expression
+from policy.secrets.readings import Expression, Reading
 from policy.wordlist import word_set, words
 
 # What is searched for, in lower case; the whole name is then taken apart.
@@ -22,6 +22,7 @@ KEYWORDS = tuple(
 _KEYS = tuple(word for word in KEYWORDS if word.endswith(b"key"))
 # Too short to tell that a value speaks of secrets, too.
 _SHORT = (b"pass", b"psk")
+MARKS = (*KEYWORDS, *_SHORT)
 _APART = (*(word for word in KEYWORDS if word not in _KEYS), *_SHORT)
 _BEFORE_KEY = frozenset(word[:-3].rstrip(b"_-")[-3:] for word in _KEYS)
 NAME_BYTES_MAX = 80
@@ -55,10 +56,10 @@ _SUFFIXES = word_set(
 )
 
 
-def names(data: bytes) -> Iterator[tuple[str, int, int]]:
+def names(reading: Reading) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of each telling name."""
-    at = 0
-    for keyword_start, keyword_end in _keywords(data.lower()):
+    data, at = reading.data, 0
+    for keyword_start, keyword_end in _keywords(reading):
         if keyword_start < at:
             continue
         earliest = max(at, keyword_start - NAME_BYTES_MAX)
@@ -70,17 +71,14 @@ def names(data: bytes) -> Iterator[tuple[str, int, int]]:
             yield kind, start, at
 
 
-def _keywords(lowered: bytes) -> list[tuple[int, int]]:
+def _keywords(reading: Reading) -> list[tuple[int, int]]:
     """Where each keyword stands, in order. Plain searches are many times faster than one regex,
     and those that end with `key` are found by it together."""
-    found = []
-    for word in _APART:
-        at = lowered.find(word)
-        while at >= 0:
-            found.append((at, at + len(word)))
-            at = lowered.find(word, at + len(word))
-    for end in _ends_of_key(lowered):
-        found += [(end - len(word), end) for word in _KEYS if lowered.endswith(word, 0, end)]
+    found = [(at, at + len(word)) for word, at in reading.find_all(_APART)]
+    for end in _ends_of_key(reading.lowered):
+        found += [
+            (end - len(word), end) for word in _KEYS if reading.lowered.endswith(word, 0, end)
+        ]
     return sorted(found)
 
 
@@ -94,13 +92,6 @@ def _ends_of_key(lowered: bytes) -> Iterator[int]:
         end = lowered.find(b"key", end) + 3
 
 
-def any_keyword(lowered: bytes) -> bool:
-    """Whether a text, in lower case, holds any keyword."""
-    if any(word in lowered for word in _APART):
-        return True
-    return any(lowered.endswith(_KEYS, 0, end) for end in _ends_of_key(lowered))
-
-
 def has_keyword(value: bytes) -> bool:
     """Whether a value speaks of secrets itself."""
     lowered = value.lower()
@@ -111,7 +102,7 @@ def has_keyword(value: bytes) -> bool:
 def kind_of(name: bytes) -> str:
     """What a name says it holds: `password`, `secret`, `token`, `key`; empty if nothing secret."""
     last = name.rstrip(b".-").rpartition(b".")[2]
-    parts = [word.decode().lower() for word in _WORDS.findall(last)]
+    parts = [word.decode().lower() for word in _WORDS.compiled.findall(last)]
     while parts and (parts[-1].isdigit() or parts[-1] in _SUFFIXES):
         parts.pop()
     # What everybody may have: `PublicKeyToken` of a .NET assembly, a public key.

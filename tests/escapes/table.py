@@ -27,6 +27,7 @@ from tests.escapes import (
     silence,
     space,
     special,
+    spelling,
     streams,
 )
 from tests.escapes.attack import Attack
@@ -56,6 +57,7 @@ THEMES = (
     silence,
     space,
     special,
+    spelling,
     streams,
 )
 ATTACKS: tuple[Attack, ...] = tuple(

@@ -160,7 +160,7 @@ def test_without_the_guard_it_has_it(
     one: Plant, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(Guard, "keeps", lambda *_: False)
-    monkeypatch.setattr(file_reading, "_token_in", lambda _: "")
+    monkeypatch.setattr(file_reading, "find_form", lambda _: "")
     snapshot = take(plant(one, project), Terms(leave_out=()), {})
     dumped = dump(snapshot, tmp_path / "worker")
     assert any(secret in dumped for secret in SECRETS)

@@ -24,10 +24,11 @@ from policy.secrets import (
     is_secret_name,
     is_secret_path,
     placeholders,
+    readings,
     redact,
     telling_names,
-    tokens,
 )
+from policy.secrets.readings import Expression, Reading
 from policy.secrets.tokens import TOKEN_FORMS
 from policy.wordlist import words
 from tests.policy.ordinary_texts import TEXTS
@@ -72,10 +73,19 @@ def test_a_secret_among_ordinary_lines_is_found():
             assert f"{before}[REDACTED:{kind}]{after}" in shown
 
 
+def has_any(text: bytes, marks: tuple[bytes, ...]) -> bool:
+    """Tell whether a short text has one of the marks, and a long one that ends with it."""
+    return all(
+        any(mark in reading.lowered for mark in reading.select(marks))
+        for reading in (Reading(text), Reading(b"x\n" * readings.SHORT_BYTES + text))
+    )
+
+
 @pytest.mark.parametrize("form", command_lines.FORMS, ids=lambda form: form.expression.decode())
 def test_the_finder_of_a_form_is_asked_wherever_its_mark_stands(form):
-    (may_find,) = (m for _, name, m in detector.FINDERS if name == "find_in_command_lines")
-    assert all(may_find(mark + form.needs) for mark in form.marks)
+    (marks,) = (marks for _, name, marks in detector.FINDERS if name == "find_in_command_lines")
+    follows = form.follows[:1] or (b"",)
+    assert all(has_any(mark + follows[0] + form.needs, marks) for mark in form.marks)
 
 
 @pytest.mark.parametrize("block", PRIVATE_KEYS)
@@ -173,6 +183,20 @@ HOSTILE = (
     "secret: a1",
     "; password=a",
     "host=a password=b ",
+    *(
+        "\\",
+        "\\u0067",
+        "%41",
+        "&amp;",
+        "&#1",
+        "\x1b]",
+        "\x1b[",
+        "g\bg",
+        "_\b",
+        "eyJ\u200b",
+        "\\u001b[m",
+    ),
+    *("nvapi-EXAMPLE-", "x\x1b[mnvapi-", "=\n", "a\n\\a\n"),
 )
 
 
@@ -194,8 +218,8 @@ def expressions() -> list[tuple[str, str]]:
     found = []
     for module in (assignments, blocks, placeholders, telling_names):
         for name, value in vars(module).items():
-            if isinstance(value, re.Pattern):
-                found.append((f"{module.__name__}.{name}", value.pattern.decode()))
+            if isinstance(value, Expression):
+                found.append((f"{module.__name__}.{name}", value.compiled.pattern.decode()))
     found += [(form.kind, form.expression.decode()) for form in command_lines.FORMS]
     return found + [(form.kind, form.expression.decode()) for form in TOKEN_FORMS]
 
@@ -238,7 +262,7 @@ def test_no_expression_gives_back_what_an_unbounded_repetition_took(name, expres
 @pytest.mark.parametrize("before", range(-44, 4))
 def test_a_token_is_found_across_the_blocks_that_a_long_text_is_read_in(before):
     token = b"ghp_" + b"a1B2c3D4e5" * 4
-    text = b"# " * (tokens._BLOCK_BYTES // 2 + before)
+    text = b"# " * (readings.BLOCK_BYTES // 2 + before)
     assert find_secrets(text + token + b" # end") == (
         Secret("github-token", len(text), len(text) + len(token)),
     )
@@ -247,15 +271,15 @@ def test_a_token_is_found_across_the_blocks_that_a_long_text_is_read_in(before):
 @pytest.mark.parametrize("keyword", telling_names.KEYWORDS)
 def test_every_keyword_is_seen_wherever_it_stands(keyword):
     for text in (keyword, b"key " + keyword, b"a_key=" + keyword + b"key", b"x" + keyword + b"=1"):
-        assert telling_names.any_keyword(text)
+        assert has_any(text, telling_names.MARKS)
         start = text.index(keyword)
-        assert (start, start + len(keyword)) in telling_names._keywords(text)
+        assert (start, start + len(keyword)) in telling_names._keywords(Reading(text))
 
 
 @pytest.mark.parametrize("text", [b"", b"key", b"ey", b"monkey", b"a key", b"-key", b"keyboard"])
 def test_a_key_alone_is_no_keyword(text):
-    assert not telling_names.any_keyword(text)
-    assert telling_names._keywords(text) == []
+    assert not has_any(text, telling_names.MARKS)
+    assert telling_names._keywords(Reading(text)) == []
 
 
 def test_each_form_of_token_names_its_source():

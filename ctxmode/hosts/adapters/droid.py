@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from ctxmode.hosts.adapters import claude_code
 from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling
+from ctxmode.hosts.hooks.unasked import add_as_text
 
 FOLDER_VARIABLES = ("FACTORY_PROJECT_DIR",)
 EVENTS: Mapping[str, Purpose] = {
@@ -19,13 +20,8 @@ EVENTS: Mapping[str, Purpose] = {
     "Stop": "answered",
 }
 call = claude_code.call
+add_context = add_as_text
 
 
 def answer(ruling: Ruling, event_name: str) -> Answer:
     return None if ruling.kind == "advise" else claude_code.answer(ruling, event_name)
-
-
-def add_context(text: str, event_name: str) -> Answer:
-    """What a hook prints at a session's start is added to its context."""
-    del event_name
-    return text

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ctxmode.hosts.adapters import claude_code
-from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling
-from ctxmode.hosts.hooks.unasked import refuse_by_code
+from ctxmode.hosts.hooks.calls import Purpose
+from ctxmode.hosts.hooks.unasked import add_as_text, answer_by_code
 
 FOLDER_VARIABLES: tuple[str, ...] = ()
 EVENTS: Mapping[str, Purpose] = {
@@ -20,13 +20,5 @@ EVENTS: Mapping[str, Purpose] = {
     "Stop": "answered",
 }
 call = claude_code.call
-
-
-def answer(ruling: Ruling, event_name: str) -> Answer:
-    del event_name
-    return refuse_by_code(ruling)
-
-
-def add_context(text: str, event_name: str) -> Answer:
-    del event_name
-    return text
+answer = answer_by_code
+add_context = add_as_text

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ctxmode.hosts.adapters import gemini_cli
-from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling
-from ctxmode.hosts.hooks.unasked import refuse_by_code
+from ctxmode.hosts.hooks.calls import Purpose
+from ctxmode.hosts.hooks.unasked import answer_by_code
 
 FOLDER_VARIABLES = ("TABNINE_PROJECT_DIR",)
 EVENTS: Mapping[str, Purpose] = {
@@ -20,9 +20,5 @@ EVENTS: Mapping[str, Purpose] = {
     "AfterAgent": "answered",
 }
 call = gemini_cli.call
+answer = answer_by_code
 add_context = gemini_cli.add_context
-
-
-def answer(ruling: Ruling, event_name: str) -> Answer:
-    del event_name
-    return refuse_by_code(ruling)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, ToolCall
+from ctxmode.hosts.hooks.calls import Purpose, ToolCall
 from ctxmode.hosts.hooks.tool_names import tool_call
-from ctxmode.hosts.hooks.unasked import refuse_by_code
+from ctxmode.hosts.hooks.unasked import add_as_text, answer_by_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,11 +36,5 @@ def call(event: Mapping[str, Any]) -> ToolCall | None:
     return tool_call(_TOOLS[action], given, given.get("cwd"))
 
 
-def answer(ruling: Ruling, event_name: str) -> Answer:
-    del event_name
-    return refuse_by_code(ruling)
-
-
-def add_context(text: str, event_name: str) -> Answer:
-    del event_name
-    return text
+answer = answer_by_code
+add_context = add_as_text

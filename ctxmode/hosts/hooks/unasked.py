@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxmode.hosts.hooks.calls import Refusal, Ruling
+from ctxmode.hosts.hooks.calls import Answer, Refusal, Ruling
 
 
 def refuse(ruling: Ruling) -> Ruling:
@@ -15,7 +15,14 @@ def refuse(ruling: Ruling) -> Ruling:
     return ruling._replace(kind="deny", text=f"{ruling.text}\n{why}")
 
 
-def refuse_by_code(ruling: Ruling) -> Refusal | None:
+def answer_by_code(ruling: Ruling, event_name: str) -> Refusal | None:
     """A refusal by exit code 2 and stderr; silence for all else, advice included."""
+    del event_name
     said = refuse(ruling)
     return Refusal(said.text) if said.kind == "deny" else None
+
+
+def add_as_text(text: str, event_name: str) -> Answer:
+    """Plain text, which the host adds to its context."""
+    del event_name
+    return text

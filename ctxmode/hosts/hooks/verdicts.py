@@ -61,6 +61,10 @@ def steps(
 
 
 def _pack(said: Ruling, verdicts: Sequence[Verdict]) -> bytes:
+    if said.text:
+        from policy.secrets import redact  # noqa: PLC0415 - most calls pass in silence
+
+        said = said._replace(text=redact(said.text).text)
     return json.dumps((said, [verdict.to_json() for verdict in verdicts])).encode()
 
 

@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 from executor.model import Stream
 from executor.run.capture import Capture, cut_head, cut_tail, decode
+from policy.secrets import redact
+from tests.policy.secret_corpus import key_block
+from tests.policy.spellings import TOKEN
 
 
 def captured(folder: Path, chunks: list[bytes], inline_bytes: int) -> tuple[Stream, Path | None]:
@@ -159,3 +162,26 @@ def test_what_is_discarded_is_counted_and_its_end_is_shown(tmp_path: Path):
     assert stream.head.startswith("first line\n")
     assert stream.tail.endswith("the end\n")
     assert (tmp_path / "spool").stat().st_size in (spooled, 220)
+
+
+@pytest.mark.parametrize(
+    "secret", [TOKEN, TOKEN.replace("_", "\\u005f"), f"\x1b[1m{TOKEN[:9]}\x1b[m{TOKEN[9:]}"]
+)
+@pytest.mark.parametrize("at", range(540, 660, 7))
+def test_no_cut_divides_a_secret(secret, at, tmp_path: Path):
+    """Half of one is found by nobody, and gives half of it away. The control: the whole is kept."""
+    line = "x " * (at // 2) + f"token={secret}, end"
+    for content in (line + " y" * 4000, "y " * 4000 + line[::-1].replace(secret[::-1], secret)):
+        stream, spool = captured(Path(tempfile.mkdtemp(dir=tmp_path)), [content.encode()], 1000)
+        assert spool is not None
+        shown = redact(stream.head).text + redact(stream.tail).text
+        assert secret in content
+        assert not any(secret[first : first + 8] in shown for first in range(4, len(secret) - 8))
+
+
+def test_no_cut_divides_a_private_key(tmp_path: Path):
+    block = key_block("RSA PRIVATE KEY", lines=12)
+    for lines in range(40):
+        content = "y\n" * 3000 + block + "\n" + "z\n" * (20 * lines)
+        stream, _ = captured(Path(tempfile.mkdtemp(dir=tmp_path)), [content.encode()], 2000)
+        assert not any(line in redact(stream.tail).text for line in block.split("\n")[1:-1])
