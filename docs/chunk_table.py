@@ -12,7 +12,7 @@ from pathlib import Path
 from kb.chunkers import CHUNKERS
 from kb.chunking import chunk_part
 from kb.chunks import CAP_BYTES, MERGE_BYTES, TARGET_BYTES, Chunk
-from kb.conversion import Converted, convert
+from kb.indexing import Converted, convert
 
 HERE = Path(__file__).parent
 SAMPLES = HERE / "samples"

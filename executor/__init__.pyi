@@ -53,5 +53,5 @@ from .sessions.background import (
 from .sessions.background import (
     open_backgrounds as open_backgrounds,
 )
-from .sessions.limits import SessionLimits as SessionLimits
+from .sessions.registry import SessionLimits as SessionLimits
 from .settings import Settings as Settings

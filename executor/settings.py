@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from executor.model import MIB, Limits
 from executor.packages.model import PackageSettings
 from executor.profile import PROFILES, Profile
-from executor.sessions.limits import SessionLimits
+from executor.sessions.registry import SessionLimits
 
 if TYPE_CHECKING:
     from executor.project.rules.names import ObeyedNames

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from executor.errors import RequestError
 from executor.project.view.record import EntryState
-from executor.run.job import first_line
+from executor.run.execution import first_line
 from executor.service import LocalEngine
 from executor.terms import JudgedRequest
 from fleet import forms

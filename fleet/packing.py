@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from executor.model import Request
-from executor.run.job import grant_environment
+from executor.run.execution import grant_environment
 from executor.terms import JudgedRequest
 from fleet.model import GRACE_S, OWNER_CHARACTERS_MAX, Order, why_here
 from fleet.settings import ClusterSettings

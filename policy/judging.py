@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
-from typing import TypeVar
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
 
 from policy.analysis import Analysis, analyse
 from policy.deadline import SECONDS, decode, encode, results_of
@@ -14,9 +16,46 @@ from policy.hiding import find_hidden_paths
 from policy.load import real_path
 from policy.matching import FileFacts
 from policy.model import Subject, Verdict
+from policy.project_file import HiddenError, read_project_file, refuse_hidden
 from policy.rules import Rules
-from policy.script_texts import script_texts
 from policy.undecided import TOO_LARGE, Report, not_judged
+
+if TYPE_CHECKING:
+    from policy.project_file import Hides
+
+BYTES_MAX = 256 * 1024
+NAMES_MAX = 1024
+
+
+def script_texts(project: str, hides: Hides | None = None) -> Callable[[str], str | None]:
+    """Return a reader for `evaluate`: the text of a file of the project, by its absolute path.
+
+    None for what lies outside, whatever links say, for large files, and for what is not UTF-8. Of a
+    folder, by its path with a slash at the end, the names in it. The reader raises `HiddenError`
+    for files of secrets, and for those that `hides` names.
+    """
+    root = os.path.realpath(project)
+    spellings = (f"{root.rstrip('/')}/", f"{project.rstrip('/')}/")
+
+    def read(path: str) -> str | None:
+        if not f"{path}/".startswith(spellings):
+            return None
+        try:
+            real = os.path.realpath(path)
+            if not f"{real}/".startswith(f"{root}/") or not os.path.exists(real):
+                return None
+            if path[-1:] == "/":
+                refuse_hidden(real, (root,), hides)
+                with os.scandir(real) as entries:
+                    return "\n".join(sorted(item.name for item in islice(entries, NAMES_MAX)))
+            return read_project_file(path, project, hides, BYTES_MAX).decode("utf-8")
+        except HiddenError:
+            raise
+        except (OSError, ValueError, RecursionError):
+            return None
+
+    return read
+
 
 T = TypeVar("T")
 

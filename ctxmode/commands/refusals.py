@@ -32,7 +32,7 @@ from ctxmode.operations.refused_runs import (
 from ctxmode.operations.usage_schema import STEPS
 from ctxmode.render.amounts import age, inflect
 from ctxmode.render.highlight import one_line
-from ctxmode.render.refused_acts import describe
+from ctxmode.render.results import describe
 
 LIMIT = 20
 TARGETS_SHOWN = 3

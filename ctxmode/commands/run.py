@@ -35,13 +35,19 @@ from ctxmode.render.highlight import harmless, one_line
 from ctxmode.render.live_output import LiveOutput
 from ctxmode.render.progress_line import waiting
 from ctxmode.render.refusals import refusal_text
-from ctxmode.render.refused_acts import list_refused_acts
-from ctxmode.render.results import BY_VERB, answer_text, changes_text, ending, run_notes
+from ctxmode.render.results import (
+    BY_VERB,
+    answer_text,
+    changes_text,
+    ending,
+    list_refused_acts,
+    run_notes,
+)
 from ctxmode.render.terminal_output import for_stdout
 from ctxmode.suggestions import or_all
 from executor import Caller
 from executor.model import Limits, Request, Status
-from executor.run.job import first_line
+from executor.run.execution import first_line
 from executor.run.output_routing import Answer
 from runtimes import LANGUAGES, UnknownLanguage, language, language_for_file
 

@@ -11,7 +11,7 @@ from ctxmode.config.packages import load_packages
 from ctxmode.config.profiles import load_profiles
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import UsageError
-from executor.sessions.limits import SessionLimits
+from executor.sessions.registry import SessionLimits
 from executor.settings import Settings
 
 

@@ -15,9 +15,7 @@ import kb
 from ctxmode import __version__
 from ctxmode.config.locations import Config, prepare_storage, require_project
 from ctxmode.doctor.container_engine import EngineHealth, examine
-from ctxmode.doctor.fact_health import FactsHealth, check_facts
 from ctxmode.doctor.package_clients import ClientsHealth, check_clients
-from ctxmode.doctor.page_health import PagesHealth, check_pages
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations.quotas import Holdings, read_holdings
 from ctxmode.render.progress_line import OnProgress, ignore_progress
@@ -33,6 +31,85 @@ from executor.instance.control import PrewarmReport
 
 if TYPE_CHECKING:
     from fleet.examining import FleetHealth
+import os
+
+from base.remedy import type_command
+from ctxmode.config.file_names import has_drafts
+from ctxmode.operations.facts import open_memory, read_stats
+from ctxmode.operations.page_place import find_repository
+from ctxmode.operations.pages import is_captured
+from memory.pages.errors import GitError
+from memory.pages.git import find_git
+
+
+@dataclass(frozen=True, slots=True)
+class PagesHealth:
+    """How pages fare: the program git, empty where there is none; whether they are begun here, and
+    turns captured. `reason` and `remedy` say what is amiss."""
+
+    git: str
+    is_begun: bool
+    captures: bool
+    reason: str = ""
+    remedy: str = ""
+
+    @property
+    def summary(self) -> str:
+        """Say it in a line."""
+        if self.reason:
+            return f"not to be had: {self.reason}"
+        if not self.is_begun:
+            return f"{self.git}, not begun here (context-mode pages init)"
+        return f"{self.git}, begun, turns are {'captured' if self.captures else 'not captured'}"
+
+
+def check_pages(config: Config, environ: Mapping[str, str] = os.environ) -> PagesHealth:
+    """Look whether pages can be kept, and are."""
+    captures = is_captured(config, environ)
+    try:
+        git = find_git()
+    except GitError as error:
+        begun = has_drafts(str(config.project))
+        return PagesHealth("", begun, captures, error.message, error.remedy)
+    try:
+        is_begun = has_drafts(str(config.project)) and (find_repository(config) / "HEAD").is_file()
+    except ContextModeError as error:
+        return PagesHealth(git, False, captures, error.message, error.hint)
+    return PagesHealth(git, is_begun, captures)
+
+
+@dataclass(frozen=True, slots=True)
+class FactsHealth:
+    """How many facts stand, of the project and of the user. `reason` and `remedy` say what is
+    amiss."""
+
+    facts: int = 0
+    users_facts: int = 0
+    reason: str = ""
+    remedy: str = ""
+
+    @property
+    def summary(self) -> str:
+        """Say it in a line."""
+        if self.reason:
+            return f"not sound: {self.reason}"
+        return f"{self.facts} of the project, {self.users_facts} of the user, sound"
+
+
+def check_facts(config: Config) -> FactsHealth:
+    """Verify the files of facts; none is made."""
+    try:
+        with open_memory(config) as memory:
+            found = memory.check()
+            for store in memory.stores:
+                if problems := found[str(store.path)]:
+                    remedy = type_command(store.mended_by)
+                    return FactsHealth(reason=f"{store.path}: {problems[0]}", remedy=remedy)
+        stats = read_stats(config)
+    except ContextModeError as error:
+        return FactsHealth(reason=error.message, remedy=error.hint)
+    return FactsHealth(stats.facts, stats.users_facts)
+
 
 CRITICAL_LANGUAGES = ("shell", "python")
 

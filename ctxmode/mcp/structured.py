@@ -11,8 +11,7 @@ from typing import Any
 
 from ctxmode.operations.answers import BatchAnswer, SearchAnswer
 from ctxmode.render.passages import SAID, age_s, name_kind
-from ctxmode.render.refused_acts import list_refused_acts
-from ctxmode.render.results import BY_TOOL, show_outputs
+from ctxmode.render.results import BY_TOOL, list_refused_acts, show_outputs
 from executor import Background
 from executor.model import Result, Status
 from executor.run.output_routing import Answer

@@ -34,8 +34,7 @@ from executor.engine.tiers import TIERS, Capabilities, tiers_of
 from executor.errors import SandboxError, SandboxUnavailableError
 from executor.instance import lock as instance
 from executor.model import Isolation, Limits
-from executor.pool.budget import SharedBudget
-from executor.pool.cells import CellPool, open_cell_pool
+from executor.pool.cells import CellPool, SharedBudget, open_cell_pool
 from executor.profile import ANALYZE
 from executor.project.git.host import find_linked
 from executor.project.view.search import ProjectSearch
@@ -233,7 +232,7 @@ async def _run_trial(cell: Cell, can: Capabilities, packed: bytes) -> Layers:
 
 
 def _budget(here: instance.Instance, limit_bytes: int) -> SharedBudget:
-    from executor.pool.budget import SharedBudget  # noqa: PLC0415 - where something waits for runs
+    from executor.pool.cells import SharedBudget  # noqa: PLC0415 - where something waits for runs
 
     return SharedBudget(here.folder, here.id, limit_bytes)
 

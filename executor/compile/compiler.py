@@ -31,8 +31,7 @@ from executor.instance.removal import remove
 from executor.model import MIB, Result, Status, Usage
 from executor.profile import Profile, ProjectAccess
 from executor.request import Checked
-from executor.run.execution import Execution
-from executor.run.job import label
+from executor.run.execution import Execution, label
 from executor.run.program_job import job_of
 from executor.run.refusals.collecting import of_compiling, with_earlier
 from executor.run.runner import Runner

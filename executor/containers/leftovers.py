@@ -14,7 +14,7 @@ from executor.containers import host
 from executor.containers.engine import DockerEngine, EngineError
 
 INSTANCE, INSTANCES, MACHINE = "ctxmode.instance", "ctxmode.instances", "ctxmode.machine"
-PROJECT = "ctxmode.config.project"
+PROJECT = "ctxmode.config.locations"
 SWEEP_S_MAX = 10.0
 
 

@@ -24,7 +24,7 @@ from executor.model import MIB, Limits
 from executor.network import Allowlist
 from executor.packages.complaints import explain
 from executor.profile import NO_NETWORK, Profile, ProjectAccess
-from executor.run.job import grant_environment
+from executor.run.execution import grant_environment
 from executor.run.program_job import job_of
 from executor.run.runner import Runner
 from runtimes.packages.model import Ecosystem

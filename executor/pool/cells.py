@@ -21,12 +21,131 @@ from executor.errors import SandboxError
 from executor.model import Limits
 from executor.pool.pool import Pool
 from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer, describe_purpose
-from executor.pool.started_cell import StartedCell
 
 if TYPE_CHECKING:
     from executor.engine.engine import PoolState
     from executor.engine.job import Job
-    from executor.pool.budget import SharedBudget
+import fcntl
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from base.locks import is_held
+
+
+@dataclass(frozen=True, slots=True)
+class SharedBudget:
+    """One server's share. What it claims stands in a file beside its lock (see `instance`)."""
+
+    folder: Path
+    instance: str
+    bytes_max: int
+
+    def claim(self, own: int) -> bool:
+        """Note that this server wants `own` bytes in all from now on; False if that is too much.
+
+        Less than before is never too much.
+
+        Raises:
+            OSError: the folder can't be written.
+        """
+        with self._hold_lock():
+            if own > self._read_claim(self.instance) and own + self._others() > self.bytes_max:
+                return False
+            self._file(self.instance).write_text(str(own))
+            return True
+
+    def _others(self) -> int:
+        names = (path.stem for path in self.folder.glob("*.prewarm"))
+        return sum(self._read_claim(name) for name in names if name != self.instance)
+
+    def _read_claim(self, instance: str) -> int:
+        """What a living server claims; the dead claim nothing."""
+        try:
+            if instance != self.instance and not is_held(self.folder / f"{instance}.lock"):
+                return 0
+            return int(self._file(instance).read_text())
+        except (OSError, ValueError):
+            return 0
+
+    def _file(self, instance: str) -> Path:
+        return self.folder / f"{instance}.prewarm"
+
+    @contextlib.contextmanager
+    def _hold_lock(self) -> Iterator[None]:
+        """While claims are added up; the folder itself is the lock."""
+        lock = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+
+class StartedCell:
+    """A process that may become any cell. Each is taken once, and then the next is started.
+
+    In version 1 of control groups moving a process costs up to two grace periods of RCU, about 10
+    ms on an idle machine. Only version 2 can start a process in a group.
+    """
+
+    def __init__(self, maker: CellMaker, dispose: Callable[[CellParts], None]) -> None:
+        self._maker = maker
+        self._dispose = dispose
+        self._idle: CellParts | None = None
+        self._requested = trio.Event()
+        self._coming: trio.Event | None = None
+
+    async def take(self) -> CellParts:
+        """The idle one; else the one that is being started, or a new one.
+
+        Raises:
+            SandboxError, OSError: it could not be started.
+        """
+        coming, self._coming = self._coming, None  # nobody else waits for it
+        if coming is not None:
+            await coming.wait()
+        parts, self._idle = self._idle, None
+        if parts is not None and parts.cell is not None and parts.cell.is_alive():
+            return parts
+        if parts is not None:
+            self._dispose(parts)
+        return await self._start()
+
+    def request(self) -> None:
+        """Have one started for the next run."""
+        self._requested.set()
+
+    async def serve(self) -> None:
+        """Start one whenever it is requested, until cancelled."""
+        try:
+            while True:
+                await self._requested.wait()
+                self._requested = trio.Event()
+                if self._idle is None:
+                    await self._start_next()
+        finally:
+            if self._idle is not None:
+                self._dispose(self._idle)
+
+    async def _start_next(self) -> None:
+        self._coming = here = trio.Event()
+        try:
+            self._idle = await self._start()
+        except (SandboxError, OSError):
+            return  # the next `take` tries again and raises
+        finally:
+            self._coming = None
+            here.set()
+
+    async def _start(self) -> CellParts:
+        parts = CellParts()
+        try:
+            await self._maker.start(parts)
+        except BaseException:
+            self._dispose(parts)
+            raise
+        return parts
+
 
 DISPOSAL_S_MAX = 10.0
 RUN_S = 2.0  # a run that goes on for longer does not count as busy

@@ -10,7 +10,7 @@ import runtimes
 from executor.engine.job import Job
 from executor.engine.layout import Layout
 from executor.request import Checked
-from executor.run.job import grant_environment, label, make_job
+from executor.run.execution import grant_environment, label, make_job
 from executor.run.program_job import job_of
 from executor.sessions.interpreter import InterpreterProgram
 from executor.sessions.request import SessionRequest

@@ -11,13 +11,22 @@ import trio
 from executor.engine.engine import Completed, OnOutput
 from executor.errors import RequestError
 from executor.run.runner import Runner, open_network
-from executor.sessions.limits import SessionLimits
 
 if TYPE_CHECKING:
     from executor.sessions.request import SessionRequest
     from executor.sessions.session import Session
 
     Attended = tuple[Session, list[int]]
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLimits:
+    """How many sessions there may be, how long one may be idle, and how old it may grow."""
+
+    count: int = 8
+    idle_s: float = 30 * 60
+    life_s: float = 8 * 3600
 
 
 class Sessions:

@@ -12,9 +12,60 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from kb.chunkers import json_containers
-from kb.chunkers.json_containers import IDENTITY, IDENTITY_BYTES
 from kb.chunks import MERGE_BYTES, TARGET_BYTES, Mark
+
+IDENTITY = (b"name", b"title", b"label", b"path", b"key", b"slug", b"id")
+"""Fields whose value names the record they stand in, the most telling first."""
+
+IDENTITY_BYTES = 200
+"""A longer item names nothing."""
+
+_LEVELS = 6
+"""What is nested deeper is left to a reader with a stack."""
+
+_STRING = rb'"(?:[^"\\]++|\\.)*+"'
+_NESTED = rb"(?!)"
+for _ in range(_LEVELS):
+    _NESTED = rb'[\[{](?>(?:[^"\[\]{}]++|' + _STRING + rb"|" + _NESTED + rb")*)[\]}]"
+_CONTAINER = re.compile(_NESTED, re.DOTALL)
+
+_IDENTIFYING = (
+    rb'[^",\[\]{}]*+"(?:' + b"|".join(IDENTITY) + rb')"'
+    rb'(?>(?:[^",\[\]{}]++|' + _STRING + rb")*)(?=[,\]}])"
+)
+_NEXT_IDENTIFYING = re.compile(
+    rb"(?>(?:(?!" + _IDENTIFYING + rb")"
+    rb'(?>(?:[^",\[\]{}]++|' + _STRING + rb"|" + _NESTED + rb")*),)*)"
+    rb"(" + _IDENTIFYING + rb")",
+    re.DOTALL,
+)
+"""Items of an object as far as one that may name it, from the beginning of an item."""
+
+
+def end(data: bytes, at: int, limit: int) -> int | None:
+    """Where the container ends that begins at `at`; None where it is longer than `limit` bytes,
+    nested deeply, or broken."""
+    found = _CONTAINER.match(data, at, at + limit)
+    return None if found is None else found.end()
+
+
+def identity(container: bytes) -> bytes:
+    """What names a container, of which this is the text; empty where nothing does."""
+    if container.startswith(b"["):
+        return b""
+    rank, best, position = len(IDENTITY), b"", 1
+    while rank and (found := _NEXT_IDENTIFYING.match(container, position)):
+        position, item = found.end(), found[1]
+        of_key = IDENTITY.index(item.split(b'"', 2)[1])
+        if of_key < rank and len(item) < IDENTITY_BYTES:
+            rank, best = of_key, value(item)
+    return best
+
+
+def value(item: bytes) -> bytes:
+    """What stands behind the key, without quotes."""
+    return item.partition(b":")[2].strip().strip(b'"')
+
 
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)|[{}\[\],]', re.DOTALL)
 _REST_OF_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+("?)', re.DOTALL)
@@ -138,12 +189,12 @@ class Scan:
         """Where a container ends that begins here, if it is sure to be no more than one chunk."""
         if len(self._stack) == 1 and not self._lines:
             return None  # the items of the only value are told
-        return json_containers.end(self._data, at, TARGET_BYTES)
+        return end(self._data, at, TARGET_BYTES)
 
     def _pass_over(self, top: _Container, at: int, end: int) -> Iterator[Mark]:
         """What opening and closing a container comes to that is never spread."""
-        identity = json_containers.identity(self._data[at:end])
-        top.value = f"{self._name(top)} {_decode(identity)}".strip()
+        found = identity(self._data[at:end])
+        top.value = f"{self._name(top)} {_decode(found)}".strip()
         if len(self._stack) == 1:
             yield from self._end_item(top, end, end)
 
@@ -249,7 +300,7 @@ class Scan:
         rank = IDENTITY.index(key)
         if rank < record.identity_rank:
             record.identity_rank = rank
-            record.identity = json_containers.value(item)
+            record.identity = value(item)
 
     def _spread_out(self) -> Iterator[Mark]:
         """The outermost container that might have fitted in one chunk has outgrown it."""

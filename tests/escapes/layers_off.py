@@ -27,9 +27,8 @@ from executor.containers.place import ContainerPlace
 from executor.engine.job import Job
 from executor.engine.layout import Layout
 from executor.engine.seccomp import build_judged as judged_calls
-from executor.pool.cells import CellPool
+from executor.pool.cells import CellPool, StartedCell
 from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer
-from executor.pool.started_cell import StartedCell
 from executor.project.commit import Commit
 from executor.project.view.record import Record
 

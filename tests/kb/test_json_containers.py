@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.chunkers import json_containers
+from kb.chunkers import json as json_containers
 from kb.chunkers.json import Scan
 
 KEYS = st.sampled_from([key.decode() for key in json_containers.IDENTITY] + ["other", 'a"b', "c,d"])

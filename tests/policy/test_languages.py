@@ -11,8 +11,7 @@ import pytest
 from policy import grammars
 from policy.analysis import analyse
 from policy.effects import Command, FileAccess
-from policy.host.language import _by_name, load_language
-from policy.host.recipe import parse_recipes
+from policy.host.language import _by_name, load_language, parse_recipes
 from policy.host.transforms import _TRANSFORMS, Known, apply
 from policy.host.tree import read_tree
 from policy.model import Subject

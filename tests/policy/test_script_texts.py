@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from policy import Decision, Subject, evaluate, load_file
+from policy.judging import BYTES_MAX, script_texts
 from policy.project_file import HiddenError
-from policy.script_texts import BYTES_MAX, script_texts
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from ctxmode.doctor.diagnosis import Diagnosis, PartHealth
-from ctxmode.doctor.fact_health import check_facts
+from ctxmode.doctor.diagnosis import Diagnosis, PartHealth, check_facts
 from ctxmode.doctor.remedies import remedies
 from ctxmode.operations.facts import open_memory
 from ctxmode.render.health import doctor_text

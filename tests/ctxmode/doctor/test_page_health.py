@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from ctxmode.config.file_names import name_capture_mark
-from ctxmode.doctor import page_health
-from ctxmode.doctor.diagnosis import Diagnosis, PartHealth
-from ctxmode.doctor.page_health import check_pages
+from ctxmode.doctor import diagnosis
+from ctxmode.doctor.diagnosis import Diagnosis, PartHealth, check_pages
 from ctxmode.doctor.remedies import remedies
 from ctxmode.render.health import doctor_text
 from executor import Isolation
@@ -51,7 +50,7 @@ def test_where_there_is_no_git_that_is_told_with_what_helps(config, monkeypatch)
     def find_none():
         raise GitError("there is no git here", "install git")
 
-    monkeypatch.setattr(page_health, "find_git", find_none)
+    monkeypatch.setattr(diagnosis, "find_git", find_none)
     health = check_pages(config, {})
     assert health.summary == "not to be had: there is no git here"
     assert [(one.part, one.note) for one in remedies(diagnose(health))] == [

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from executor.pool.budget import SharedBudget
+from executor.pool.cells import SharedBudget
 
 
 @contextmanager

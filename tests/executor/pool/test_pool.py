@@ -12,7 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from executor.errors import SandboxError
 from executor.pool import pool as pool_module
-from executor.pool.budget import SharedBudget
+from executor.pool.cells import SharedBudget
 from executor.pool.pool import (
     AGE_S_MAX,
     AT_ONCE_S,

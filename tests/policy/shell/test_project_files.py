@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from policy import Subject, evaluate, load_file
-from policy.script_texts import script_texts
+from policy.judging import script_texts
 
 PACKAGE = """{
   "name": "app", "bin": {"app": "cli.sh"}, "workspaces": ["packages/*"],
