@@ -1,6 +1,6 @@
 """Programs as data: which options take values, what they run, which files they touch.
 
-To teach the policy a program, add a row. Sources: the programs' own manuals,
+To teach the policy a program, add a row to `programs.txt`. Sources: the programs' own manuals,
 and for programs that can run others, the GTFOBins catalogue.
 """
 

@@ -165,7 +165,9 @@ def test_what_is_discarded_is_counted_and_its_end_is_shown(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "secret", [TOKEN, TOKEN.replace("_", "\\u005f"), f"\x1b[1m{TOKEN[:9]}\x1b[m{TOKEN[9:]}"]
+    "secret",
+    [TOKEN, TOKEN.replace("_", "\\u005f"), f"\x1b[1m{TOKEN[:9]}\x1b[m{TOKEN[9:]}"],
+    ids=["plain", "escaped", "coloured"],
 )
 @pytest.mark.parametrize("at", range(540, 660, 7))
 def test_no_cut_divides_a_secret(secret, at, tmp_path: Path):
