@@ -8,12 +8,62 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
-from kb.copies import RECORD_KINDS
-from kb.lines import excerpt, split_lines
 from kb.model import Hit
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of `text` with their ends."""
+    return _LINE.findall(text)
+
+
+def excerpt(
+    hit: Hit, lines: Sequence[str], first: int, end: int, cut: tuple[int, int | None] = (0, None)
+) -> Hit:
+    """`hit` with the lines [`first`, `end`) of its text alone; `cut` takes characters of them."""
+    shown = "".join(lines[first:end])
+    text = shown[slice(*cut)]
+    before = "".join(lines[:first]) + shown[: cut[0]]
+    start_byte = hit.start_byte + len(before.encode())
+    start_line = hit.start_line + before.count("\n")
+    return replace(
+        hit,
+        text=text,
+        start_byte=start_byte,
+        end_byte=start_byte + len(text.encode()),
+        start_line=start_line,
+        end_line=start_line + text[:-1].count("\n"),
+    )
+
+
+RECORD_KINDS = frozenset({"log", "trace"})
+"""Kinds of text in which one event is written again and again, with another time or number."""
+
+REPEATED_KINDS = RECORD_KINDS | {"stacks", "tests", "compiler"}
+"""Kinds in which the same failure may stand more than once."""
+
+_CHANGING = re.compile(r"0[xX][0-9a-fA-F]+|\d+")
+_LETTERS_MIN = 0.5
+
+
+def find_shape(hit: Hit, terms: Sequence[str]) -> str:
+    """What two hits that say the same have in common: a record without its numbers, any other text
+    as it is. Numbers that were asked for, and tables of numbers, count in full."""
+    if hit.kind not in REPEATED_KINDS:
+        return hit.text
+    letters = sum(map(str.isalpha, hit.text))
+    if letters < _LETTERS_MIN * len("".join(hit.text.split())):
+        return hit.text
+    asked = [term for term in terms if any(map(str.isdigit, term))]
+    if any(term in hit.text for term in asked):
+        return hit.text
+    return " ".join(_CHANGING.sub("0", hit.text).split())
+
 
 AROUND = 2
 """Records shown before and behind those that match."""

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kb import words
-from kb.folding import fold
+from kb.words import fold
 
 _TERM = re.compile(rf"[^\W_]+|[{words.EMOJI}]")
 _ACRONYM = re.compile(r"[A-Z]{2,}(?:s|es|d|ed|ing)")

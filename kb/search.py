@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 from kb import mixing, vocabulary
 from kb.candidates import choose
 from kb.compression import decompress
-from kb.copies import find_shape
 from kb.filters import Condition, Filters, condition, inline
-from kb.focus import focus
+from kb.focus import find_shape, focus
 from kb.model import Correction, Hit, QueryResult, SearchState
 from kb.query import Corrections, Query, keep_what_was_meant, parse
 from kb.ranking import POOL, Ranked, Ranking, rank_all, rank_selected

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kb.focus import count_matches
-from kb.lines import excerpt, split_lines
+from kb.focus import count_matches, excerpt, split_lines
 from kb.model import Hit
 
 MIN_SNIPPET_BYTES = 120

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from kb import background, files, purging, reading, spool_queue, terms, writing
+from kb import background, files, purging, reading, spool_queue, vocabulary, writing
 from kb.access import Access, Quota
 from kb.connection import copy_to
 from kb.errors import translate_errors
@@ -282,7 +282,7 @@ class Store:
     def terms(self, source_id: int, limit: int = 40) -> list[str]:
         """Words that tell this source's chunks apart: what to search it for."""
         with self._access.reading() as db:
-            return terms.distinctive(db, source_id, limit)
+            return vocabulary.distinctive(db, source_id, limit)
 
     def sources(self, *, include_superseded: bool = False) -> list[Source]:
         """Every source, latest first."""

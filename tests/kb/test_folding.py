@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kb import Store, words
-from kb.folding import LETTERS, fold, fold_words
 from kb.model import SourceSpec
+from kb.words import LETTERS, fold, fold_words
 
 WORDS = [
     ("Łódź", "Lodz"),
