@@ -17,7 +17,7 @@ from benchmarks.kb_sets import CORPORA, Document, make_set, mixed_documents
 from benchmarks.processes import PROGRAM, make_environment, read_processors_s, start
 from kb import Store
 from kb.model import SourceSpec
-from kb.workers import pool
+from kb.workers import processes
 
 FILES = 5_000
 
@@ -32,9 +32,9 @@ async def growth(bench: Bench) -> None:
         size = chunks = text = since = 0
         spent_s = 0.0
         for document in _repeat(list(islice(mixed_documents(corpora), max(steps) // 4))):
-            began = read_processors_s(pool.processes())
+            began = read_processors_s(processes.processes())
             added = store.add(SourceSpec(document.label, name=document.label), document.data)
-            spent_s += read_processors_s(pool.processes()) - began
+            spent_s += read_processors_s(processes.processes()) - began
             chunks, text = chunks + added.chunks, text + added.bytes_total
             size += len(document.data)
             if chunks < steps[0]:

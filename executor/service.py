@@ -193,7 +193,12 @@ class LocalEngine:
             execution = Execution(checked, chosen, shown, on_output, observe)
             completed = await self._run_alone(execution, judged)
         named = replace(completed.result, verdict=judged.verdict, toolchain=chosen.toolchain.name)
-        return replace(completed, result=_with_missing(named, checked.language.name))
+        if named.status is Status.NONZERO_EXIT:
+            from runtimes.packages.missing import find_missing  # noqa: PLC0415 - most runs lack none
+
+            lacks = find_missing(checked.language.name, named.stderr.text)
+            named = replace(named, missing_packages=lacks)
+        return replace(completed, result=named)
 
     async def _run_alone(self, execution: Execution, judged: JudgedRequest) -> Completed:
         """A program in a box of its own, with its packages, compiled by itself where it is."""
@@ -386,12 +391,3 @@ class LocalEngine:
 
 def _session_name(session: str, owner: str) -> str:
     return f"{owner} {session}" if owner else session
-
-
-def _with_missing(result: Result, language: str) -> Result:
-    """Return a result that says which packages the program lacked, if it failed for that."""
-    if result.status is not Status.NONZERO_EXIT:
-        return result
-    from runtimes.packages.missing import find_missing  # noqa: PLC0415 - most runs lack none
-
-    return replace(result, missing_packages=find_missing(language, result.stderr.text))

@@ -9,19 +9,99 @@ that are shown.
 from __future__ import annotations
 
 import sqlite3
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
-from kb import mixing, vocabulary
+from kb import vocabulary
 from kb.candidates import choose
 from kb.compression import decompress
-from kb.filters import Condition, Filters, condition, inline
+from kb.filters import PLACES, Condition, Filters, condition, inline
 from kb.focus import find_shape, focus
 from kb.model import Correction, Hit, QueryResult, SearchState
 from kb.query import Corrections, Query, keep_what_was_meant, parse
 from kb.ranking import POOL, Ranked, Ranking, rank_all, rank_selected
 from kb.selection import Everything, Selection, select
 from kb.snippets import strong_first
+
+GOOD = 0.5
+"""A hit is good whose score is at least this share of the best."""
+
+SHARE_OF_TWO = 0.6
+"""One kind takes no more of the places while another one has good hits; of three kinds, half."""
+
+SHARE_OF_MORE = 0.5
+
+_PLACE_OF = {origin: place for place, origins in PLACES.items() for origin in origins}
+
+
+class Scored(Protocol):
+    """What has a score, the best the highest."""
+
+    @property
+    def score(self) -> float: ...
+
+
+One = TypeVar("One", bound=Scored)
+
+
+def choose_mixed(
+    ranked: Sequence[tuple[str, One]], limit: int, take: Callable[[One], bool]
+) -> list[One]:
+    """Choose `limit` of what is ranked, each with its kind, the best first. `take` is asked in the
+    order of choice and refuses what stands there already.
+
+    Good ones go in by their rank, but no kind beyond its share. What places are left then go to the
+    best of the others, whatever their kind.
+    """
+    if not ranked:
+        return []
+    good = GOOD * ranked[0][1].score
+    kinds = {kind for kind, one in ranked if one.score >= good}
+    share = {1: 1.0, 2: SHARE_OF_TWO}.get(len(kinds), SHARE_OF_MORE)
+    most = max(1, int(share * limit))
+    counts: Counter[str] = Counter()
+    chosen: dict[int, One] = {}
+    put_off: list[tuple[int, One]] = []
+    for rank, (kind, one) in enumerate(ranked):
+        if len(chosen) == limit:
+            break
+        if one.score < good or counts[kind] >= most:
+            put_off.append((rank, one))
+        elif take(one):
+            counts[kind] += 1
+            chosen[rank] = one
+    for rank, one in put_off:
+        if len(chosen) == limit:
+            break
+        if take(one):
+            chosen[rank] = one
+    return [chosen[rank] for rank in sorted(chosen)]
+
+
+def name_place(origin: str) -> str:
+    """Return the kind of an origin, as `in:` names it."""
+    return _PLACE_OF.get(origin, origin)
+
+
+def read_kinds(db: sqlite3.Connection, source_ids: Iterable[int]) -> Mapping[int, str]:
+    """Read of what kind sources are."""
+    ids = tuple(set(source_ids))
+    rows = db.execute(
+        f"SELECT id, origin FROM source WHERE id IN ({', '.join('?' * len(ids))})", ids
+    )
+    return {source_id: name_place(origin) for source_id, origin in rows}
+
+
+def find_unseen(db: sqlite3.Connection, kinds: Iterable[str], where: Condition) -> Condition | None:
+    """Return the condition of whatever is of no kind that was seen; None where nothing is."""
+    seen = [origin for kind in set(kinds) for origin in PLACES.get(kind, (kind,))]
+    marks = ", ".join("?" * len(seen))
+    others = Condition(f"{where.sql} AND s.origin NOT IN ({marks})", (*where.values, *seen))
+    found = db.execute(f"SELECT 1 FROM source s WHERE s.origin NOT IN ({marks}) LIMIT 1", seen)
+    return None if found.fetchone() is None else others
+
 
 MOST_COPIES = 20
 """Texts that say the same are shown once. So many of each are looked through to fill an answer."""
@@ -170,9 +250,9 @@ def _distinct(db: sqlite3.Connection, pool: list[Ranked], ask: Ask) -> list[Hit]
         hits[shape] = hit if same is None else replace(same, alike=same.alike + 1)
         return same is None
 
-    kinds = mixing.read_kinds(db, (chunk.source_id for chunk in pool))
+    kinds = read_kinds(db, (chunk.source_id for chunk in pool))
     ranked = sorted(pool, key=lambda chunk: -chunk.score)
-    chosen = mixing.choose([(kinds[one.source_id], one) for one in ranked], ask.limit, take)
+    chosen = choose_mixed([(kinds[one.source_id], one) for one in ranked], ask.limit, take)
     found = {hit.chunk_id: hit for hit in hits.values()}
     return [found[one.chunk_id] for one in chosen]
 
@@ -182,14 +262,14 @@ def _others(
 ) -> list[Ranked]:
     """Rank what is of other kinds than the whole pool, where some of it may be as good."""
     scores = [chunk.score for chunk in pool]
-    if len(ask.filters.places) == 1 or len(pool) < size or min(scores) < mixing.GOOD * max(scores):
+    if len(ask.filters.places) == 1 or len(pool) < size or min(scores) < GOOD * max(scores):
         return []
     if ask.selection is not None:  # all of it is scored already
         known = {chunk.chunk_id for chunk in pool}
         ranked = (one for ranking in rankings for one in ranking.first(ask.selection.size))
         return [chunk for chunk in ranked if chunk.chunk_id not in known]
-    kinds = mixing.read_kinds(db, (chunk.source_id for chunk in pool)).values()
-    where = mixing.find_unseen(db, kinds, ask.where)
+    kinds = read_kinds(db, (chunk.source_id for chunk in pool)).values()
+    where = find_unseen(db, kinds, ask.where)
     if where is None:
         return []
     others = rank(db, replace(ask, where=where))

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from ctxmode.render.amounts import size
 
 if TYPE_CHECKING:
-    from ctxmode.doctor.diagnosis import Diagnosis, FactsHealth, PagesHealth
-    from ctxmode.doctor.package_clients import ClientsHealth
+    from ctxmode.doctor.diagnosis import ClientsHealth, Diagnosis, FactsHealth, PagesHealth
     from ctxmode.operations.quotas import Holdings
     from executor import LanguageReport, Layer
     from executor.instance.control import PrewarmReport

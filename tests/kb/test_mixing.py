@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kb
-from kb import mixing
+from kb import search
 
 Hit = namedtuple("Hit", "name score text")
 
@@ -18,7 +18,7 @@ def choose(text, limit):
     for number, word in enumerate(text.split()):
         name, _, shared = word.partition("=")
         ranked.append((name[0], Hit(word, float(name[1:]), shared or str(number))))
-    return " ".join(one.name for one in mixing.choose(ranked, limit, new_texts()))
+    return " ".join(one.name for one in search.choose_mixed(ranked, limit, new_texts()))
 
 
 def new_texts():
@@ -61,13 +61,13 @@ def test_one_search_no_kind_fills_an_answer_alone(ranked, limit, chosen):
 def test_one_search_a_kind_exceeds_its_share_only_where_no_other_good_hit_is_left(rows, limit):
     rows.sort(key=lambda row: -row[1])
     ranked = [(kind, Hit(kind, score, at)) for at, (kind, score) in enumerate(rows)]
-    chosen = mixing.choose(ranked, limit, new_texts())
+    chosen = search.choose_mixed(ranked, limit, new_texts())
     assert len(chosen) == min(limit, len(ranked))
     assert [one.score for one in chosen] == sorted((one.score for one in chosen), reverse=True)
     if not chosen:
         return
     assert chosen[0].score == rows[0][1]
-    good = [one for _, one in ranked if one.score >= mixing.GOOD * rows[0][1]]
+    good = [one for _, one in ranked if one.score >= search.GOOD * rows[0][1]]
     kinds = {one.name for one in good}
     most = max(1, int({1: 1.0, 2: 0.6}.get(len(kinds), 0.5) * limit))
     counts = Counter(one.name for one in chosen)

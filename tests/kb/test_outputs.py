@@ -11,7 +11,7 @@ import pytest
 
 import kb
 from kb.chunkers import record_rows
-from kb.chunkers.records import OWN_MAX
+from kb.chunkers.record_rows import OWN_MAX
 from kb.chunking import chunk_next
 from kb.detect import detect
 from kb.plain import Plain

@@ -20,9 +20,9 @@ from kb.chunkers import CHUNKERS
 from kb.chunking import chunk_here, chunk_in_worker
 from kb.detect import Detected
 from kb.model import SourceSpec
-from kb.workers import pool, processes
+from kb.workers import processes
 
-ENTRY = Path(pool.__file__).with_name("__main__.py")
+ENTRY = Path(processes.__file__).with_name("__main__.py")
 PROGRAM = b"# about f\ndef f(x):\n    return 1\n\n\nclass A:\n    def getValue(self):\n" + (
     b"        y = 1  # \xff\xfe \xc3\xbc\n" * 200
 )
@@ -33,7 +33,7 @@ PYTHON = Detected("code", "python", "said")
 def fresh_workers(monkeypatch: pytest.MonkeyPatch):
     """Workers of this test's own, whatever it makes of them."""
     own = processes.WorkerPool(ENTRY)
-    monkeypatch.setattr(pool, "_pool", own)
+    monkeypatch.setattr(processes, "_pool", own)
     yield own
     own.close()
 

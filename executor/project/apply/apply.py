@@ -6,21 +6,96 @@ import contextlib
 import ctypes
 import os
 import secrets
+import shutil
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from executor.project.apply import staging
 from executor.project.apply.arrangement import Arrangement
-from executor.project.apply.journal import Journal
 from executor.project.apply.operations import Operation, execute, is_as_expected, left_as_changed
 from executor.project.apply.staging import Preparing, remove
 from executor.project.git.host import GitError, HostGit
 from executor.project.git.taking import Taking, take
 from executor.project.plan.plan import Plan
-from executor.project.store.manifest import ChangeSet, CommitError, LeftOut
+from executor.project.store.manifest import ChangeSet, CommitError, LeftOut, decode, encode
 from executor.project.view.record import is_below
-from executor.project.view.tree import Tree, open_tree, split
+from executor.project.view.tree import FOLDER_FLAGS, Tree, open_tree, split
+
+PREPARING, READY = ".preparing", ".ready"
+
+
+class Journal:
+    """One commit's steps. While it is not ready they are taken back, afterwards completed."""
+
+    def __init__(self, path: Path) -> None:
+        """Use files that are named as `path`, with an end that says how far it is."""
+        self.path = path
+
+    def begin(self, operations: Sequence[Operation]) -> None:
+        """Write the steps down before anything is prepared, and keep the packs that they take.
+
+        Raises:
+            OSError: the store can't be written.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._write(operations, PREPARING)
+        for each in operations:
+            if each.taking is not None:
+                shutil.copyfile(each.taking.carried.pack, self._pack_of(each))
+
+    def ready(self, operations: Sequence[Operation]) -> None:
+        """Note that all of these steps are prepared, and no others.
+
+        Raises:
+            OSError: the store can't be written.
+        """
+        self._write(operations, READY)
+        self.path.with_suffix(PREPARING).unlink()
+
+    def end(self) -> None:
+        """Forget a commit that is done, or taken back, and the packs last."""
+        found = self.path.parent.glob(f"{self.path.name}.*")
+        for path in sorted(found, key=lambda one: one.suffix not in (PREPARING, READY)):
+            path.unlink()
+
+    def read(self) -> tuple[Sequence[Operation], bool]:
+        """Return the steps, and whether they are ready.
+
+        Raises:
+            OSError: it can't be read.
+            ValueError: another version wrote it.
+        """
+        for end in (READY, PREPARING, ".jsonl"):  # which earlier versions wrote
+            path = self.path.with_suffix(end)
+            if path.exists():
+                return decode(list[Operation], path.read_text("ascii")), end == READY
+        return (), False
+
+    def _write(self, operations: Sequence[Operation], end: str) -> None:
+        """Write a file that is whole, or not there."""
+        noted = [
+            replace(each, taking=each.taking.with_pack(self._pack_of(each)))
+            if each.taking
+            else each
+            for each in operations
+        ]
+        new = self.path.with_suffix(".new")
+        with open(new, "w", encoding="ascii") as file:
+            file.write(encode(noted))
+            file.flush()
+            os.fsync(file.fileno())
+        new.rename(self.path.with_suffix(end))
+        folder = os.open(self.path.parent, FOLDER_FLAGS)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def _pack_of(self, operation: Operation) -> Path:
+        return self.path.with_suffix(f".pack{operation.unit}")
+
 
 S_MAX = 3.0  # others may have written gigabytes to the same disk
 NOT_WHOLE = "something of its repository can't be applied"

@@ -9,7 +9,7 @@ import pytest
 
 from base.remedy import command_of
 from ctxmode.doctor import report
-from ctxmode.doctor.package_clients import check_clients
+from ctxmode.doctor.diagnosis import check_clients
 from ctxmode.doctor.remedies import remedies, script
 from ctxmode.doctor.table import show
 from ctxmode.render.health import packages_lines

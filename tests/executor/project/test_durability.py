@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from executor.project.apply import apply
-from executor.project.apply.journal import Journal
+from executor.project.apply.apply import Journal
 from tests.executor.project.viewing import View, python
 
 
