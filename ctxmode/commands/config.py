@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from ctxmode import exit_codes
+from ctxmode.config.engine_settings import load_names
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, read
-from ctxmode.config.guarded_names import load_names
 from ctxmode.config.locations import Config, load_config
 from ctxmode.config.packages import load_packages
 from ctxmode.config.prices import load_prices

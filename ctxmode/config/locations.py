@@ -20,21 +20,8 @@ from ctxmode.config.file_names import (
     USER_FACTS,
     name_stores,
 )
+from ctxmode.config.project import find_project
 from ctxmode.errors import ContextModeError, UsageError, why
-
-PROJECT_MARKS = (".git", ".ctxmode")  # as in `policy.trust`, which not every command loads
-
-
-def find_project(here: str, home: str) -> str:
-    """Find the project that `here` lies in, both real paths. A marked home folder is not one, nor
-    is any above it: it holds the secrets."""
-    folder = here
-    while folder != home and not home.startswith(f"{folder.rstrip('/')}/"):
-        if any(os.path.exists(os.path.join(folder, mark)) for mark in PROJECT_MARKS):
-            return folder
-        folder = os.path.dirname(folder)
-    return here
-
 
 _ENDING = re.compile(r"(?:\.usage|\.sessions|\.memory|\.repomap)?\.sqlite3$")
 _STEM = re.compile(r"(.+)-[0-9a-f]{12}")

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 import trio
 
 from ctxmode.app import App, open_app
-from ctxmode.config.locations import PROJECT_MARKS, Config, refuse_folder, require_project
+from ctxmode.config.locations import Config, refuse_folder, require_project
+from ctxmode.config.project import PROJECT_MARKS
 from ctxmode.errors import ContextModeError, UsageError, unwrap
 from ctxmode.mcp.log_messages import Levels
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ctxmode.config.locations import find_project
+from ctxmode.config.project import find_project
 from ctxmode.hosts.hooks.tool_names import tool_call
 from memory.sessions.events import Deed
 from memory.sessions.store import SessionStore

@@ -14,7 +14,7 @@ from executor.containers import host
 from executor.containers.engine import DockerEngine, EngineError
 
 INSTANCE, INSTANCES, MACHINE = "ctxmode.instance", "ctxmode.instances", "ctxmode.machine"
-PROJECT = "ctxmode.config.locations"
+PROJECT = "ctxmode.config.project"
 SWEEP_S_MAX = 10.0
 
 

@@ -210,10 +210,11 @@ def build_judged(abi: int) -> JudgedCalls:
             for place, own in OWN[kind].items():
                 _add(rules, ask, name, pyseccomp.Arg(place, pyseccomp.NE, own))
             kinds.append((_number(name), kind))
+    absent = pyseccomp.ERRNO(errno.ENOSYS)
     for name in FILE_CALLS.split():
         number = _number(name)
         if number != UNKNOWN:
-            _add(rules, ask, name)
+            _add(rules, absent if name in COUNTED_CALLS and not can_ask else ask, name)
             kinds.append((number, name))
     if can_ask:
         _deny_calls(rules, ask)
@@ -221,8 +222,8 @@ def build_judged(abi: int) -> JudgedCalls:
         kinds += [
             (number, REFUSED) for number in name_denied_calls() if number != _number("connect")
         ]
-    for name in COUNTED_CALLS:
-        _add(rules, ask if can_ask else pyseccomp.ERRNO(errno.ENOSYS), name)
+    for name in (name for name in COUNTED_CALLS if name not in FILE_CALLS):
+        _add(rules, ask if can_ask else absent, name)
         kinds.append((_number(name), REFUSED))
     for mask, request in INODE_IOCTLS.items():
         chosen = pyseccomp.Arg(1, pyseccomp.MASKED_EQ, mask, request)

@@ -179,9 +179,9 @@ def test_a_worker_that_ended_while_idle_is_replaced(
 
 def test_workers_end_with_the_process_that_started_them() -> None:
     program = (
-        "import kb, time\nfrom kb.workers import pool\n"
+        "import kb, time\nfrom kb.workers import processes\n"
         "kb.chunk(b'def f(): pass', name='a.py')\n"
-        "print(pool._pool._idle[0].process.pid, flush=True)\ntime.sleep(600)\n"
+        "print(processes._pool._idle[0].process.pid, flush=True)\ntime.sleep(600)\n"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(
@@ -195,12 +195,12 @@ def test_workers_end_with_the_process_that_started_them() -> None:
 
 def test_a_forked_process_has_workers_of_its_own() -> None:
     program = (
-        "import kb, os\nfrom kb.workers import pool\n"
+        "import kb, os\nfrom kb.workers import processes\n"
         "kb.chunk(b'def f(): pass', name='a.py')\n"
-        "first = pool._pool._idle[0].process.pid\n"
+        "first = processes._pool._idle[0].process.pid\n"
         "child = os.fork()\n"
         "document = kb.chunk(b'def f(): pass', name='a.py')\n"
-        "same = pool._pool._idle[0].process.pid == first\n"
+        "same = processes._pool._idle[0].process.pid == first\n"
         "print('parent' if child else 'child', same, document.notes, flush=True)\n"
         "if child: os.waitpid(child, 0)\n"
     )

@@ -194,7 +194,7 @@ def deny(host: str, event_name: str, why: str) -> Answer:
 
 
 def _project(cwd: str, home: str, environ: Mapping[str, str]) -> str:
-    from ctxmode.config.locations import find_project  # noqa: PLC0415 - not for what passes in silence
+    from ctxmode.config.project import find_project  # noqa: PLC0415 - not for what passes in silence
 
     given = environ.get("CONTEXT_MODE_PROJECT_DIR") or environ.get("CLAUDE_PROJECT_DIR")
     here = os.path.realpath(given or cwd or os.getcwd())

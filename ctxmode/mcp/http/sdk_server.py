@@ -104,7 +104,7 @@ class _Exchange:
 
     @cached_property
     def project(self) -> Path:
-        return cast("Path", self._request.scope["ctxmode.config.locations"])
+        return cast("Path", self._request.scope["ctxmode.config.project"])
 
     @property
     def _request(self) -> Request:

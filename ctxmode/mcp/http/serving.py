@@ -99,7 +99,7 @@ class Endpoints:
         """Answer one request that the gate let in."""
         path = scope["path"].rstrip("/")
         if path in self._folders:
-            scope["ctxmode.config.locations"] = self._folders[path]
+            scope["ctxmode.config.project"] = self._folders[path]
             await self._converse(scope, receive, send)
         elif place := self._find_api(path):
             config = replace(self._config, project=self._apis[place])

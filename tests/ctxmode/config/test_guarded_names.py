@@ -7,9 +7,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from ctxmode.config.engine_settings import engine_settings
+from ctxmode.config.engine_settings import engine_settings, load_names
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, find_lines
-from ctxmode.config.guarded_names import load_names
 from ctxmode.config.locations import Config
 from ctxmode.config.schema import build_schema
 from ctxmode.errors import UsageError
