@@ -219,9 +219,7 @@ def build_judged(abi: int) -> JudgedCalls:
     if can_ask:
         _deny_calls(rules, ask)
         _deny_families(rules, ask, TOLD_SHARED_FAMILIES)
-        kinds += [
-            (number, REFUSED) for number in name_denied_calls() if number != _number("connect")
-        ]
+        kinds += [(told, REFUSED) for told in name_denied_calls() if told != _number("connect")]
     for name in (name for name in COUNTED_CALLS if name not in FILE_CALLS):
         _add(rules, ask if can_ask else absent, name)
         kinds.append((_number(name), REFUSED))
