@@ -178,6 +178,7 @@ print("found")
 """
 
 
+@pytest.mark.tier_a  # in tier B there are no sockets
 async def test_the_sandbox_own_host_is_found_in_each_family(arena: Arena):
     need("python")
     result = await arena.run(Program("python", LOOKUPS))
