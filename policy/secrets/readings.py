@@ -142,8 +142,7 @@ _ESCAPES: tuple[Step, ...] = (
     ),
 )
 # Lines without escapes, but for the last before one with some: they were read once.
-# No repeated group is possessive: before Python 3.11.5 such a one keeps half an iteration.
-_CLEAN = rb"[^\n\\%&]*+(?:\\[\"'][^\n\\%&]*+)*\n"
+_CLEAN = rb"[^\n\\%&]*+(?:\\[\"'][^\n\\%&]*+)*\n"  # possessive groups: broken before 3.11.5
 _READ: tuple[Step, ...] = (
     ((b"\n",), Expression(rb"\n(?:" + _CLEAN + rb"(?=" + _CLEAN + rb"))+"), b"\n\xff\n"),
 )
