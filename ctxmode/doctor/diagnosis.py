@@ -115,7 +115,7 @@ def _find_clients(
 
 @dataclass(frozen=True, slots=True)
 class PagesHealth:
-    """How pages fare: the program git, empty where there is none; whether they are begun here, and
+    """State of pages: the program git, empty where there is none; whether they are begun here, and
     turns captured. `reason` and `remedy` say what is amiss."""
 
     git: str
@@ -151,7 +151,7 @@ def check_pages(config: Config, environ: Mapping[str, str] = os.environ) -> Page
 
 @dataclass(frozen=True, slots=True)
 class FactsHealth:
-    """How many facts stand, of the project and of the user. `reason` and `remedy` say what is
+    """State of facts: numbers of the project's and the user's. `reason` and `remedy` say what is
     amiss."""
 
     facts: int = 0

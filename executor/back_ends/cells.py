@@ -232,8 +232,6 @@ async def _run_trial(cell: Cell, can: Capabilities, packed: bytes) -> Layers:
 
 
 def _budget(here: instance.Instance, limit_bytes: int) -> SharedBudget:
-    from executor.pool.cells import SharedBudget  # noqa: PLC0415 - where something waits for runs
-
     return SharedBudget(here.folder, here.id, limit_bytes)
 
 

@@ -194,7 +194,7 @@ def make_profile() -> str:
         {"names": [*ALLOWED.split(), "ptrace"], "action": "SCMP_ACT_ALLOW"},
         _allow("clone", {"value": sum(CLONE_NEW_FLAGS), "op": "SCMP_CMP_MASKED_EQ"}),
         _allow("personality", {"value": 0, "op": "SCMP_CMP_EQ"}),
-        # Its flags lie behind a pointer: callers are told that it does not exist.
+        # Its flags lie behind a pointer: to callers it does not exist.
         {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS},
         _allow("socket", {"value": int(socket.AF_UNIX), "op": "SCMP_CMP_EQ"}),
     ]

@@ -30,7 +30,7 @@ class Endpoint:
 
     @property
     def patience_s(self) -> float:
-        """How many seconds it may take to say what it is: behind ssh, three handshakes."""
+        """Seconds in which it has to say what it is: behind ssh, after three handshakes."""
         return 30.0 if self.is_ssh else 3.5
 
 

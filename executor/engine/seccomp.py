@@ -70,7 +70,7 @@ TOLD_SHARED_FAMILIES = frozenset(range(FAMILIES)) - UNTOLD_SHARED_FAMILIES
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a tier needs of its filter."""
+    """The needs of a tier, of its filter."""
 
     namespaces: bool = True  # False in tier B: what they would keep apart is refused
     own_kernel: bool = False  # a container's own, like gVisor's, which asks for fewer capabilities
@@ -220,7 +220,7 @@ def build_judged(abi: int) -> JudgedCalls:
         _deny_calls(rules, ask)
         _deny_families(rules, ask, TOLD_SHARED_FAMILIES)
         kinds += [(told, REFUSED) for told in name_denied_calls() if told != _number("connect")]
-    for name in (name for name in COUNTED_CALLS if name not in FILE_CALLS):
+    for name in (name for name in COUNTED_CALLS if name not in FILE_CALLS.split()):
         _add(rules, ask if can_ask else absent, name)
         kinds.append((_number(name), REFUSED))
     for mask, request in INODE_IOCTLS.items():

@@ -1,4 +1,4 @@
-"""Which system calls exist for programs, and of which kinds sockets may be: instructions and table.
+"""System calls that exist for programs, and permitted kinds of sockets: instructions and table.
 
 They stand before the instructions of libseccomp, whose filters have one default only. runc puts its
 own in the same place (`libcontainer/seccomp/patchbpf`).
@@ -43,7 +43,7 @@ def build_guard(architecture: int, numbers: Iterable[int], socket_call: int) -> 
     """Return instructions that refuse calls of other numbers, and sockets other than `SOCKETS`.
 
     No such call exists (ENOSYS): younger ones, those of x32, and gaps in the table. What is not
-    refused, and what is of another architecture, goes on behind them.
+    refused, and calls of another architecture, go on to the filter behind them.
     """
     begin: list[Step] = [(LOAD, ARCHITECTURE, "", ""), (EQUAL, architecture, "", "end")]
     steps = [*begin, (LOAD, NUMBER, "", "")]

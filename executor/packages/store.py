@@ -69,7 +69,7 @@ def seal(tree: Path) -> Seal:
 
 
 def has_folders(tree: Path, folders: list[tuple[str, int]]) -> bool:
-    """Whether the folders of a tree are as they were when it was sealed."""
+    """Return whether the folders of a tree are as they were when it was sealed."""
     top = str(tree)
     try:
         return all(os.lstat(f"{top}/{path}").st_ctime_ns == changed for path, changed in folders)
