@@ -8,7 +8,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -20,7 +20,7 @@ from requests.exceptions import RequestException
 
 from images import context
 from images.base import Base
-from images.errors import ImageError, remedy
+from images.errors import ImageError, ask, remedy
 from images.groups import Group
 from images.naming import BASE_LABEL, LABEL, STAGE_LABEL, reference, toolchains_reference
 from images.settings import Settings
@@ -68,8 +68,9 @@ async def build_toolchains(
         await _run(api, entries, options, report)
     finally:
         # The settings of this host are in what the steps left: it goes, however they ended.
-        with trio.move_on_after(CLEANING_S_MAX, shield=True):
-            while not await trio.to_thread.run_sync(_remove_stages, api, stage):  # noqa: ASYNC110
+        with trio.move_on_after(CLEANING_S_MAX, shield=True), suppress(ImageError):
+            remove = partial(_remove_stages, api, stage)
+            while await ask(api.ping) and not await ask(remove, CLEANING_S_MAX):  # noqa: ASYNC110
                 await trio.sleep(CLEANING_EVERY_S)  # nobody is told of a step's end
 
 
@@ -98,7 +99,8 @@ async def _run(
     build = partial(_build, api, context.archive(entries), options, report)
     try:
         with trio.fail_after(BUILD_S_MAX):
-            await trio.to_thread.run_sync(build)  # looks itself whether it is cancelled
+            # Of an engine that hangs no line comes at which it could look if it is cancelled.
+            await trio.to_thread.run_sync(build, abandon_on_cancel=True)
     except trio.TooSlowError as error:
         hint = "See what the last step waits for; a slow network may need several tries"
         raise ImageError(f"it did not end in {BUILD_S_MAX:g} s", hint) from error

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Self, TypeVar
 
+import docker
 import trio
 from docker.errors import DockerException
 from requests.exceptions import RequestException
 
 T = TypeVar("T")
 ANSWER_S_MAX: Final = 3.5
+ALONE_S: Final = 1.0
 
 _REMEDIES: Final = {
     "no space left on device": "Make room where the engine keeps its data; see docker system df",
@@ -55,6 +57,16 @@ async def ask(question: Callable[[], T], patience_s: float = ANSWER_S_MAX) -> T:
         raise ImageError(late, hint) from error
     except (DockerException, RequestException) as error:
         raise ImageError.of_engine(error) from error
+
+
+async def wait_for_silence(api: docker.APIClient) -> ImageError:
+    """Ping the engine until it no longer answers: no long call of an engine that hangs ends."""
+    while True:
+        await trio.sleep(ALONE_S)
+        try:
+            await ask(api.ping)
+        except ImageError as error:
+            return error
 
 
 def remedy(text: str) -> str:

@@ -17,7 +17,7 @@ from requests.exceptions import RequestException
 from images import base, building, settings
 from images.building import Ground, Report
 from images.checking import ToolchainCheck, check
-from images.errors import ImageError, ask
+from images.errors import ImageError, ask, wait_for_silence
 from images.groups import GROUPS, Group
 from images.naming import BASE_LABEL, reference, toolchains_reference
 
@@ -41,7 +41,7 @@ class Made:
 
     group: Group
     reference: str
-    took_s: float
+    took_s: float = 0.0
     size_bytes: int = 0
     checks: tuple[ToolchainCheck, ...] = ()
     error: ImageError | None = None
@@ -82,9 +82,19 @@ async def make(api: docker.APIClient, order: Order, report: Report) -> tuple[Mad
         async with limit:
             made[group] = await _make(work, group)
 
-    async with trio.open_nursery() as nursery:
+    async def watch(builds: trio.CancelScope) -> None:
+        hung = await wait_for_silence(api)
+        report(hung.message)
         for group in order.groups:
-            nursery.start_soon(one, group)
+            made.setdefault(group, Made(group, reference(group), error=hung))
+        builds.cancel()
+
+    async with trio.open_nursery() as watching:
+        async with trio.open_nursery() as nursery:
+            watching.start_soon(watch, nursery.cancel_scope)
+            for group in order.groups:
+                nursery.start_soon(one, group)
+        watching.cancel_scope.cancel()
     return tuple(made[group] for group in order.groups)
 
 

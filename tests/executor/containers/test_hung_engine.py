@@ -23,8 +23,11 @@ from executor import SandboxUnavailableError, Settings, open_engine
 from executor.containers import engine as engine_module
 from executor.containers.endpoint import Endpoint
 from executor.containers.engine import DockerEngine, EngineError, connect
+from images import GROUPS
 from images.errors import ImageError
 from images.inventory import survey
+from images.making import Order, make
+from images.naming import BASE_LABEL
 
 pytestmark = [
     # The SDK leaves the socket of a connection that was given up to the garbage collector.
@@ -203,6 +206,16 @@ async def test_a_call_that_takes_long_is_waited_for_while_the_engine_lives(liste
     with trio.fail_after(HANGS_S):
         assert await engine.call("volumes") == {"Volumes": []}
     assert pings >= 5
+    engine.close()
+
+
+async def test_an_image_build_ends_when_the_engine_hangs_amid_it(listen):
+    engine = await hanging(listen, json={"Id": "sha", "Config": {"Labels": {BASE_LABEL: "sha"}}})
+    with trio.fail_after(HANGS_S):
+        (made,) = await make(engine.api, Order(GROUPS[:1]), lambda _: None)
+    assert made.error is not None
+    assert "does not answer within" in made.error.message
+    assert "docker info" in made.error.hint
     engine.close()
 
 
