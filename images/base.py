@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +24,45 @@ from base import capabilities
 from images.errors import ImageError, ask
 from images.naming import LABEL, PREFIX
 from images.settings import Settings
-from images.workplace import workplace
+
+FOLDER_PREFIX = "context-mode-base-"
+LOCK = "lock"
+
+
+@contextlib.contextmanager
+def workplace(parent: Path) -> Iterator[tuple[str, int]]:
+    """A folder of one's own, and the descriptor of its lock, which who works in it inherits.
+
+    What lies there of the same user and is no more in use goes first.
+
+    Raises:
+        OSError: `parent` can't be written.
+    """
+    sweep(parent)
+    with tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX, dir=parent) as folder:
+        made = f"{folder}/{LOCK}.new"
+        lock = os.open(made, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            os.rename(made, f"{folder}/{LOCK}")  # nobody finds it before it is held
+            yield folder, lock
+        finally:
+            os.close(lock)
+
+
+def sweep(parent: Path) -> None:
+    """Remove the folders whose lock nobody holds; one without a lock is just being made."""
+    for folder in parent.glob(f"{FOLDER_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+                continue
+            lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(lock)
+
 
 DEFAULT_BASE: Final = "debian:bookworm-slim"
 OWN_REPOSITORY: Final = f"{PREFIX}/base"

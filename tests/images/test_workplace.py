@@ -7,12 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from images.workplace import LOCK, PREFIX, sweep, workplace
+from images.base import FOLDER_PREFIX, LOCK, sweep, workplace
 
 MAKER = """
 import sys, time
 from pathlib import Path
-from images.workplace import workplace
+from images.base import workplace
 with workplace(Path(sys.argv[1])) as (folder, lock):
     Path(folder, "root").mkdir()
     print(folder, flush=True)
@@ -56,8 +56,8 @@ def test_what_is_not_surely_a_dead_ones_stays(tmp_path: Path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / LOCK).touch()
-    (tmp_path / f"{PREFIX}link").symlink_to(elsewhere)
-    (tmp_path / f"{PREFIX}new").mkdir()
+    (tmp_path / f"{FOLDER_PREFIX}link").symlink_to(elsewhere)
+    (tmp_path / f"{FOLDER_PREFIX}new").mkdir()
     sweep(tmp_path)
     assert len(list(tmp_path.iterdir())) == 3
     assert (elsewhere / LOCK).exists()
