@@ -31,7 +31,7 @@ class Budget(NamedTuple):
 BUDGETS = {
     "modules": Budget(954, 500),
     "record types": Budget(727, 350),
-    "lines": Budget(130_301, 100_000),
+    "lines": Budget(130_298, 100_000),
     "lines of base": Budget(846),
     "lines of ctxmode": Budget(34_279),
     "lines of executor": Budget(27_968),
@@ -41,7 +41,7 @@ BUDGETS = {
     "lines of policy": Budget(14_997),
     "lines of kb": Budget(11_086),
     "lines of runtimes": Budget(6_562),
-    "lines of images": Budget(1_175),
+    "lines of images": Budget(1_172),
     "lines of benchmarks": Budget(3_989),
     "functions that `run python -c 'print(1)'` passes": Budget(477, 150, True),
     "files that `run python -c 'print(1)'` passes": Budget(119, 45, True),
