@@ -20,7 +20,7 @@ from benchmarks.harness import Bench, measure
 from benchmarks.shapes import SHAPES, Session, make_session
 from ctxmode.operations.session_store import parse_call
 from memory.gate import Gate
-from memory.sessions.event_reading import read_events
+from memory.sessions.delivering import read_events
 from memory.sessions.events import COMMANDS
 from memory.sessions.preparing import Prepared, Preparer, Switches
 from memory.sessions.records import CompactionRecord, MessageRecord, SessionRecord

@@ -40,8 +40,8 @@ from ctxmode.operations.facts import open_memory, read_stats
 from ctxmode.operations.page_place import find_repository
 from ctxmode.operations.pages import is_captured
 from executor.engine.tiers import PACKAGED, TIERS
-from memory.pages.errors import GitError
 from memory.pages.git import find_git
+from memory.pages.model import GitError
 from runtimes.packages.model import Ecosystem
 from runtimes.packages.registry import ECOSYSTEMS
 from runtimes.packages.tools import Tool, find_tool

@@ -8,12 +8,17 @@ from typing import Any
 
 from ctxmode.errors import UsageError
 from ctxmode.render import fact_texts
-from memory.facts.branching import create_branch, drop_branch, list_branches
-from memory.facts.comparing import compare_branches
+from memory.facts.branching import (
+    ALL,
+    SIDES,
+    compare_branches,
+    create_branch,
+    drop_branch,
+    list_branches,
+    merge_branch,
+)
 from memory.facts.drafts import parse_confidence, parse_ttl
-from memory.facts.errors import UnknownFactError
 from memory.facts.memory import Memory
-from memory.facts.merging import ALL, SIDES, merge_branch
 from memory.facts.model import (
     CATEGORIES,
     DEFAULT_CONTEXT,
@@ -22,6 +27,7 @@ from memory.facts.model import (
     Change,
     Draft,
     Fact,
+    UnknownFactError,
     Written,
 )
 from memory.facts.recalling import DEFAULT_BUDGET, Recall, RecallRequest, recall_json

@@ -14,8 +14,8 @@ import kb
 from base.sqlite_files import connect_read_only
 from kb import mirrors
 from kb.mirrors import Mirrored, Version
-from memory.facts import versions
-from memory.facts.versions import FactVersion
+from memory.facts import reading
+from memory.facts.reading import FactVersion
 
 BATCH = 20
 WAIT_S = 0.25
@@ -40,9 +40,9 @@ class FactMirror:
         """
         for _ in range(TRIES):
             with self._reading() as db:
-                if versions.read_mark(db) == seen:
+                if reading.read_mark(db) == seen:
                     return 0
-                news = versions.read_news(db, seen, BATCH)
+                news = reading.read_news(db, seen, BATCH)
                 if news is None:
                     left = self._compare_all(db, store, seen, deadline)
                 else:
@@ -56,14 +56,14 @@ class FactMirror:
         """Return the mark of what is there; empty where there is no file, or none to be read."""
         try:
             with self._reading() as db:
-                return versions.read_mark(db)
+                return reading.read_mark(db)
         except sqlite3.Error:
             return ""
 
     def is_less(self, mark: str) -> bool:
         """Tell whether something was taken away or replaced since a mark."""
         with self._reading() as db:
-            return versions.is_less(db, mark)
+            return reading.is_less(db, mark)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -74,7 +74,7 @@ class FactMirror:
     def _follow_news(
         self, db: sqlite3.Connection, store: kb.Store, seen: str, deadline: float
     ) -> int | None:
-        while (news := versions.read_news(db, seen, BATCH)) and news.mark != seen:
+        while (news := reading.read_news(db, seen, BATCH)) and news.mark != seen:
             wanted = self._list_wanted(db, news.paths)
             if mirrors.follow(store, self.name, wanted, seen=seen, mark=news.mark) is None:
                 return None
@@ -87,8 +87,8 @@ class FactMirror:
         self, db: sqlite3.Connection, store: kb.Store, seen: str, deadline: float
     ) -> int | None:
         """Make all sources what the file has, first of all those that are to go."""
-        mark = versions.read_mark(db)
-        standing = versions.list_standing(db, now=time.time())
+        mark = reading.read_mark(db)
+        standing = reading.list_standing(db, now=time.time())
         labels = {self.prefix + path for path in standing}
         there = mirrors.read_digests(store, kb.Origin.MEMORY, f"{self.prefix}/")
         to_go = [Mirrored(label, kb.Origin.MEMORY) for label in there if label not in labels]
@@ -111,7 +111,7 @@ class FactMirror:
         return left
 
     def _list_wanted(self, db: sqlite3.Connection, paths: Sequence[str]) -> list[Mirrored]:
-        found = versions.read_versions(db, paths, now=time.time())
+        found = reading.read_versions(db, paths, now=time.time())
         return [
             Mirrored(
                 self.prefix + path,

@@ -14,11 +14,10 @@ from ctxmode.errors import ContextModeError, UsageError
 from kb.tokens import BYTES_PER_TOKEN
 from memory.copies import find_last_copy
 from memory.errors import BadInputError, MemoryRoomError
-from memory.facts.errors import ClosedBranchError, UnknownBranchError, UnknownFactError
 from memory.facts.memory import Memory
-from memory.facts.model import Author
+from memory.facts.model import Author, ClosedBranchError, UnknownBranchError, UnknownFactError
+from memory.facts.reading import count_erased, is_less, read_mark
 from memory.facts.store import RESTORE, FactStore
-from memory.facts.versions import count_erased, is_less, read_mark
 from policy.secrets import find_secrets
 
 PERSON = "user"

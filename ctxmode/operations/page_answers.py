@@ -13,11 +13,10 @@ from ctxmode.render import page_texts
 from executor.project.store.run_drafts import RunDrafts
 from memory.pages.answers import Pushed, PushRequest, WriteRequest
 from memory.pages.buffers import Buffer
-from memory.pages.diff_text import diff_json, diff_text
 from memory.pages.history import HISTORY_MAX
-from memory.pages.model import PAGE_TYPES
+from memory.pages.model import PAGE_TYPES, page_path, slug_of
 from memory.pages.reading import compare_all
-from memory.pages.slugs import page_path, slug_of
+from memory.pages.section_diff import diff_json, diff_text
 from memory.pages.store import EVOLUTION_MAX, Pages
 
 LIMIT_MAX = 10_000

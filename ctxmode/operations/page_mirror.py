@@ -11,7 +11,7 @@ from pathlib import Path
 import kb
 from kb import mirrors
 from kb.mirrors import Mirrored, Version
-from memory.pages import versions
+from memory.pages import history
 from memory.pages.repository import Repository
 
 NAME = "pages"
@@ -43,7 +43,7 @@ def follow(path: Path, store: kb.Store, seen: str, deadline: float) -> int:
 def _follow(
     repository: Repository, store: kb.Store, seen: str, head: str, deadline: float
 ) -> int | None:
-    changed = versions.list_changed(repository, seen, head)
+    changed = history.list_changed(repository, seen, head)
     paths, to_go = _compare(repository, store, head)
     if changed is not None:
         paths = [path for path in paths if path in changed]
@@ -69,7 +69,7 @@ def _compare(
     repository: Repository, store: kb.Store, head: str
 ) -> tuple[list[str], list[Mirrored]]:
     """Find the pages whose newest version is not there, and the sources that are to go."""
-    newest = versions.read_newest(repository, head)
+    newest = history.read_newest(repository, head)
     there = mirrors.read_digests(store, kb.Origin.PAGE, PREFIX)
     paths = [
         path
@@ -81,11 +81,11 @@ def _compare(
 
 
 def _list_wanted(repository: Repository, paths: Sequence[str], head: str) -> Iterator[Mirrored]:
-    for path, found in versions.read_versions(repository, paths, head).items():
+    for path, found in history.read_versions(repository, paths, head).items():
         yield Mirrored(_label(path), kb.Origin.PAGE, tuple(_make_versions(path, found)))
 
 
-def _make_versions(path: str, found: Iterable[versions.PageVersion]) -> Iterator[Version]:
+def _make_versions(path: str, found: Iterable[history.PageVersion]) -> Iterator[Version]:
     for one in found:
         spec = kb.SourceSpec(
             _label(path),
@@ -99,4 +99,4 @@ def _make_versions(path: str, found: Iterable[versions.PageVersion]) -> Iterator
 
 
 def _label(path: str) -> str:
-    return PREFIX + versions.name_page(path)
+    return PREFIX + history.name_page(path)

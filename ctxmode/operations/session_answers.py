@@ -12,12 +12,17 @@ from typing import NamedTuple
 
 from ctxmode.errors import UsageError
 from memory.sessions import reading
-from memory.sessions.digesting import build_digest
-from memory.sessions.event_reading import read_events
+from memory.sessions.delivering import read_events
+from memory.sessions.digesting import (
+    RESUME_BYTES,
+    build_digest,
+    build_resume,
+    choose_start,
+    describe_message,
+)
 from memory.sessions.importers import find_importer
 from memory.sessions.keeping import Summary
 from memory.sessions.model import Message, Session
-from memory.sessions.resuming import RESUME_BYTES, build_resume, choose_start, describe_message
 from memory.sessions.store import SessionStore
 from memory.texts import cut_bytes
 

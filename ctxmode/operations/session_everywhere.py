@@ -15,8 +15,7 @@ from ctxmode.operations.session_sources import find_oldest, list_sources
 from ctxmode.operations.session_tracking import maintain
 from memory.sessions.importers.importer import Found, Ground, Importer
 from memory.sessions.importing import Imported
-from memory.sessions.sources import needs_reading
-from memory.sessions.whereabouts import read_folder
+from memory.sessions.sources import needs_reading, read_folder
 
 
 def track_everywhere(config: Config) -> list[Imported]:

@@ -14,11 +14,10 @@ from ctxmode.errors import UsageError, why
 from ctxmode.operations.output_folder import Destination, RefusedError, open_destination
 from ctxmode.operations.sessions import open_holding_store
 from memory.sessions import reading
-from memory.sessions.exporting import build_export, write_export
+from memory.sessions.exporting import build_export, write_export, write_summary, write_transcript
 from memory.sessions.importers import find_importer
 from memory.sessions.importers.own import FORMAT
 from memory.sessions.importers.whole_json import read_members
-from memory.sessions.markdown import write_summary, write_transcript
 
 FOLDER = "sessions"
 MESSAGES, SUMMARY, TRANSCRIPT = "messages.json", "summary.md", "transcript.md"

@@ -18,8 +18,7 @@ from ctxmode.operations.session_store import open_session_store
 from memory.errors import BadInputError, MemoryRoomError
 from memory.facts.drafts import AGENT_BYTES_MAX
 from memory.facts.erasing import erase_authored, find_authored
-from memory.facts.model import BODY_BYTES_MAX, MAIN, Author, Draft, Fact
-from memory.facts.paths import make_slug
+from memory.facts.model import BODY_BYTES_MAX, MAIN, Author, Draft, Fact, make_slug
 from memory.facts.reading import read_facts
 from memory.facts.store import FactStore
 from memory.facts.writing import forget, remember

@@ -26,8 +26,8 @@ from ctxmode.operations.session_store import belongs_to
 from memory.sessions.importers.importer import State
 from memory.sessions.importers.own_lines import IMPORTER, parse_line
 from memory.sessions.records import Record, SessionRecord
+from memory.sessions.sources import EXPECTED_ERRORS
 from memory.sessions.store import SessionStore
-from memory.sessions.whereabouts import EXPECTED_ERRORS
 
 BLOCK_BYTES = 1 << 16
 FIRST_BYTES = 1 << 20

@@ -22,9 +22,8 @@ from ctxmode.operations.session_store import find_users_store, open_session_stor
 from memory.database import WAIT_S
 from memory.errors import MemoryRoomError
 from memory.sessions import keeping, reading
-from memory.sessions.errors import UnknownSessionError
 from memory.sessions.importers.importer import Ground
-from memory.sessions.model import Session
+from memory.sessions.model import Session, UnknownSessionError
 from memory.sessions.store import SessionStore
 
 T = TypeVar("T")

@@ -19,9 +19,9 @@ from memory.pages.answers import (
     Written,
 )
 from memory.pages.buffers import BufferStatus
-from memory.pages.diff_text import diff_text
 from memory.pages.history import LogEntry
 from memory.pages.model import DRAFTS_FOLDER, Commit, SectionChange, SectionDiff
+from memory.pages.section_diff import diff_text
 
 NONE = "No page is there."
 SHA_CHARS = 7

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import astuple
 from typing import Any
 
 from memory.database import is_damaged
-from memory.facts.indexing import read_columns
-from memory.facts.ledger import replay
+from memory.facts.ledger import read_columns, replay
 from memory.facts.model import MAIN
 from memory.facts.schema import INDEX
-from memory.facts.snapshots import LastSnapshot
-from memory.facts.store import FactStore
+from memory.facts.store import FactStore, LastSnapshot
 
 # The newest change of each path of "main", where it left something standing.
 _REPLAY = """
@@ -97,7 +94,7 @@ def _find_index_problems(db: sqlite3.Connection, live: int) -> Iterator[str]:
         for path, row, is_there, *columns in db.execute(_INDEXED).fetchall():
             if not is_there:
                 yield f"{path}: the index lacks it"
-            elif tuple(columns) != astuple(read_columns(db, row)):
+            elif tuple(columns) != read_columns(db, row):
                 yield f"{path}: the index has another text"
         (indexed,) = db.execute("SELECT count(*) FROM live_fts").fetchone()
     except sqlite3.DatabaseError as error:  # some releases of SQLite find no row of an empty index

@@ -23,8 +23,9 @@ from memory.facts.model import (
     Category,
     Draft,
     Scope,
+    check_path,
+    make_path,
 )
-from memory.facts.paths import check_path, make_path
 from memory.gate import Gate, count_redactions
 from memory.texts import size_bytes
 

@@ -16,14 +16,11 @@ from memory.copies import hold_copies, is_damage
 from memory.database import Database
 from memory.errors import StoreUnavailableError
 from memory.facts.drafts import clean_author, clean_why
-from memory.facts.errors import UnknownFactError
 from memory.facts.ledger import Entry, append
-from memory.facts.model import Author
-from memory.facts.paths import name_fact
+from memory.facts.model import Author, UnknownFactError, name_fact
 from memory.facts.reading import find_at
 from memory.facts.schema import STEPS
-from memory.facts.snapshots import list_all_snapshots
-from memory.facts.store import FactStore
+from memory.facts.store import FactStore, list_all_snapshots
 from memory.facts.writing import find_uid
 
 _ERASED = "erased"

@@ -9,9 +9,18 @@ from typing import TypeAlias, TypeVar
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.facts.checking import check_store, mend_store
 from memory.facts.erasing import Erased, erase
-from memory.facts.errors import UnknownFactError
-from memory.facts.model import MAIN, SCOPES, Author, Change, Draft, Fact, Scope, Written
-from memory.facts.paths import name_fact
+from memory.facts.model import (
+    MAIN,
+    SCOPES,
+    Author,
+    Change,
+    Draft,
+    Fact,
+    Scope,
+    UnknownFactError,
+    Written,
+    name_fact,
+)
 from memory.facts.priming import Primed, prime
 from memory.facts.reading import (
     find_newest,
@@ -21,8 +30,7 @@ from memory.facts.reading import (
     require_branch,
     unknown_branch,
 )
-from memory.facts.recalling import Recall, Recalled, RecallRequest, recall
-from memory.facts.searching import search
+from memory.facts.recalling import Recall, Recalled, RecallRequest, recall, search
 from memory.facts.store import FactStore
 from memory.facts.writing import find_wanted, forget, pin, purge_expired, remember, unpin
 

@@ -1,9 +1,97 @@
-"""A fact, and the records of what was done to it."""
+"""A fact: its path, where it comes from, what was done to it, and what can be wrong with one.
+
+Paths are as CTXone has them: `/memory/pinned/SOURCE/SLUG`, `/memory/primed/SOURCE/SLUG`,
+`/memory/CONTEXT/KEY`, `/sessions/ID/{summary,decisions,details}`. The `source` of an imported fact
+names who wrote it elsewhere, and when: "README.md; by codex:s1 at 2026-05-28T20:26:40.000Z". So the
+ledger says who imported it, and an export of it is the same as that which it came from.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Literal, get_args
+
+from memory.errors import BadInputError, MemoryRoomError
+
+LATEST_AT = 253_402_300_799.0
+"""The last second of the year 9999."""
+
+_ESCAPED = {"%": "%25", ":": "%3A", ";": "%3B", " ": "%20"}
+_PLAIN = {escaped: mark for mark, escaped in _ESCAPED.items()}
+_MARK = re.compile("[%:; ]")
+_ESCAPE = re.compile("|".join(_PLAIN))
+_ORIGIN = re.compile(
+    r"(?:(?P<source>.*); )?by (?P<agent>[^:; ]+)(?::(?P<session>[^:; ]+))?"
+    r"(?: at (?P<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z))?",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A fact's own source, and who wrote it when: `agent` is empty where nobody is named, `at` is
+    None where no time is. Times are in whole milliseconds."""
+
+    source: str = ""
+    agent: str = ""
+    session: str = ""
+    at: float | None = None
+
+
+NOBODY = Origin()
+
+
+def write_origin(origin: Origin) -> str:
+    """Return the `source` of a fact that is imported."""
+    if not origin.agent:
+        return origin.source
+    name = ":".join(_MARK.sub(lambda mark: _ESCAPED[mark[0]], one)
+                    for one in (origin.agent, origin.session) if one)  # fmt: skip
+    by = f"by {name}" if origin.at is None else f"by {name} at {_write_time(origin.at)}"
+    return f"{origin.source}; {by}" if origin.source else by
+
+
+def read_origin(source: str) -> Origin:
+    """Undo `write_origin`."""
+    found = _ORIGIN.fullmatch(source)
+    if found is None:
+        return Origin(source)
+    try:
+        at = datetime.fromisoformat(found["at"]).timestamp() if found["at"] else None
+    except ValueError:  # such as a month 13
+        return Origin(source)
+    agent, session = (
+        _ESCAPE.sub(lambda mark: _PLAIN[mark[0]], one or "")
+        for one in (found["agent"], found["session"])
+    )
+    return Origin(found["source"] or "", agent, session, at)
+
+
+def find_own_source(source: str) -> str:
+    """Return a fact's own source, whether it was imported or not."""
+    return read_origin(source).source
+
+
+def _write_time(at: float) -> str:
+    whole, thousandths = divmod(round(at * 1000), 1000)
+    day = datetime.fromtimestamp(whole, UTC).replace(tzinfo=None)
+    return f"{day.isoformat()}.{thousandths:03}Z"
+
+
+class UnknownFactError(MemoryRoomError):
+    """No live fact has this id or path."""
+
+
+class UnknownBranchError(MemoryRoomError):
+    """No branch has this name, or it takes no more writes."""
+
+
+class ClosedBranchError(UnknownBranchError):
+    """The branch was merged or dropped, and takes no more writes."""
+
 
 Scope = Literal["session", "project", "user"]
 """How near a fact is: that of a session is nearer than that of the project, the user's is last."""
@@ -137,3 +225,72 @@ class Written:
     replaced: str = ""
     redactions: int = 0
     similar: tuple[Similar, ...] = ()
+
+
+PINNED = "/memory/pinned"
+PRIMED = "/memory/primed"
+_ID = re.compile(r"mem-[a-z2-7]{8}")
+ROOTS = ("/memory/", "/sessions/")
+_SPACE = re.compile(r"\s")
+_DROPPED = re.compile(r"[^\w\- ]+")
+
+
+def check_path(path: str) -> str:
+    """Return a path in Unicode's composed form.
+
+    Raises:
+        BadInputError: it does not begin with /memory/ or /sessions/, is too long, has an empty,
+            `.` or `..` part, or a control character.
+    """
+    plain = unicodedata.normalize("NFC", path)
+    parts = plain.split("/")[1:]
+    problem = ""
+    if not plain.startswith(ROOTS):
+        problem = "it begins with neither /memory/ nor /sessions/"
+    elif len(plain.encode("utf-8", "surrogatepass")) > PATH_BYTES_MAX:
+        problem = f"it has more than {PATH_BYTES_MAX} bytes"
+    elif any(part.strip() in ("", ".", "..") for part in parts):
+        problem = "a part of it is empty, . or .."
+    elif any(unicodedata.category(mark)[0] == "C" for mark in plain):
+        problem = "it holds a control character"
+    if problem:
+        raise BadInputError(
+            f"{path[:80]!r} is no path of a fact: {problem}",
+            "Give a path such as /memory/general/deploy.",
+        )
+    return plain
+
+
+def make_path(context: str, key: str) -> str:
+    """Return the path of a key in a context.
+
+    Raises:
+        BadInputError: they make no path.
+    """
+    return check_path(f"/memory/{context.strip().strip('/')}/{key.strip().strip('/')}")
+
+
+def is_id(text: str) -> bool:
+    """Tell whether a text has the form of a fact's id."""
+    return _ID.fullmatch(text) is not None
+
+
+def name_fact(wanted: object, context: str = DEFAULT_CONTEXT) -> str:
+    """Return the id or the path that is meant by an id, a path, or a key in a context.
+
+    Raises:
+        BadInputError: it is none of these.
+    """
+    if not isinstance(wanted, str) or not wanted.strip():
+        raise BadInputError("no fact is named", "Give an id, a path or a key.")
+    name = wanted.strip()
+    if is_id(name):
+        return name
+    return check_path(name) if name.startswith("/") else make_path(context, name)
+
+
+def make_slug(title: str) -> str:
+    """Return a heading's slug as GitHub makes it: lower case, each blank a dash, no punctuation."""
+    plain = unicodedata.normalize("NFC", title).strip().lower()
+    slug = _SPACE.sub("-", _DROPPED.sub("", plain))[:80]
+    return slug if slug.strip("-") else "section"

@@ -15,12 +15,20 @@ from markdown_it import MarkdownIt
 
 from memory.errors import BadInputError
 from memory.facts.drafts import Prepared, clean_author, prepare
-from memory.facts.model import MAIN, TITLE_BYTES_MAX, Author, Draft, Fact
-from memory.facts.origins import find_own_source
-from memory.facts.paths import PINNED, PRIMED, make_slug
+from memory.facts.model import (
+    MAIN,
+    PINNED,
+    PRIMED,
+    TITLE_BYTES_MAX,
+    Author,
+    Draft,
+    Fact,
+    find_own_source,
+    make_slug,
+)
 from memory.facts.reading import read_facts, require_branch
 from memory.facts.store import FactStore
-from memory.facts.writing import Change, append_change, check_branch_name, write_prepared
+from memory.facts.writing import check_branch_name, retract, write_prepared
 from memory.gate import count_redactions
 from memory.texts import cut_bytes, size_bytes
 
@@ -106,9 +114,8 @@ def prime(  # noqa: PLR0913 - where it comes from, and where it goes
             is_new = written.path not in old
             (same if written.is_unchanged else added if is_new else changed).append(written.path)
         gone = [fact for path, fact in old.items() if path not in drafts]
-        change = Change(branch, "retract", writer, now, f"{name} has it no more")
         for fact in gone:
-            append_change(db, fact, change, fact_id=None)
+            retract(db, fact, branch, writer, now, f"{name} has it no more")
     removed = tuple(fact.path for fact in gone)
     return Primed(tuple(added), tuple(changed), removed, tuple(same), redactions)
 

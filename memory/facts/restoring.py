@@ -21,7 +21,7 @@ from memory.database import WAIT_S
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.facts.checking import find_problems, rebuild
 from memory.facts.schema import STEPS
-from memory.facts.snapshots import (
+from memory.facts.store import (
     KEPT,
     list_all_snapshots,
     list_replaced,

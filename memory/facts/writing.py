@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from memory.errors import BadInputError
 from memory.facts.drafts import Prepared, clean_author, clean_why, prepare
-from memory.facts.errors import UnknownFactError
 from memory.facts.ledger import Entry, add_fact, append, digest_text
-from memory.facts.model import DEFAULT_CONTEXT, MAIN, Author, Draft, Fact, Operation, Written
-from memory.facts.paths import check_path, name_fact
+from memory.facts.model import (
+    DEFAULT_CONTEXT,
+    MAIN,
+    Author,
+    Draft,
+    Fact,
+    Operation,
+    UnknownFactError,
+    Written,
+    check_path,
+    name_fact,
+)
 from memory.facts.reading import find_at, find_fact, read_facts, require_branch
 from memory.facts.similar import find_similar
 from memory.facts.store import FactStore
@@ -89,8 +98,7 @@ def write_prepared(  # noqa: PLR0913 - how it is written
         is_pinned=draft.is_pinned or _stays_pinned(old, author, is_same_text),
     )
     if other is not None:
-        change = Change(branch, "retract", author, now, f"superseded by {uid}")
-        append_change(db, other, change, fact_id=None)
+        retract(db, other, branch, author, now, f"superseded by {uid}")
     seq = append(db, entry)
     return Written(uid, path, seq, False, replaced.id if replaced else "", draft.redactions)
 
@@ -103,7 +111,7 @@ def forget(
     Raises:
         UnknownFactError: nothing of it stands on the branch.
     """
-    return _change(store, wanted, _Asked(branch, "retract", author, why))
+    return _change(store, wanted, author, "retract", branch, why)
 
 
 def pin(
@@ -114,7 +122,7 @@ def pin(
     Raises:
         UnknownFactError: nothing of it stands on the branch, or it is expired.
     """
-    return _change(store, wanted, _Asked(branch, "pin", author, why))
+    return _change(store, wanted, author, "pin", branch, why)
 
 
 def unpin(
@@ -125,46 +133,42 @@ def unpin(
     Raises:
         UnknownFactError: nothing of it stands on the branch, or it is expired.
     """
-    return _change(store, wanted, _Asked(branch, "unpin", author, why))
+    return _change(store, wanted, author, "unpin", branch, why)
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What is done to a fact whose text stays as it is: where, by whom, when and why."""
-
-    branch: str
-    operation: Operation
-    author: Author
-    at: float
-    why: str
-
-
-def append_change(
+def retract(  # noqa: PLR0913, PLR0917 - what a row of the ledger says
     db: sqlite3.Connection,
     fact: Fact,
-    change: Change,
-    *,
-    fact_id: int | None,
-    is_pinned: bool = False,
-) -> int:
-    """Add a row about a fact that stands; without `fact_id` nothing stands there from then on."""
-    entry = Entry(
-        branch=change.branch,
+    branch: str,
+    author: Author,
+    at: float,
+    why: str,
+    operation: Operation = "retract",
+) -> None:
+    """Add the row after which nothing stands any more where a fact did."""
+    row = find_row(db, fact.id)
+    entry = _describe_change(fact, branch, operation, author, at, why)
+    append(db, replace(entry, supersedes=row, expires_at=None))
+
+
+def _describe_change(  # noqa: PLR0913, PLR0917 - what a row of the ledger says
+    fact: Fact, branch: str, operation: Operation, author: Author, at: float, why: str
+) -> Entry:
+    """Build a row about a fact whose text stays as it is."""
+    return Entry(
+        branch=branch,
         path=fact.path,
-        fact_id=fact_id,
-        operation=change.operation,
-        at=change.at,
-        author=change.author,
+        fact_id=None,
+        operation=operation,
+        at=at,
+        author=author,
         scope=fact.scope,
         category=fact.category,
-        why=change.why,
+        why=why,
         confidence=fact.confidence,
         source=fact.source,
-        expires_at=fact.expires_at if fact_id else None,
-        supersedes=None if fact_id else find_row(db, fact.id),
-        is_pinned=is_pinned,
+        expires_at=fact.expires_at,
     )
-    return append(db, entry)
 
 
 def find_row(db: sqlite3.Connection, uid: str) -> int:
@@ -188,35 +192,26 @@ def check_branch_name(branch: object) -> str:
     return branch
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What is to be done to a fact, as the caller gave it."""
-
-    branch: str
-    operation: Operation
-    author: Author
-    why: str
-
-
-def _change(store: FactStore, wanted: str, asked: _Asked) -> Fact:
-    branch, now = check_branch_name(asked.branch), store.clock()
-    author, why = clean_author(store.gate, asked.author), clean_why(store.gate, asked.why)
-    change = Change(branch, asked.operation, author, now, why)
+def _change(  # noqa: PLR0913, PLR0917 - as the caller gave it
+    store: FactStore, wanted: str, author: Author, operation: Operation, branch: str, why: str
+) -> Fact:
+    branch, now = check_branch_name(branch), store.clock()
+    author, why = clean_author(store.gate, author), clean_why(store.gate, why)
     with store.database.writing() as db:
         require_branch(db, branch, writes=True)
         fact = find_wanted(db, branch, wanted)
-        if asked.operation == "retract":
-            append_change(db, fact, change, fact_id=None)
+        if operation == "retract":
+            retract(db, fact, branch, author, now, why)
             return fact
         if is_expired(fact, now):
             raise UnknownFactError(
                 f"{wanted[:80]!r} is expired", "Write it again, without a time or with a later one."
             )
-        is_pinned = asked.operation == "pin"
+        is_pinned = operation == "pin"
         if fact.is_pinned == is_pinned:
             return fact
-        row = find_row(db, fact.id)
-        append_change(db, fact, change, fact_id=row, is_pinned=is_pinned)
+        entry = _describe_change(fact, branch, operation, author, now, why)
+        append(db, replace(entry, fact_id=find_row(db, fact.id), is_pinned=is_pinned))
         return find_fact(db, branch, fact.path)
 
 
@@ -291,8 +286,7 @@ def purge_expired(store: FactStore, author: Author) -> tuple[Fact, ...]:
     with store.database.writing() as db:
         branches = db.execute("SELECT name FROM branch WHERE state = 'open' ORDER BY name")
         for (branch,) in branches.fetchall():
-            change = Change(branch, "expire", writer, now, "its time is over")
             for fact in list(read_facts(db, branch, now=now, expired=True)):
-                append_change(db, fact, change, fact_id=None)
+                retract(db, fact, branch, writer, now, "its time is over", "expire")
                 gone.append(fact)
     return tuple(gone)

@@ -1,18 +1,235 @@
-"""The files of buffers: read, added to, listed and deleted. Whoever writes holds their lock."""
+"""The files of buffers: turns as lines, and notes of a turn under way. Writers hold their lock.
+
+Beside a session's buffer lie `SESSION.prompt` with one object of JSON, and `SESSION.tools` with a
+name a line. What is noted has passed the gate. No folder on the way may be a link, whatever others
+exchange meanwhile. Hooks load this at every turn's end, so that nothing costly is imported: paths
+are plain texts, since `pathlib` takes 6 ms.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from base.clock import is_confirmed
 from base.named_tuples import NamedTuple
 from base.plain_files import open_plain
 from base.whole_files import replace_file
-from memory.pages.folders import enter_folder
-from memory.pages.turn_notes import SUFFIXES
-from memory.pages.turn_records import TurnRecord, read_line, write_line, write_mark
+from memory.texts import cut_bytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from base.plain_files import StrPath
+    from memory.gate import Gate
+
+
+def make_folder(folder: StrPath, name: str) -> None:
+    """Make a folder for its owner alone, where it is missing."""
+    with suppress(FileExistsError):
+        os.mkdir(os.path.join(folder, name), 0o700)
+
+
+@contextmanager
+def enter_folder(base: StrPath, *parts: str) -> Iterator[str]:
+    """Open a folder part by part, none of which may be a link; give a path by the descriptor.
+
+    Raises:
+        OSError: a part is missing, a link, or no folder.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    descriptor = os.open(base, flags)
+    try:
+        for part in parts:
+            inner = os.open(part, flags | os.O_NOFOLLOW, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = inner
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
+# Hooks load this at every turn's end, so that nothing costly is imported.
+
+USER_BYTES_MAX = 2048
+ANSWER_BYTES_MAX = 4096
+TOOLS_MAX = 64
+TOOL_CHARS = 100
+LOOKED_AT = 4
+"""How many times its bound of a text is cleaned: what is redacted makes it shorter."""
+
+TURN_MAX = 1 << 53
+BUFFER_CAP = "buffer_cap"
+
+
+class TurnRecord(NamedTuple):
+    """One turn, with Contexo's names. `ts` is a text of ISO 8601; texts may be empty."""
+
+    turn: int
+    ts: str = ""
+    user: str = ""
+    assistant: str = ""
+    tools: tuple[str, ...] = ()
+
+
+def make_record(  # noqa: PLR0913 - the fields of a record
+    gate: Gate, *, turn: int, ts: str, user: str, assistant: str, tools: Iterable[str]
+) -> TurnRecord:
+    """Make a record of what a hook told: cleaned first, then cut."""
+    named = (gate.clean_head(tool, TOOL_CHARS) for tool in tools)
+    return TurnRecord(
+        turn,
+        ts,
+        _fit(gate, user, USER_BYTES_MAX),
+        _fit(gate, assistant, ANSWER_BYTES_MAX),
+        tuple(dict.fromkeys(filter(None, named)))[:TOOLS_MAX],
+    )
+
+
+def _fit(gate: Gate, text: str, bytes_max: int) -> str:
+    return cut_bytes(gate.clean_head(text, bytes_max * LOOKED_AT).strip(), bytes_max)
+
+
+def write_line(record: TurnRecord) -> bytes:
+    """Write a record as a line; what is empty is left out."""
+    fields = {
+        "ts": record.ts,
+        "turn": record.turn,
+        "user": record.user,
+        "assistant": record.assistant,
+        "tools": list(record.tools),
+    }
+    told = {name: value for name, value in fields.items() if value}
+    return (json.dumps(told, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+
+
+def write_mark(dropped: int) -> bytes:
+    """Write the line that says how many turns went before those that follow."""
+    return b'{"truncated":{"dropped":%d,"reason":"%s"}}\n' % (dropped, BUFFER_CAP.encode())
+
+
+def read_line(line: bytes) -> TurnRecord | int | None:
+    """Read a line: a record, how many turns a mark counts, or None of a damaged one."""
+    try:
+        told = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(told, dict):
+        return None
+    turn = told.get("turn")
+    if isinstance(turn, int) and not isinstance(turn, bool) and 0 < turn < TURN_MAX:
+        return _read_record(turn, told)
+    mark = told.get("truncated")
+    dropped = mark.get("dropped") if isinstance(mark, dict) else None
+    if not isinstance(dropped, int) or isinstance(dropped, bool):
+        return None
+    return dropped if 0 < dropped < TURN_MAX else None
+
+
+def _read_record(turn: int, told: Mapping[str, Any]) -> TurnRecord:
+    """Read the fields of a record; others may have written it, so its bounds are kept here, too."""
+    tools = told.get("tools")
+    named = tools[:TOOLS_MAX] if isinstance(tools, list) else []
+    return TurnRecord(
+        turn,
+        _text(told.get("ts"))[:40],
+        cut_bytes(_text(told.get("user")), USER_BYTES_MAX),
+        cut_bytes(_text(told.get("assistant")), ANSWER_BYTES_MAX),
+        tuple(_text(one)[:TOOL_CHARS] for one in named if _text(one)),
+    )
+
+
+def _text(value: object) -> str:
+    """Return a text without what UTF-8 cannot have."""
+    return value.encode(errors="ignore").decode() if isinstance(value, str) else ""
+
+
+PROMPT, TOOLS = ".prompt", ".tools"
+SUFFIXES = (PROMPT, TOOLS)
+NOTE_BYTES_MAX = 1 << 16
+TOOLS_BYTES_MAX = 8192
+KEY_CHARS_MAX = 200
+
+
+class Note(NamedTuple):
+    """What is known of a turn before its end. `key` is the host's own name of it; `turn` is its
+    number once it has a record, which later answers of the same key amend."""
+
+    user: str = ""
+    key: str = ""
+    turn: int = 0
+
+
+def read_note(folder: StrPath, name: str) -> Note:
+    """Read a session's note; one that is missing or damaged has nothing."""
+    data = _read(os.path.join(folder, f"{name}{PROMPT}"), NOTE_BYTES_MAX)
+    try:
+        told = json.loads(data)
+        user, key, turn = told["user"], told["key"], told["turn"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return Note()
+    is_note = isinstance(user, str) and isinstance(key, str) and type(turn) is int
+    return Note(user.encode(errors="ignore").decode(), key, turn) if is_note else Note()
+
+
+def find_noted_at(folder: StrPath, name: str) -> float:
+    """Return when a session's note was written, in seconds since the epoch; 0 without one."""
+    try:
+        return os.lstat(os.path.join(folder, f"{name}{PROMPT}")).st_mtime
+    except OSError:
+        return 0.0
+
+
+def write_note(folder: StrPath, name: str, note: Note) -> None:
+    """Note a turn in place of the one before.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    text = json.dumps(note._asdict(), ensure_ascii=False, separators=(",", ":"))
+    replace_file(os.path.join(folder, f"{name}{PROMPT}"), text.encode(errors="ignore"))
+
+
+def drop_note(folder: StrPath, name: str) -> None:
+    """Delete a session's note."""
+    with suppress(OSError):
+        os.unlink(os.path.join(folder, f"{name}{PROMPT}"))
+
+
+def add_tool(folder: StrPath, name: str, tool: str) -> None:
+    """Note a tool; beyond 8 KiB none.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(os.path.join(folder, f"{name}{TOOLS}"), flags, 0o600)
+    try:
+        if os.fstat(descriptor).st_size < TOOLS_BYTES_MAX:
+            os.write(descriptor, " ".join(tool.split()).encode(errors="ignore") + b"\n")
+    finally:
+        os.close(descriptor)
+
+
+def take_tools(folder: StrPath, name: str) -> tuple[str, ...]:
+    """Return the tools that were noted, and delete the note of them."""
+    path = os.path.join(folder, f"{name}{TOOLS}")
+    lines = _read(path, 2 * TOOLS_BYTES_MAX).decode(errors="ignore").split("\n")
+    with suppress(OSError):
+        os.unlink(path)
+    return tuple(dict.fromkeys(filter(None, lines)))
+
+
+def _read(path: str, bytes_max: int) -> bytes:
+    try:
+        with open_plain(path, follow=False) as file:
+            return file.read(bytes_max)
+    except OSError:
+        return b""
+
 
 TURNS_MAX = 500
 TURNS_DROPPED = 100

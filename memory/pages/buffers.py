@@ -1,7 +1,8 @@
 """Buffers: the last turns of each session, as lines of a file below `.contexo/`.
 
 Hooks append at a turn's end; a push that asks for distilling reads them, and archives what was
-distilled. All files are opened below folders that are no links, so nothing is written elsewhere.
+distilled. All files are opened below folders that are no links, so nothing is written elsewhere. A
+line of the repository's own file of exclusions keeps buffers out of the user's commits.
 """
 
 from __future__ import annotations
@@ -12,32 +13,34 @@ from contextlib import contextmanager, suppress
 
 from base.locks import hold_lock
 from base.named_tuples import NamedTuple
+from base.plain_files import open_plain, read_plain
 from memory.gate import Gate
 from memory.pages.buffer_files import (
     ARCHIVE,
     BUFFER,
+    KEY_CHARS_MAX,
+    TOOLS_MAX,
     BufferFile,
+    Note,
+    TurnRecord,
+    add_tool,
     add_turn,
+    drop_note,
+    enter_folder,
     find_archived,
+    find_noted_at,
     list_buffers,
+    make_folder,
+    make_record,
     name_buffer,
     prune_files,
     read_buffer,
-    try_read,
-    write_buffer,
-)
-from memory.pages.folders import enter_folder, make_folder
-from memory.pages.turn_notes import (
-    KEY_CHARS_MAX,
-    Note,
-    add_tool,
-    drop_note,
-    find_noted_at,
     read_note,
     take_tools,
+    try_read,
+    write_buffer,
     write_note,
 )
-from memory.pages.turn_records import TOOLS_MAX, TurnRecord, make_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +49,69 @@ if TYPE_CHECKING:
 
     from base.plain_files import StrPath
     from memory.gate import FindSecrets
+
+PATTERN = "**/.contexo/raw/sessions/_pending/"
+BYTES_MAX = 1 << 20
+
+
+def exclude_from_git(drafts: StrPath) -> bool:
+    """Name the buffers in `info/exclude` of the repository that a folder of drafts lies in; tell
+    whether they stand there now. Of a worktree the file is the main repository's.
+
+    Raises:
+        OSError: the file is a link, no plain file, or cannot be written.
+    """
+    common = _find_common(os.path.abspath(drafts))
+    if not common:
+        return False
+    info = os.path.join(common, "info")
+    if os.path.islink(info):
+        return False
+    os.makedirs(info, exist_ok=True)
+    path = os.path.join(info, "exclude")
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o644)
+    try:
+        with open_plain(path, follow=False) as file:
+            there = file.read(BYTES_MAX)
+        if PATTERN.encode() not in there.splitlines():
+            begin = b"" if not there or there.endswith(b"\n") else b"\n"
+            os.write(descriptor, begin + PATTERN.encode() + b"\n")
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _find_common(drafts: str) -> str:
+    """Find the folder of the repository that has what its worktrees share; empty if none."""
+    folder = os.path.dirname(drafts)
+    while True:
+        entry = os.path.join(folder, ".git")
+        if os.path.isdir(entry):
+            return entry if _is_repository(entry) else ""
+        if os.path.isfile(entry):
+            return _follow(folder, entry)
+        if folder == (folder := os.path.dirname(folder)):
+            return ""
+
+
+def _follow(folder: str, entry: str) -> str:
+    """Follow a worktree's or a submodule's file to its repository."""
+    try:
+        said = read_plain(entry, 4096).decode().removeprefix("gitdir:").strip()
+        own = os.path.join(folder, said)
+        common = os.path.join(own, "commondir")
+        is_shared = os.path.exists(common)
+        found = os.path.join(own, read_plain(common, 4096).decode().strip()) if is_shared else own
+        return found if _is_repository(found) else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _is_repository(folder: str) -> bool:
+    head, objects = os.path.join(folder, "HEAD"), os.path.join(folder, "objects")
+    return os.path.isfile(head) and os.path.isdir(objects)
+
 
 FRESH_S = 6 * 3600.0
 """A buffer that is older is of work that is over: nothing asks to distil it."""
@@ -285,8 +351,6 @@ class Buffers:
                 with enter_folder(drafts, *PENDING[:depth]) as folder:
                     make_folder(folder, PENDING[depth])
         with suppress(OSError):
-            from memory.pages.excluding import exclude_from_git  # noqa: PLC0415 - once a project
-
             exclude_from_git(self._drafts)
 
 

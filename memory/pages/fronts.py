@@ -1,4 +1,7 @@
-"""What index pages and comparisons need of a page: read once per content, and kept in a file."""
+"""Fronts: what index pages and comparisons need of a page, read once per content.
+
+The index of all pages and that of their tags are made of them at each push.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,10 @@ from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, fields, replace
 
 from base.whole_files import replace_file
-from memory.pages.commit_text import one_line
 from memory.pages.frontmatter import try_parse
-from memory.pages.model import Page
+from memory.pages.git import one_line
+from memory.pages.model import FOLDERS, PAGE_TYPES, Page, PageType, slug_of
 from memory.pages.repository import Entry, Repository
-from memory.pages.slugs import slug_of
 
 CACHE = "context-mode-fronts.json"
 _VERSION = 2
@@ -154,3 +156,55 @@ class Fronts:
 def _front(row: list[object]) -> Front:
     values = [tuple(map(str, one)) if isinstance(one, list) else str(one) for one in row]
     return Front(**dict(zip((one.name for one in fields(Front)), values, strict=True)))  # type: ignore[arg-type]
+
+
+INDEX, TAGS = "index.md", "tags.md"
+_HEADINGS: Mapping[PageType, str] = {
+    "concept": "Concepts",
+    "entity": "Entities",
+    "source": "Sources",
+    "analysis": "Analyses",
+}
+_MARKS = re.compile(r"([\\`*_\[\]<>|#~&])")
+
+
+def make_index_pages(fronts: Mapping[str, Front]) -> dict[str, str]:
+    """Return the texts of `index.md` and `tags.md`. The same pages give the same bytes."""
+    return {INDEX: _make_index(fronts), TAGS: _make_tags(fronts)}
+
+
+def _make_index(fronts: Mapping[str, Front]) -> str:
+    pieces = ["# Index\n"]
+    for page_type in PAGE_TYPES:
+        below = f"{FOLDERS[page_type]}/"
+        paths = sorted(path for path in fronts if path.startswith(below) and slug_of(path))
+        if paths:
+            pieces.append(f"\n## {_HEADINGS[page_type]}\n\n")
+            pieces += [f"- {_link(path, fronts[path])}{_summary(fronts[path])}\n" for path in paths]
+    return "".join(pieces)
+
+
+def _make_tags(fronts: Mapping[str, Front]) -> str:
+    tagged: dict[str, list[str]] = {}
+    for path in sorted(fronts):
+        for tag in filter(None, dict.fromkeys(fronts[path].tags)):
+            tagged.setdefault(tag, []).append(path)
+    pieces = ["# Tags\n"]
+    for tag in sorted(tagged, key=lambda one: (one.casefold(), one)):
+        pieces.append(f"\n## {_escape(tag)}\n\n")
+        pieces += [f"- {_link(path, fronts[path])}\n" for path in tagged[tag]]
+    return "".join(pieces)
+
+
+def _link(path: str, front: Front) -> str:
+    named = slug_of(path)
+    return f"[{_escape(front.title or (named[1] if named else path))}]({path})"
+
+
+def _summary(front: Front) -> str:
+    return f": {_escape(front.summary)}" if front.summary else ""
+
+
+def _escape(text: str) -> str:
+    """Return a text as Markdown shows it, that can be no link, heading or mark of its own."""
+    return _MARKS.sub(r"\\\1", text)

@@ -18,16 +18,28 @@ from memory.errors import BadInputError, StoreUnavailableError
 from memory.gate import Gate
 from memory.pages.answers import Pushed, PushedPage, PushReason, PushRequest
 from memory.pages.buffers import FRESH_S
-from memory.pages.checking import Draft, bad_pages, prepare_draft, read_drafts, with_fields
-from memory.pages.directives import distill_directive, next_push, suggest_slug
-from memory.pages.drift import TO_PUSH, Standing, compare_drafts
-from memory.pages.errors import GitError, MovedError
+from memory.pages.directives import (
+    describe_drift,
+    distill_directive,
+    merge_directive,
+    next_push,
+    suggest_slug,
+)
+from memory.pages.drafts import Draft, bad_pages, prepare_draft, read_drafts, with_fields
 from memory.pages.frontmatter import render_page, set_parent, try_parse
-from memory.pages.index_pages import INDEX, TAGS, make_index_pages
-from memory.pages.merging import describe_drift, merge_directive
-from memory.pages.model import KNOWLEDGE, PAGE_TYPES, Page
+from memory.pages.fronts import INDEX, TAGS, make_index_pages
+from memory.pages.model import (
+    KNOWLEDGE,
+    PAGE_TYPES,
+    GitError,
+    MovedError,
+    Page,
+    check_slug,
+    page_path,
+    slug_of,
+)
+from memory.pages.reading import TO_PUSH, Standing, compare_drafts
 from memory.pages.repository import Entry, name_content
-from memory.pages.slugs import check_slug, page_path, slug_of
 
 if TYPE_CHECKING:
     from memory.pages.buffers import Buffer

@@ -14,10 +14,8 @@ from pathlib import Path
 
 from base.locks import hold_lock
 from memory.errors import BadInputError, StoreUnavailableError
-from memory.pages.commit_text import LOG_FORMAT, import_stream, message_of, parse_log
-from memory.pages.errors import GitError, MovedError
-from memory.pages.git import SECONDS_MAX, Git
-from memory.pages.model import PAGE_BYTES_MAX, Commit
+from memory.pages.git import LOG_FORMAT, SECONDS_MAX, Git, import_stream, message_of, parse_log
+from memory.pages.model import PAGE_BYTES_MAX, Commit, GitError, MovedError
 
 BRANCH = "refs/heads/main"
 LOCK_WAIT_S = 30.0

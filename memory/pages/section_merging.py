@@ -13,8 +13,14 @@ from typing import Any
 from memory.pages.field_yaml import write_fields
 from memory.pages.frontmatter import FIELD_NAMES
 from memory.pages.section_diff import core_of, flow_of, is_list, read_version, value_key
-from memory.pages.section_matching import pair_sections
-from memory.pages.sections import Section, Sections, name_of, plain_lines, split_sections
+from memory.pages.sections import (
+    Section,
+    Sections,
+    name_of,
+    pair_sections,
+    plain_lines,
+    split_sections,
+)
 
 MERGE_MARKS = ("<<<<<<< mine", "=======", ">>>>>>> theirs")
 """The lines before, between and after what both sides have in place of the same text."""

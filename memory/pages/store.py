@@ -23,13 +23,12 @@ from memory.pages.answers import (
 from memory.pages.buffers import Buffer, Buffers
 from memory.pages.directives import capture_template
 from memory.pages.drafts import Drafts
+from memory.pages.erasing import finish_erasing, forget_page
 from memory.pages.evolution import blame_page, compare_versions, list_evolution
-from memory.pages.exporting import export_pages
-from memory.pages.forgetting import finish_erasing, forget_page
+from memory.pages.exchange import export_pages, pull
 from memory.pages.fronts import Fronts
 from memory.pages.history import HISTORY_MAX, LogEntry, list_history, list_log
 from memory.pages.model import Commit, SectionDiff
-from memory.pages.pulling import pull
 from memory.pages.pushing import push
 from memory.pages.reading import find_page, list_pages, name_paths, read_page, tell_status
 from memory.pages.repository import Repository

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from memory.errors import BadInputError
 from memory.pages.answers import DraftState, WriteRequest, Written
-from memory.pages.checking import check_marks, prepare_draft, with_fields
+from memory.pages.drafts import check_marks, prepare_draft, with_fields
 from memory.pages.frontmatter import FIELD_NAMES, parse_page, render_page, try_parse
-from memory.pages.model import PAGE_TYPES, SCHEMA, Frontmatter, Page
+from memory.pages.model import PAGE_TYPES, SCHEMA, Frontmatter, Page, check_slug, page_path, slug_of
 from memory.pages.pushing import write_time
 from memory.pages.reading import compare_all, name_paths
-from memory.pages.slugs import check_slug, page_path, slug_of
 
 if TYPE_CHECKING:
     from memory.pages.store import Pages

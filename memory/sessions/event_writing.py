@@ -1,4 +1,7 @@
-"""Writing events: what a call did, how it went, and which files it touched."""
+"""Writing events: what a call did, how it went, and which files it touched.
+
+When a session has too many, the least important go first, the oldest of those.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,29 @@ from memory.sessions.events import (
     guess_action,
     of_error,
 )
-from memory.sessions.eviction import EVENTS_MAX, evict_events
-from memory.sessions.open_session import OpenSession
 from memory.sessions.preparing import Prepared, digest
 from memory.sessions.records import MessageRecord
+from memory.sessions.session_rows import OpenSession
 from memory.texts import cut_bytes, shorten_path
+
+EVENTS_MAX = 1000
+
+
+def evict_events(db: sqlite3.Connection, session_id: str, events_max: int = EVENTS_MAX) -> int:
+    """Delete what exceeds the bound, in the transaction that added it; return how many are left.
+
+    Of all priorities the highest number goes first, and of one priority what came first.
+    """
+    count = db.execute("SELECT COUNT(*) FROM event WHERE session_id = ?", (session_id,)).fetchone()
+    too_many = max(int(count[0]) - events_max, 0)
+    for _ in range(too_many):  # as a rule one: two steps in an index, and no sorting
+        db.execute(
+            "DELETE FROM event WHERE id = (SELECT MIN(id) FROM event WHERE session_id = ?1"
+            " AND priority = (SELECT MAX(priority) FROM event WHERE session_id = ?1))",
+            (session_id,),
+        )
+    return int(count[0]) - too_many
+
 
 TITLE_BYTES_MAX = 80
 _CLOSING = ("command", "git", "look", "file_edit", "file_read")

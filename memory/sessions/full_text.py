@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 from base.plain_files import open_plain
 from memory.sessions.importers.importer import Importer, State
 from memory.sessions.importing import Importing
-from memory.sessions.memory_store import write_in_memory
 from memory.sessions.model import Message, Session
 from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.reading import read_messages
 from memory.sessions.records import Record, SessionRecord
+from memory.sessions.sources import EXPECTED_ERRORS
 from memory.sessions.tail import read_lines
-from memory.sessions.whereabouts import EXPECTED_ERRORS
+from memory.sessions.tail_events import write_in_memory
 from memory.texts import unpack
 
 TRANSCRIPT_BYTES_MAX = 256 << 20

@@ -23,12 +23,15 @@ from memory.sessions.importers.whole_json import RefusedError
 from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.records import CompactionRecord, MessageRecord, Record, SessionRecord
 from memory.sessions.sources import (
+    EXPECTED_ERRORS,
     EXPIRED,
     NAMED,
     UNDECIDED,
     Source,
+    find_folder,
     load_source,
     measure,
+    name_session,
     note_bad_lines,
     note_drift,
     save_source,
@@ -41,7 +44,6 @@ from memory.sessions.tail import (
     open_transcript,
     read_lines,
 )
-from memory.sessions.whereabouts import EXPECTED_ERRORS, find_folder, name_session
 from memory.sessions.writing import Writer
 
 BATCH_BYTES = 8 << 20

@@ -6,6 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from memory.errors import MemoryRoomError
+
+
+class UnknownSessionError(MemoryRoomError):
+    """No session has this id, or several begin with it."""
+
+
 Status = Literal["active", "paused", "completed", "archived"]
 STATUSES: tuple[Status, ...] = ("active", "paused", "completed", "archived")
 

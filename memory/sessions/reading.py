@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from memory.sessions.errors import UnknownSessionError
 from memory.sessions.model import (
     CompactionPoint,
     Message,
@@ -21,6 +20,7 @@ from memory.sessions.model import (
     TokenCount,
     ToolCount,
     ToolUse,
+    UnknownSessionError,
     compute_status,
 )
 from memory.sessions.sources import UNDECIDED

@@ -17,7 +17,7 @@ from memory.errors import StoreUnavailableError
 from memory.gate import FindSecrets, Gate
 from memory.presence import name_lock, share_file
 from memory.sessions import delivering
-from memory.sessions.event_reading import read_events
+from memory.sessions.delivering import read_events
 from memory.sessions.events import ParseCall
 from memory.sessions.importers import find_importer
 from memory.sessions.importers.importer import Found, Ground, Importer

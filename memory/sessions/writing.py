@@ -6,14 +6,11 @@ were evicted since. Counts change in the transaction that adds what they count.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable
 
-from memory.sessions.compaction_writing import cut, write_compaction
 from memory.sessions.event_writing import EventWriter
-from memory.sessions.hooked import comes_from_elsewhere, read_hooked
-from memory.sessions.open_session import OpenSession
-from memory.sessions.outcome_writing import write_outcome
 from memory.sessions.preparing import Prepared, digest
 from memory.sessions.records import (
     CompactionRecord,
@@ -24,7 +21,15 @@ from memory.sessions.records import (
     SessionRecord,
     UsageRecord,
 )
-from memory.sessions.usage_writing import write_usage
+from memory.sessions.session_rows import (
+    OpenSession,
+    comes_from_elsewhere,
+    cut,
+    read_hooked,
+    write_compaction,
+    write_outcome,
+    write_usage,
+)
 from memory.texts import pack
 
 _COUNTED_ROLES = ("user", "assistant", "tool_call")
@@ -230,7 +235,7 @@ class Writer:
         if record.metadata:
             self._db.execute(
                 "UPDATE session SET metadata = json_patch(metadata, ?) WHERE id = ?",
-                (_to_json(record.metadata), session.id),
+                (json.dumps(record.metadata, ensure_ascii=False), session.id),
             )
 
     # Messages
@@ -391,9 +396,3 @@ def _call_key(call_id: str) -> bytes | None:
 
 def _is_cut(one: Prepared) -> bool:
     return one.content is not None and len(one.content.encode()) < one.content_bytes
-
-
-def _to_json(value: object) -> str:
-    import json  # noqa: PLC0415 - few sessions have any
-
-    return json.dumps(value, ensure_ascii=False)

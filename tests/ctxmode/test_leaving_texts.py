@@ -33,7 +33,7 @@ from fleet import packing
 from kb import Origin, Store
 from kb.model import SourceSpec
 from memory.gate import Gate
-from memory.pages.redaction import redact as redact_page
+from memory.pages.cleaning import redact as redact_page
 from policy.secrets import find_secrets, redact
 from policy.secrets.detector import find_form
 from tests.policy.spellings import CASES, core_of, reveal

@@ -16,7 +16,7 @@ from ctxmode.operations.mirroring import FACTS, USERS_FACTS, take_out
 from ctxmode.render.amounts import inflect
 from ctxmode.render.snapshot_texts import restored_text, snapshots_text
 from memory.facts import restoring
-from memory.facts.snapshots import make_snapshot
+from memory.facts.store import make_snapshot
 
 RESTORE_LAST = "context-mode memory restore --last"
 

@@ -15,8 +15,8 @@ from ctxmode.operations import sessions as operations
 from ctxmode.operations.session_answers import read_resume, read_texts
 from ctxmode.render import highlight
 from memory.sessions import keeping, reading
-from memory.sessions.capture import capture_json, capture_turns
-from memory.sessions.event_reading import read_events, read_prompts
+from memory.sessions.delivering import read_events, read_prompts
+from memory.sessions.digesting import capture_json, capture_turns
 from memory.sessions.model import Message, Session
 from memory.sessions.store import SessionStore
 

@@ -187,18 +187,18 @@ def _is_after_compaction(bell: Bell) -> bool:
 def _tell_opening(bell: Bell, agent: str, store_path: str) -> str:
     """Say what another beginning calls for. It only reads, so nothing of importing is loaded."""
     from base.sqlite_files import connect_read_only  # noqa: PLC0415
-    from memory.sessions import opening  # noqa: PLC0415
+    from memory.sessions import delivering  # noqa: PLC0415
 
     now = time.time()
     with closing(connect_read_only(store_path, wait_s=STORE_WAIT_S)) as db:
         db.execute("BEGIN")
         if bell.text("source", "trigger") == "resume":
             session_id = f"{agent}:{bell.session}"
-            return opening.tell_changed_files(db, session_id, RESUMED_BYTES_MAX)
-        tasks = opening.tell_open_tasks(
+            return delivering.tell_changed_files(db, session_id, RESUMED_BYTES_MAX)
+        tasks = delivering.tell_open_tasks(
             db, _read_branch(bell.project), now - RECENT_S, STARTUP_BYTES_MAX
         )
-        return "\n".join(filter(None, (tasks, opening.tell_waiting(db, now - RECENT_S))))
+        return "\n".join(filter(None, (tasks, delivering.tell_waiting(db, now - RECENT_S))))
 
 
 def _deliver(

@@ -26,7 +26,7 @@ def list_files(data_dir: str, project: str) -> list[str]:
 def tell_pinned(paths: list[str]) -> str:
     """Write the pinned facts as a recall does, as many as fit; empty where there are none."""
     from kb.tokens import estimate_tokens  # noqa: PLC0415 - few projects have facts
-    from memory.facts.recall_text import write_all, write_fact  # noqa: PLC0415
+    from memory.facts.recalling import write_all, write_fact  # noqa: PLC0415
 
     nearest: dict[str, Fact] = {}
     for path in paths:

@@ -12,8 +12,7 @@ from ctxmode.insight.model import Asked, Data, part
 from ctxmode.insight.reading import Reader
 from memory.errors import BadInputError
 from memory.facts.branching import read_branches
-from memory.facts.errors import UnknownBranchError
-from memory.facts.model import MAIN, Fact
+from memory.facts.model import MAIN, Fact, UnknownBranchError
 from memory.facts.reading import find_at, read_facts, read_history, require_branch
 
 FACTS = 200

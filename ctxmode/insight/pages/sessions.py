@@ -9,7 +9,7 @@ from ctxmode.insight.charts import build_bars
 from ctxmode.insight.model import ROWS, Asked, Data, part
 from ctxmode.insight.reading import Reader
 from memory.sessions import browsing
-from memory.sessions.errors import UnknownSessionError
+from memory.sessions.model import UnknownSessionError
 from memory.sessions.reading import count_sessions, find_session
 
 EVENTS = 100

@@ -30,9 +30,8 @@ from ctxmode.operations.session_choice import (
 )
 from ctxmode.operations.sessions import list_notices, open_sessions
 from ctxmode.render import session_texts
-from memory.sessions.digesting import DIGEST_BYTES_MAX
+from memory.sessions.digesting import DIGEST_BYTES_MAX, RESUME_BYTES
 from memory.sessions.model import Session
-from memory.sessions.resuming import RESUME_BYTES
 from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX
 from memory.sessions.store import SessionStore
 from memory.texts import cut_bytes

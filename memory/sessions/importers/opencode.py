@@ -22,10 +22,10 @@ from contextlib import closing
 from typing import Any
 
 from base.named_tuples import NamedTuple
-from memory.sessions.importers.host_database import HostDatabase
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.importers.opencode_rows import (
     TABLES,
+    HostDatabase,
     MessageRow,
     Rows,
     SessionRow,

@@ -11,7 +11,7 @@ from ctxmode.operations.facts import open_memory
 from ctxmode.render.health import doctor_text
 from executor import Isolation
 from memory.facts.model import Draft
-from memory.facts.snapshots import snapshot_daily
+from memory.facts.store import snapshot_daily
 
 FINE = PartHealth(True, "fine")
 

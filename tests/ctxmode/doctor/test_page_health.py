@@ -9,7 +9,7 @@ from ctxmode.doctor.remedies import remedies
 from ctxmode.render.health import doctor_text
 from executor import Isolation
 from memory.pages import git
-from memory.pages.errors import GitError
+from memory.pages.model import GitError
 
 FINE = PartHealth(True, "fine")
 

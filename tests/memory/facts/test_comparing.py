@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.facts.branching import create_branch
-from memory.facts.comparing import compare_branches
-from memory.facts.errors import UnknownBranchError
+from memory.facts.branching import compare_branches, create_branch
+from memory.facts.model import UnknownBranchError
 from tests.memory.facts.branch_makers import ME, open_facts, pin, put
 
 

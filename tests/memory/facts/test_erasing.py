@@ -8,8 +8,8 @@ from memory.copies import list_copies
 from memory.errors import BadInputError
 from memory.facts.checking import check_store
 from memory.facts.erasing import erase
-from memory.facts.errors import UnknownFactError
-from memory.facts.snapshots import snapshot_daily
+from memory.facts.model import UnknownFactError
+from memory.facts.store import snapshot_daily
 from memory.facts.writing import forget, remember
 from tests.memory.facts.stores import ADA, PERSON, Clock, draft, ledger, open_facts, standing
 

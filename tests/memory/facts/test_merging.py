@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.errors import BadInputError
-from memory.facts.branching import create_branch, drop_branch, list_branches
-from memory.facts.errors import UnknownBranchError
-from memory.facts.merging import merge_branch
+from memory.facts.branching import create_branch, drop_branch, list_branches, merge_branch
+from memory.facts.model import UnknownBranchError
 from tests.memory.facts.branch_makers import (
     ME,
     OTHER,

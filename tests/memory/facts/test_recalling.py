@@ -9,8 +9,7 @@ from memory.errors import BadInputError
 from memory.facts import ranking
 from memory.facts.ledger import Entry, add_fact, append
 from memory.facts.model import MAIN, Author, Draft
-from memory.facts.recalling import RecallRequest, recall, recall_json
-from memory.facts.searching import search
+from memory.facts.recalling import RecallRequest, recall, recall_json, search
 from memory.facts.store import FactStore
 from memory.facts.writing import remember
 

@@ -19,7 +19,7 @@ from memory.facts.restoring import (
     find_snapshot,
     restore,
 )
-from memory.facts.snapshots import KEPT, make_snapshot
+from memory.facts.store import KEPT, make_snapshot
 from memory.facts.writing import forget, remember
 from memory.presence import share_file
 from tests.memory.facts.damages import DAMAGES, overwrite_head, overwrite_middle

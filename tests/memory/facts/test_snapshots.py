@@ -14,7 +14,7 @@ from memory.errors import BadInputError, StoreUnavailableError
 from memory.facts.memory import Memory
 from memory.facts.recalling import RecallRequest
 from memory.facts.schema import STEPS
-from memory.facts.snapshots import (
+from memory.facts.store import (
     KEPT,
     FactDatabase,
     make_snapshot,

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from memory.facts import versions
+from memory.facts import reading
 from memory.facts.branching import create_branch
 from memory.facts.erasing import erase
 from memory.facts.model import Author, Draft
@@ -28,18 +28,18 @@ def write(store, text, key="a", branch="main"):
 
 def read(store, *paths):
     with store.database.reading() as db:
-        found = versions.read_versions(db, paths or [PATH], now=time.time())
+        found = reading.read_versions(db, paths or [PATH], now=time.time())
     return [one.text for texts in found.values() for one in texts]
 
 
 def mark(store):
     with store.database.reading() as db:
-        return versions.read_mark(db)
+        return reading.read_mark(db)
 
 
 def news(store, since, limit=10):
     with store.database.reading() as db:
-        return versions.read_news(db, since, limit)
+        return reading.read_news(db, since, limit)
 
 
 def test_the_texts_of_a_path_are_those_since_it_was_last_empty(store):
@@ -106,4 +106,4 @@ def test_it_is_told_whether_something_was_taken_away(store, change, is_less):
     before = mark(store)
     change(store)
     with store.database.reading() as db:
-        assert versions.is_less(db, before) is is_less
+        assert reading.is_less(db, before) is is_less

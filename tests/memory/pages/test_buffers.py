@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory.pages import buffer_files as module
-from memory.pages.buffers import Buffers, name_buffer
-from memory.pages.excluding import PATTERN
+from memory.pages.buffers import PATTERN, Buffers, name_buffer
 from policy.secrets import find_secrets
 from tests.policy.secret_corpus import made
 

@@ -9,7 +9,7 @@ import pytest
 from memory.errors import BadInputError
 from memory.pages.answers import PushRequest, WriteRequest
 from memory.pages.erasing import MARKER
-from memory.pages.errors import GitError
+from memory.pages.model import GitError
 from tests.memory.pages.test_pushing import draft, make, push, write
 
 TEXT = "the-words-that-must-go"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from memory.errors import BadInputError
-from memory.pages.errors import GitError
+from memory.pages.exchange import pull
 from memory.pages.history import list_history, list_log
-from memory.pages.pulling import pull
+from memory.pages.model import GitError
 from memory.pages.repository import Repository
 from tests.memory.pages import test_pushing as pushing
 

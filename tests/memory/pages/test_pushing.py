@@ -8,13 +8,13 @@ import pytest
 
 from memory.errors import BadInputError
 from memory.pages.answers import PushRequest, WriteRequest
+from memory.pages.buffer_files import TurnRecord
 from memory.pages.buffers import Buffer
-from memory.pages.errors import BadPagesError, GitError
 from memory.pages.fronts import CACHE
+from memory.pages.model import BadPagesError, GitError
 from memory.pages.repository import Repository
 from memory.pages.section_merging import MERGE_MARKS, merge_sections
 from memory.pages.store import Pages
-from memory.pages.turn_records import TurnRecord
 from memory.texts import cut_bytes
 from policy.secrets import find_secrets
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.pages.redaction import redact
+from memory.pages.cleaning import redact
 from policy.secrets import find_secrets
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3

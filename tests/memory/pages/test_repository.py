@@ -11,7 +11,7 @@ import pytest
 
 from memory.errors import BadInputError, MemoryRoomError, StoreUnavailableError
 from memory.pages import git as git_room
-from memory.pages.errors import GitError, MovedError
+from memory.pages.model import GitError, MovedError
 from memory.pages.repository import BRANCH, PACKS_MAX, Repository, name_content
 
 NOW = 1.7e9

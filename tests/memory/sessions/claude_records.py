@@ -10,7 +10,7 @@ from typing import Any
 
 from ctxmode.operations.session_store import parse_call
 from memory.sessions import keeping
-from memory.sessions.event_reading import read_events
+from memory.sessions.delivering import read_events
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Found
 from memory.sessions.store import SessionStore

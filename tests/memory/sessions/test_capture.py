@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory.sessions.capture import Capture, capture_json, capture_turns
-from memory.sessions.event_reading import read_prompts
+from memory.sessions.delivering import read_prompts
+from memory.sessions.digesting import Capture, capture_json, capture_turns
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.keeping import Summary, read_summary
 from memory.sessions.reading import find_session

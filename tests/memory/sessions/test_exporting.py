@@ -9,12 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.sessions.exporting import build_export, write_export
+from memory.sessions.exporting import build_export, write_export, write_summary, write_transcript
 from memory.sessions.importers import find_importer
 from memory.sessions.importers.importer import Found
 from memory.sessions.importers.own import IMPORTER
 from memory.sessions.keeping import Summary, set_status
-from memory.sessions.markdown import write_summary, write_transcript
 from memory.sessions.reading import find_session, list_sessions, read_compactions, read_token_counts
 from memory.sessions.records import (
     CompactionRecord,

@@ -11,9 +11,9 @@ import pytest
 
 from memory.sessions import keeping
 from memory.sessions.cues import CUES, find_bindings
-from memory.sessions.event_reading import read_events
+from memory.sessions.delivering import read_events
+from memory.sessions.event_writing import evict_events
 from memory.sessions.events import PRIORITIES, Event
-from memory.sessions.eviction import evict_events
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Found
 from memory.sessions.reading import list_sessions
