@@ -23,7 +23,7 @@ from executor.engine.engine import (
     PackagesAnswer,
     PoolState,
 )
-from executor.engine.unmet import find_unmet, find_unmet_of_packages
+from executor.engine.layers import find_unmet, find_unmet_of_packages
 from executor.errors import PackagesError, RequestError
 from executor.model import Isolation, Request, Result, Status
 from executor.profile import Profile, ProjectAccess
@@ -253,7 +253,7 @@ class LocalEngine:
         from executor.sessions.call import session_call  # noqa: PLC0415 - most runs have none
 
         if judged.packages is not None:
-            from executor.sessions.packages import SessionPackages  # noqa: PLC0415 - as above
+            from executor.sessions.call import SessionPackages  # noqa: PLC0415 - as above
 
             proven = self._toolchains.describe(candidate)
             packages = SessionPackages(self._packages, judged.packages, proven, judged.caller)

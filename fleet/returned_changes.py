@@ -17,9 +17,8 @@ from typing import BinaryIO, Final
 from executor.model import MIB
 from executor.project.git.differences import find_renames
 from executor.project.store.manifest import Change, ChangeSet, LeftOut
-from executor.project.view.attributes import Attributes, attributes
 from executor.project.view.comparison import KINDS, PATH_BYTES_MAX, PERMISSIONS
-from executor.project.view.contents import digest
+from executor.project.view.contents import Attributes, attributes, digest
 from executor.project.view.record import EntryState, Record, is_below
 from executor.project.view.tree import FOLDER_FLAGS, Tree, in_tree_order, split
 from fleet.errors import BlobError, OutcomeError

@@ -12,7 +12,7 @@ from pathlib import Path
 import trio
 
 from base.locks import hold_lock
-from executor.instance.removal import remove
+from executor.instance.temporary import remove
 from executor.model import Request
 from executor.opening import open_engine
 from executor.profile import ANALYZE

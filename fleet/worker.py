@@ -18,7 +18,7 @@ import trio
 from executor.caller import Caller
 from executor.engine.engine import Completed
 from executor.errors import PackagesError, RequestError
-from executor.instance.removal import remove
+from executor.instance.temporary import remove
 from executor.model import Result, Status
 from executor.profile import ProjectAccess
 from executor.project.store.store import ChangeStore, UnknownChangesError

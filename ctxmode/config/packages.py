@@ -90,7 +90,7 @@ def _read_table(file: ConfigFile) -> PackageSettings:
 
 
 def _read_registry(file: ConfigFile, name: str, table: object) -> Registry:
-    from executor.packages.reach import reach_of  # noqa: PLC0415 - where there is one
+    from executor.packages.model import reach_of  # noqa: PLC0415 - where there is one
     from runtimes.packages.registry import BY_NAME  # noqa: PLC0415
 
     where = ("packages", name)

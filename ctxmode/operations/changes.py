@@ -12,8 +12,7 @@ from ctxmode.render.amounts import age, size
 from ctxmode.render.results import CHANGE_MARKS
 from executor.model import readable
 from executor.project.commit import Commit, CommitError
-from executor.project.store.change_set_folder import Kept
-from executor.project.store.decision import find_paths
+from executor.project.store.change_set_folder import Kept, find_paths
 from executor.project.store.manifest import PREVENTING, Change, LeftOut
 from executor.project.store.store import ChangeStore, UnknownChangesError
 

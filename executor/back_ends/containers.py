@@ -15,15 +15,13 @@ import runtimes
 from base.remedy import Remedy
 from executor.back_ends.ground import BackEnd, ServerGround, existing
 from executor.containers import host as hosts
-from executor.containers import leftovers
 from executor.containers.agent.messages import Hello
 from executor.containers.create import ContainerSpec, has_own_kernel
-from executor.containers.endpoint import endpoint
-from executor.containers.engine import DockerEngine, EngineError, connect
+from executor.containers.engine import DockerEngine, EngineError, connect, find_endpoint
 from executor.containers.place import ContainerPlace
 from executor.containers.toolchains import discover, image_id
 from executor.engine import seccomp
-from executor.engine.job import Job
+from executor.engine.box import Job
 from executor.engine.layers import REMEDIES
 from executor.engine.rootfs import UNPRIVILEGED_ID
 from executor.engine.tiers import tiers_of
@@ -82,14 +80,14 @@ async def open_containers(
     shown = _Shown(ground.instance, project, repository, paths, layers, folder)
     limits = PREWARMED if settings.prewarm else NONE_PREWARMED
     try:
-        engine = await connect(endpoint())
+        engine = await connect(find_endpoint())
     except EngineError as error:
         raise SandboxUnavailableError(f"tier {TIER}: {error}", START_ENGINE) from error
     runtime = settings.runtime
     if has_own_kernel(engine.facts.default_runtime):
         runtime = runtime or engine.facts.default_runtime  # by its name, which decides some things
     with contextlib.closing(engine):
-        labels = leftovers.labels(shown.instance.id, shown.instance.folder, project)
+        labels = hosts.list_labels(shown.instance.id, shown.instance.folder, project)
         found = await _find(engine, shown, runtime, labels)
         async with _try_out(engine, shown, runtime, labels, limits, found.trial) as place:
             probes = folder / f"probes-{found.key}.json"
@@ -118,11 +116,11 @@ async def _find(
         raise SandboxUnavailableError(f"the engine has no runtime {runtime!r}: {known}", RUNTIME)
     references = {row.name: reference_of(row.name) for row in runtimes.LANGUAGES}
     try:
-        await leftovers.sweep(engine, shown.instance.folder)
+        await hosts.sweep(engine, shown.instance.folder)
         present = {name: await image_id(engine, name) for name in set(references.values())}
         if not any(present.values()):
             raise SandboxUnavailableError(f"tier {TIER}: none of the images is there", BUILD_IMAGES)
-        await trio.to_thread.run_sync(leftovers.sweep_mounts, shown.instance.folder)
+        await trio.to_thread.run_sync(hosts.sweep_mounts, shown.instance.folder)
         toolchains = await discover(engine, runtime, references, shown.folder, labels)
     except EngineError as error:
         raise SandboxUnavailableError(f"tier {TIER}: {error}", START_ENGINE) from error

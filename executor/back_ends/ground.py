@@ -13,7 +13,7 @@ from executor.cells import cgroup
 from executor.engine.box import OpenBox, Place, Prewarming
 from executor.instance import lock as instance
 from executor.instance import temporary
-from executor.instance.removal import remove
+from executor.instance.temporary import remove
 
 
 @dataclass(frozen=True, slots=True)

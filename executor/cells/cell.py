@@ -15,20 +15,21 @@ from dataclasses import replace
 
 import trio
 
-from executor.engine.exit import Exit, LostError
+from executor.engine.box import Exit, LostError
 from executor.engine.messages import read
-from executor.engine.pipes import Stdio, anonymous_file, start_with_pipes
+from executor.engine.orders import Stdio, anonymous_file, start_with_pipes
 from executor.engine.rootfs import UNPRIVILEGED_ID
 from executor.errors import SandboxError
 from executor.instance.child_processes import SPAWNER, take
 from executor.spawner.messages import (
+    CELL,
+    NAMESPACED_CELL,
     ArtifactsHandedOver,
     FromSupervisor,
     Layers,
     SetUp,
     SetUpAnswer,
 )
-from executor.spawner.wire import CELL, NAMESPACED_CELL
 
 MESSAGE_BYTES_MAX = 1 << 20
 FDS_MAX = 253  # what the kernel lets one message carry (SCM_MAX_FD)

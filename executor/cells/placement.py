@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from executor.cells.cell import Spawner
 from executor.cells.description import CellSpec
 from executor.engine import rootfs, seccomp
-from executor.engine.layout import Layout
+from executor.engine.box import Layout
 from executor.engine.rootfs import UNPRIVILEGED_ID
 from executor.engine.tiers import TIERS, Capabilities
 from executor.instance import temporary

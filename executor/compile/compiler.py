@@ -22,17 +22,15 @@ import trio
 
 import runtimes
 from executor.compile.products import Compiled, CompiledStore
+from executor.engine.box import Job, Layout
 from executor.engine.engine import Completed
-from executor.engine.job import Job
 from executor.engine.layers import for_run
-from executor.engine.layout import Layout
 from executor.instance import temporary
-from executor.instance.removal import remove
+from executor.instance.temporary import remove
 from executor.model import MIB, Result, Status, Usage
 from executor.profile import Profile, ProjectAccess
 from executor.request import Checked
-from executor.run.execution import Execution, label
-from executor.run.program_job import job_of
+from executor.run.execution import Execution, job_of, label
 from executor.run.refusals.collecting import of_compiling, with_earlier
 from executor.run.runner import Runner
 from policy.project_file import open_project_file

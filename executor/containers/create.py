@@ -11,7 +11,7 @@ from typing import Any
 
 from executor.engine import rootfs
 from executor.engine.rootfs import JOB_BYTES
-from executor.engine.system_calls import ALLOWED, CLONE_NEW_FLAGS, SOCKETS
+from executor.engine.seccomp import ALLOWED, CLONE_NEW_FLAGS, SOCKETS
 from executor.model import MIB, Limits
 from executor.spawner.confine import SENT_AT_ONCE
 

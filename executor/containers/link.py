@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import trio
 
-from executor.containers.agent.frames import (
+from executor.containers.agent.messages import (
     ACK,
     ACK_BYTES,
     CHUNK_BYTES,
@@ -21,14 +21,15 @@ from executor.containers.agent.frames import (
     MESSAGE,
     ORDER,
     WINDOW_BYTES,
+    AgentOrder,
     BrokenStreamError,
     Frames,
+    FromAgent,
     frame,
     pack,
     parse_acknowledged,
     unpack,
 )
-from executor.containers.agent.messages import AgentOrder, FromAgent
 from executor.engine.messages import check
 from executor.errors import SandboxError
 

@@ -16,16 +16,11 @@ import trio
 
 from base import capabilities
 from executor.containers import shipping
-from executor.containers.absence import is_special
-from executor.containers.box import ContainerBox
-from executor.containers.container import Container
+from executor.containers.box import Container, ContainerBox
 from executor.containers.create import ContainerSpec, has_own_kernel, of_box
-from executor.containers.host import EngineHost
+from executor.containers.host import EngineHost, is_special
 from executor.engine import rootfs, seccomp
-from executor.engine.box import Box, Meter, Prewarming
-from executor.engine.exit import Exit
-from executor.engine.job import Job
-from executor.engine.layout import Layout
+from executor.engine.box import Box, Exit, Job, Layout, Meter, Prewarming
 from executor.engine.orders import Packed
 from executor.engine.tiers import TIERS, Capabilities
 from executor.instance import temporary

@@ -11,7 +11,7 @@ import trio
 import runtimes
 from base.whole_files import read_json, write_json
 from executor.containers.agent.messages import FoundCandidate, FoundLanguage, FromAgent
-from executor.containers.container import start
+from executor.containers.box import start
 from executor.containers.create import ContainerSpec, of_box
 from executor.containers.engine import DockerEngine, EngineError
 from executor.containers.link import Link

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from base.locks import hold_lock
 from executor.instance import temporary
-from executor.instance.removal import remove
+from executor.instance.temporary import remove
 
 # Held only while an instance is being made or others are being swept: between making a lock file
 # and locking it, it would look like a dead server's.

@@ -20,7 +20,7 @@ import trio
 from executor.model import Connection
 from executor.network import tls
 from executor.network.allowlist import Allowlist
-from executor.network.exchange import CHUNK_BYTES, Exchange
+from executor.network.tls import CHUNK_BYTES, Exchange
 from policy.addresses import is_public_address, is_site_address
 
 HEAD_S_MAX = 10.0

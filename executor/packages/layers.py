@@ -18,10 +18,9 @@ import trio
 
 from executor.caller import Caller
 from executor.errors import PackagesError
-from executor.instance.removal import remove
+from executor.instance.temporary import remove
 from executor.model import MIB
-from executor.packages.model import Layer, PackageSettings, Registry, Wanted
-from executor.packages.reach import Reach, reach_of
+from executor.packages.model import Layer, PackageSettings, Reach, Registry, Wanted, reach_of
 from executor.packages.store import TREE, LayerStore
 from executor.toolchains.catalog import ProvenToolchain
 from runtimes.packages.model import Ecosystem

@@ -13,18 +13,17 @@ import trio
 
 from executor.cells import cgroup
 from executor.cells.cell import Cell
-from executor.cells.description import pack_cell
-from executor.cells.maker import CellMaker, CellParts, dispose
+from executor.cells.description import CellMaker, CellParts, dispose, pack_cell
 from executor.cells.placement import Placement
-from executor.engine.layout import Layout
+from executor.engine.box import Layout
 from executor.errors import SandboxError
 from executor.model import Limits
 from executor.pool.pool import Pool
 from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer, describe_purpose
 
 if TYPE_CHECKING:
+    from executor.engine.box import Job
     from executor.engine.engine import PoolState
-    from executor.engine.job import Job
 import fcntl
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import trio
 
 from executor.containers.agent.messages import Hello
-from executor.containers.container import Container, start
+from executor.containers.box import Container, start
 from executor.containers.create import ContainerSpec
 from executor.containers.engine import DockerEngine
 from executor.containers.host import EngineHost
 from executor.containers.link import Link
 from executor.engine.engine import PoolState
-from executor.pool import pressure
+from executor.pool import pool
 from executor.pool.pool import Pool, PoolLimits
 from executor.profile import ProjectAccess
 
@@ -33,7 +33,7 @@ class FreeMemory:
 
     def claim(self, own: int) -> bool:
         """Whether there is that much; what a pool holds already makes no difference."""
-        return pressure.free_bytes() >= self.bytes_min
+        return pool.free_bytes() >= self.bytes_min
 
 
 class ContainerPool:

@@ -11,11 +11,17 @@ from pathlib import PurePath
 import trio
 
 from executor.cells.cell import Cell
-from executor.cells.description import CellSpec
-from executor.cells.maker import CellMaker, CellParts
+from executor.cells.description import CellMaker, CellParts, CellSpec
 from executor.engine import rootfs
-from executor.engine.orders import RunSpec, pack_hold
-from executor.engine.pipes import OUTPUTS, Stdio, anonymous_file, nothing_to_read, pipe
+from executor.engine.orders import (
+    OUTPUTS,
+    RunSpec,
+    Stdio,
+    anonymous_file,
+    nothing_to_read,
+    pack_hold,
+    pipe,
+)
 from executor.model import Limits
 from runtimes import PrewarmPlan
 

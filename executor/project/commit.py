@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from executor.project.git.carried import Reader
 from executor.project.git.differences import find_renames
-from executor.project.plan.plan import CommitRules, Plan
+from executor.project.plan.conflicts import CommitRules, Plan
 from executor.project.plan.planning import plan
 from executor.project.rules.names import ObeyedNames
 from executor.project.store.manifest import (

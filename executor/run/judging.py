@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Collection
 import trio
 
 from executor.instance.child_processes import JUDGE, ChildProcess, take
-from executor.run.judge_messages import JudgeAnswer, JudgeRequest
+from executor.run.judge_process import JudgeAnswer, JudgeRequest
 from policy.deadline import FRAME_BYTES_MAX, WALL_SECONDS, decode, encode, take_frame, to_frame
 from policy.model import Subject, Verdict
 from policy.rules import Rules

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from executor.engine.job import Job
-from executor.engine.layout import Layout
+from executor.engine.box import Job, Layout
 from executor.errors import RequestError, SandboxUnavailableError
 from executor.instance import temporary
 from executor.model import GIB, Limits, Status
 from executor.profile import Profile, ProjectAccess
+from executor.project.git.carried import Scratch
 from executor.project.git.host import GitError
-from executor.project.git.scratch import Scratch
-from executor.run.program_job import SYSTEM_PATH
+from executor.run.execution import SYSTEM_PATH
 from runtimes import Step
 
 if TYPE_CHECKING:

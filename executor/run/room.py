@@ -9,8 +9,7 @@ from functools import partial
 
 import trio
 
-from executor.engine.box import Box
-from executor.engine.layout import Layout
+from executor.engine.box import Box, Layout
 from executor.model import Status
 from executor.project.view.record import BYTES_MAX, CHANGES_MAX, INTERVAL_S
 from executor.run.progress import RunRecord

@@ -19,8 +19,7 @@ from executor.profile import Profile, ProjectAccess
 from executor.project.view.search import Folder, Guarded
 
 if TYPE_CHECKING:
-    from executor.engine.box import Box
-    from executor.engine.layout import Layout
+    from executor.engine.box import Box, Layout
     from executor.project.commit import Change, Commit
     from executor.project.view.record import Record
     from executor.run.runner import Runner

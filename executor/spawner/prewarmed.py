@@ -17,11 +17,10 @@ from collections.abc import Callable, Sequence
 from . import tree
 from .confine import Confinement
 from .kernel import StepError
-from .messages import RunDescription
+from .messages import Description, RunDescription
 from .notices import Notices
 from .population import Population
 from .supervisor import Launched, PrewarmedRun, Supervisor, launch
-from .wire import Description
 
 GATE_S_MAX = 30.0
 TICK_S = 0.003

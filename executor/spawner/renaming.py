@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from . import moving
 from .confine import Confinement, arrange_descriptors, confine, reset_signals
-from .kernel import AT_FDCWD, SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2, StepError
-from .notification import HeldCall
-from .oom_score import score
+from .kernel import AT_FDCWD, SYS_RENAME, SYS_RENAMEAT, SYS_RENAMEAT2, HeldCall, StepError
+from .proc import score
 from .tree import mount_points
 
 if TYPE_CHECKING:

@@ -15,20 +15,21 @@ import signal
 import socket
 from dataclasses import dataclass
 
-from . import artifacts, changes, notices, project, tree
+from . import artifacts, changes, notices, tree
 from .kernel import StepError
 from .messages import (
     ArtifactsAsked,
     Begin,
     BoxDescription,
+    Description,
     FromSupervisor,
     Interrupt,
     Report,
     RunDescription,
+    send,
 )
 from .population import Population, has_children
 from .supervisor import find_exceeded, launch, outcome, read_confinement
-from .wire import Description, send
 
 FDS_MAX = 16
 
@@ -100,7 +101,7 @@ class _Session:
         """Kill what lives, and report."""
         cpu_s, _ = self._population.measure()
         self._population.end_all()
-        given = project.hand_over_upper(self._cell.data, self._handles)
+        given = changes.hand_over_upper(self._cell.data, self._handles)
         send(self._control, {"ended": self._report(cpu_s), "upper": bool(given)}, given)
 
     def _obey(self) -> bool:
@@ -135,7 +136,7 @@ class _Session:
             covered = frozenset[str]() if renewed else tree.mount_points()
             covered |= view.stood_in_at() if view else frozenset()
             tree.hide("", self._cell.data["project"], covered)
-        self._before = project.look(self._cell.data, self._handles)
+        self._before = changes.look_at_project(self._cell.data, self._handles)
         self._population.peak_processes = 1
         self._notices.refused.begin(is_empty=not has_children())
         self._cpu_before_s, _ = self._population.measure()
@@ -157,7 +158,7 @@ class _Session:
         cpu_s, _ = self._population.measure()
         report: Report = {**self._report(cpu_s), "unstopped": unstopped}
         artifacts.hand_over(self._control, self._cell.data, asked)
-        given = project.hand_over_upper(self._cell.data, self._handles)
+        given = changes.hand_over_upper(self._cell.data, self._handles)
         send(self._control, {"report": report, "upper": bool(given)}, given)
 
     def _stop(self) -> str:
@@ -221,7 +222,7 @@ class _Session:
 
     def _report(self, cpu_s: float) -> Report:
         """What the call did to the project and took of the machine."""
-        changed = project.what_changed(self._cell.data, self._handles, self._before)
+        changed = changes.list_changes(self._cell.data, self._handles, self._before)
         return {
             "reason": self._reason,
             "cpu_s": max(0.0, cpu_s - self._cpu_before_s),

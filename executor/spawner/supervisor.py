@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 from .changes import ReportedChanges
 from .confine import LISTENERS, Confinement, Line, enter_program
 from .kernel import StepError
-from .messages import BoxDescription, End, Report, RunDescription, StepMessage
+from .messages import BoxDescription, Description, End, Report, RunDescription, StepMessage
 from .notices import Notices
-from .oom_score import score
 from .population import END_S_MAX, Population
+from .proc import score
 from .process_calls import Judge, read_judged
 from .refused import read_filter
-from .wire import Description
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,8 @@ from .kernel import (
     set_attributes,
     syscall,
 )
-from .messages import CellDescription, ProjectMessage, RunDescription, Scratch
+from .messages import CellDescription, Description, ProjectMessage, RunDescription, Scratch
 from .view import FOLDER, LOWER, ROOM, View, read_only
-from .wire import Description
 
 LIVE = ATTR_NOSUID | ATTR_NODEV
 # Where the new root is put together: any folder that is certain to exist.

@@ -18,15 +18,14 @@ from pathlib import Path
 import trio
 
 import runtimes
-from executor.engine.job import Job
-from executor.engine.layout import Layout
+from executor.engine.box import Job, Layout
 from executor.engine.unpacking import unpack
 from executor.errors import SandboxError
 from executor.instance import temporary
-from executor.instance.removal import remove
+from executor.instance.temporary import remove
 from executor.model import GIB, Limits
 from executor.profile import Profile, ProjectAccess
-from executor.run.program_job import job_of
+from executor.run.execution import job_of
 from executor.run.runner import Runner
 
 KEPT_MAX = 4  # toolchains come and go; this many of them keep their folders

@@ -14,11 +14,10 @@ import trio
 import runtimes
 from base.whole_files import read_json, write_json
 from executor.caller import Preparing
+from executor.engine.box import Job, Layout
 from executor.engine.engine import LanguageReport
-from executor.engine.job import Job
-from executor.engine.layout import Layout
 from executor.model import Limits, Status
-from executor.run.program_job import job_of
+from executor.run.execution import job_of
 from executor.run.runner import Runner
 from executor.toolchains.caches import ToolchainCaches
 

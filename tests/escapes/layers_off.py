@@ -20,12 +20,11 @@ from typing import Any
 import executor.run.runner as runner_module
 from executor import LocalEngine
 from executor.cells.cell import Cell, Spawner
-from executor.containers import container
-from executor.containers.container import Container
+from executor.containers import box as container
+from executor.containers.box import Container
 from executor.containers.create import ContainerSpec
 from executor.containers.place import ContainerPlace
-from executor.engine.job import Job
-from executor.engine.layout import Layout
+from executor.engine.box import Job, Layout
 from executor.engine.seccomp import build_judged as judged_calls
 from executor.pool.cells import CellPool, StartedCell
 from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer

@@ -33,7 +33,7 @@ def test_toolchains_are_given_the_dockerfile_and_the_scripts():
 
 
 def test_an_image_is_given_this_program_s_part():
-    expected = {"agent/__main__.py", "agent/hello.py", "spawner/wire.py", "runtimes/registry.py"}
+    expected = {"agent/__main__.py", "agent/hello.py", "spawner/messages.py", "runtimes/registry.py"}
     assert {f"ctxmode/{name}" for name in expected} <= set(context.for_image())
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from executor.spawner.messages import ConsumptionMessage
 
-from .frames import (
+from .messages import (
     ACK,
     ACK_BYTES,
     AGENT_CHANNELS,
@@ -25,12 +25,12 @@ from .frames import (
     WINDOW_BYTES,
     BrokenStreamError,
     Frames,
+    FromAgent,
     frame,
     pack,
     parse_acknowledged,
 )
-from .messages import FromAgent
-from .orders import carry_out
+from .supervision import carry_out
 
 GROUPS = Path("/sys/fs/cgroup")  # version 2: the container's own group; version 1: one a controller
 MEMORY_PEAK = ("memory.peak", "memory/memory.max_usage_in_bytes")

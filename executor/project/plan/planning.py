@@ -11,10 +11,15 @@ from executor.project.git.finding import OWN, Repositories, Repository
 from executor.project.git.history import BroughtObjects, History
 from executor.project.git.outcomes import LEADS_ON, OutcomeJudge, RepositoryOutcome
 from executor.project.git.taking import Taking
-from executor.project.plan.conflicts import Conflicts, Permission, is_folder, replaces_folder
-from executor.project.plan.plan import CommitRules, Plan
-from executor.project.rules.environments import Environments
-from executor.project.rules.links import Links
+from executor.project.plan.conflicts import (
+    CommitRules,
+    Conflicts,
+    Permission,
+    Plan,
+    is_folder,
+    replaces_folder,
+)
+from executor.project.rules.links import Environments, Links
 from executor.project.rules.named_files import NamedFiles
 from executor.project.rules.names import ChangeVerdict, NameRow, control_folder
 from executor.project.store.manifest import PREVENTED, Change, ChangeSet, LeftOut

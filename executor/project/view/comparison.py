@@ -12,8 +12,7 @@ from pathlib import Path
 
 from base import capabilities
 from executor.project.store.manifest import Change, ChangeSet, CommitError, LeftOut
-from executor.project.view.attributes import Attributes, attributes, is_opaque
-from executor.project.view.contents import same_content
+from executor.project.view.contents import Attributes, attributes, is_opaque, same_content
 from executor.project.view.record import (
     BYTES_MAX,
     CHANGES_MAX,

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from base import capabilities
 from executor.errors import RequestError
-from executor.instance.removal import remove
+from executor.instance.temporary import remove
 from executor.model import GIB
 from executor.project.store.manifest import ChangeSet
-from executor.project.view.attributes import attributes, set_attributes
 from executor.project.view.comparison import of_copy
+from executor.project.view.contents import attributes, set_attributes
 from executor.project.view.record import PLAIN, EntryState, Record, is_below, take
 from executor.project.view.tree import FOLDER_FLAGS, Tree
 from executor.spawner.stand_ins import stand_in

@@ -11,18 +11,15 @@ from dataclasses import dataclass, replace
 
 import trio
 
-from executor.engine.exit import Consumption, Exit
-from executor.engine.layout import Layout
+from executor.engine.box import Consumption, Exit, Layout
 from executor.engine.rootfs import ETC_ENTRIES, SYSTEM_FOLDERS
 from executor.errors import RequestError
 from executor.model import Refusal, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.project.view.search import ProjectSearch
-from executor.run.refusals.error_texts import find_errors
-from executor.run.refusals.host_looks import HostLooks, NoLooks
-from executor.run.refusals.notices import Homes, of_notices
+from executor.run.refusals.notices import Homes, HostLooks, NoLooks, of_notices
 from executor.run.refusals.sources import EXACT, SOURCES, Found
-from executor.run.refusals.told import Shown, of_errors
+from executor.run.refusals.told import Shown, find_errors, of_errors
 from executor.spawner.messages import Notice
 
 CAN_BE_GRANTED = ("the profile does not name it", "is not allowed for it")

@@ -13,7 +13,7 @@ from ctxmode.doctor.container_engine import EngineHealth, examine
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth
 from ctxmode.doctor.table import show
 from executor import Isolation
-from executor.containers.endpoint import Endpoint
+from executor.containers.engine import Endpoint
 from images.inventory import ImageState, State
 
 NOBODY = 65534

@@ -10,13 +10,12 @@ import pytest
 
 from executor.cells.description import CellSpec, pack_cell
 from executor.engine import rootfs
-from executor.engine.orders import RunSpec, pack_run
-from executor.engine.pipes import anonymous_file
+from executor.engine.orders import RunSpec, anonymous_file, pack_run
 from executor.engine.rootfs import ROOM_BYTES, ROOM_INODES
 from executor.model import GIB, MIB, Limits
 from executor.profile import ProjectAccess
 from executor.project.view.search import Guarded
-from executor.spawner.wire import Description
+from executor.spawner.messages import Description
 from runtimes import Step
 
 LIMITS = Limits(

@@ -19,10 +19,9 @@ from executor import (
     Status,
     open_engine,
 )
-from executor.instance.removal import remove
+from executor.instance.temporary import remove
 from executor.packages import phases
-from executor.packages.model import PackageSettings, Registry
-from executor.packages.reach import reach_of
+from executor.packages.model import PackageSettings, Registry, reach_of
 from runtimes.packages.registry import BY_NAME
 from tests.executor.containers.conftest import why_not
 from tests.executor.packages import npm_registry

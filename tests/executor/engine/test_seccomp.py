@@ -10,25 +10,23 @@ import pyseccomp
 import pytest
 
 from executor.engine.seccomp import (
+    ALLOWED,
+    CLONE_NEW_FLAGS,
     CLONE_UNTRACED,
+    DENIED,
     DENIED_FILE_COMMANDS,
     DENIED_IOCTLS,
+    FILE_CALLS,
+    KNOWN,
+    NUMBERS,
+    WITHOUT_NAMESPACES,
     Filter,
+    build_guard,
     build_judged,
     build_told,
     name_denied_calls,
     notices,
     program,
-)
-from executor.engine.system_calls import (
-    ALLOWED,
-    CLONE_NEW_FLAGS,
-    DENIED,
-    FILE_CALLS,
-    KNOWN,
-    NUMBERS,
-    WITHOUT_NAMESPACES,
-    build_guard,
 )
 from executor.spawner.file_calls import CALLS
 from executor.spawner.process_calls import KINDS, REFUSED

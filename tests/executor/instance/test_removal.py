@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.instance.removal import remove
+from executor.instance.temporary import remove
 
 
 def nest(folder: Path) -> None:

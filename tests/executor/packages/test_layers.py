@@ -11,8 +11,7 @@ import trio
 import runtimes
 from executor import Caller, PackagesError, RequestError, Status
 from executor.packages import phases
-from executor.packages.model import Registry
-from executor.packages.reach import reach_of
+from executor.packages.model import Registry, reach_of
 from executor.packages.store import LayerStore
 from runtimes.packages.registry import BY_NAME
 from tests.executor.packages.conftest import left, run_in

@@ -67,7 +67,7 @@ class Factory:
 
 @pytest.fixture(autouse=True)
 def enough_memory(monkeypatch):
-    monkeypatch.setattr(pool_module.pressure, "is_short", lambda: False)
+    monkeypatch.setattr(pool_module, "is_short", lambda: False)
 
 
 @asynccontextmanager
@@ -178,7 +178,7 @@ async def test_memory_that_is_short_empties_the_pool(autojump_clock, tmp_path, m
     factory = Factory()
     async with opened(tmp_path, factory) as pool:
         await use(pool, Purpose("a"))
-        monkeypatch.setattr(pool_module.pressure, "is_short", lambda: True)
+        monkeypatch.setattr(pool_module, "is_short", lambda: True)
         await use(pool, Purpose("b"))
         assert factory.disposed == factory.made
         assert len(factory.made) == 1

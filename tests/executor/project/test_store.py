@@ -13,7 +13,7 @@ import pytest
 from executor.project.commit import CommitError
 from executor.project.git import host
 from executor.project.store import change_set_folder, store
-from executor.project.store.decision import find_paths
+from executor.project.store.change_set_folder import find_paths
 from executor.project.store.manifest import LeftOut
 from executor.project.store.store import UnknownChangesError
 from tests.executor.project.conftest import fill

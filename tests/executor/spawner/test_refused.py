@@ -10,8 +10,7 @@ import sys
 import pytest
 
 from executor import Limits, Status
-from executor.spawner.kernel import SYS_INOTIFY, SYS_SOCKET
-from executor.spawner.notification import HeldCall
+from executor.spawner.kernel import SYS_INOTIFY, SYS_SOCKET, HeldCall
 from executor.spawner.refused import (
     INSTANCES_MAX,
     LOOKED_UP,

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from executor.packages.model import Registry
-from executor.packages.reach import reach_of
+from executor.packages.model import Registry, reach_of
 from runtimes.packages.registry import BY_NAME, ECOSYSTEMS, ecosystem_of
 from runtimes.packages.tools import TOOLS
 from runtimes.registry import LANGUAGES

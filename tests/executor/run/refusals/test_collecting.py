@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.engine.exit import Consumption, Exit
-from executor.engine.layout import Layout
+from executor.engine.box import Consumption, Exit, Layout
 from executor.engine.seccomp import name_denied_calls
 from executor.model import Connection, NotCommitted, Refusal, Result, Status, Stream
 from executor.network import parse
@@ -23,7 +22,7 @@ from executor.run.refusals.collecting import (
     collect,
     with_refusals,
 )
-from executor.run.refusals.host_looks import HostLooks, NoLooks
+from executor.run.refusals.notices import HostLooks, NoLooks
 from executor.run.refusals.sources import EXACT, INFERRED, SOURCES, TOLD
 from executor.spawner.refused import LOOKED_UP
 

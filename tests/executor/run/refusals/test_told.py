@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from executor.run.refusals.error_texts import (
+from executor.run.refusals.told import (
     CANDIDATES_MAX,
+    HOST_PATHS_MAX,
     LINE_CHARACTERS_MAX,
     LINES_MAX,
+    Shown,
     find_errors,
+    of_errors,
 )
-from executor.run.refusals.told import HOST_PATHS_MAX, Shown, of_errors
 
 HOST = {
     "/etc",
