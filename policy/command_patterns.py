@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from policy import marks
 from policy.effects import Command, program_name
 from policy.shell.call import COMPAT_WRAPPERS
-from policy.shell.interpreters import interpreter
 from policy.shell.options import Parsed, parse
-from policy.shell.programs import PROGRAMS
-from policy.shell.subcommands import SHORTENS, outer_values, same_command
+from policy.shell.programs import PROGRAMS, SHORTENS, interpreter, outer_values, same_command
 from policy.unknown_text import may_be, parts
 from policy.wildcards import ANY, Wildcard, is_made_of
 from policy.wordlist import word_set

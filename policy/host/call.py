@@ -9,15 +9,14 @@ from policy import marks
 from policy.effects import program_name
 from policy.host.arguments import Argument, CallArguments
 from policy.host.transforms import as_text, items
-from policy.shell.interpreters import SHELLS
+from policy.shell.programs import SHELLS
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
     from policy.host.screen import Screening
     from policy.host.transforms import Value
-    from policy.shell.frame import Frame
-    from policy.shell.state import ShellState
+    from policy.shell.state import Frame, ShellState
 
 FOLDER_ARGUMENTS = ("cwd", "chdir", "cd", "Dir", "WorkingDirectory", "current_dir", "dir",
                      "_cwd", "directory", "wd", "WithWorkingDirectory")  # fmt: skip

@@ -27,7 +27,7 @@ from policy.wordlist import word_set
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from policy.shell.frame import Frame
+    from policy.shell.state import Frame
     from policy.shell.walk import Walker
 
 _QUOTES = "\"'`"

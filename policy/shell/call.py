@@ -14,7 +14,7 @@ from policy.shell.state import ShellState
 from policy.wordlist import word_set
 
 if TYPE_CHECKING:
-    from policy.shell.frame import Frame
+    from policy.shell.state import Frame
     from policy.shell.walk import Walker
 
 # Wrappers that Claude Code strips before it compares a command with a rule.

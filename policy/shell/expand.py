@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from policy import marks
-from policy.shell import parameters
+from policy.shell import fields as parameters
 from policy.shell.fields import (
     FIELD_BREAK,
     FIXED,

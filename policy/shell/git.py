@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from policy import marks
+from policy.shell.files import report_diffs
 from policy.shell.options import parse
 from policy.shell.outputs import quote
-from policy.shell.rewrites import report_diffs
+from policy.shell.programs import outer_values
 from policy.shell.state import ShellState
-from policy.shell.subcommands import outer_values
 from policy.wordlist import words
 
 if TYPE_CHECKING:

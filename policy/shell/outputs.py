@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from policy import marks
 from policy.name_patterns import CLASSES
-from policy.shell.ansi import unescape
 from policy.shell.fields import mark_active
 from policy.shell.options import parse
+from policy.shell.syntax import unescape
 from policy.wordlist import word_set, words
 
 _AS_SOURCE = str.maketrans(

@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING
 
 from policy import marks
 from policy.effects import program_name
-from policy.shell import files, trees
+from policy.shell import files
 from policy.shell.call import ProgramCall, Runner
-from policy.shell.interpreters import CONSOLES, Interpreter, interpreter
+from policy.shell.files import REWRITERS
 from policy.shell.options import parse
 from policy.shell.outputs import output_of
-from policy.shell.programs import PROGRAMS, UNKNOWN_PROGRAM
+from policy.shell.programs import CONSOLES, PROGRAMS, UNKNOWN_PROGRAM, Interpreter, interpreter
 from policy.shell.redirections import file_text
-from policy.shell.rewrites import REWRITERS
 from policy.shell.script_files import only_what_is_certain, run_script_text, text_on_disk
 from policy.shell.state import ShellState
 from policy.wordlist import words
 
 if TYPE_CHECKING:
-    from policy.shell.frame import Frame
+    from policy.shell.state import Frame
     from policy.shell.walk import Walker
 
 # The dynamic loader runs the program it is given.
@@ -41,7 +40,7 @@ def run_program(walker: Walker, argv: tuple[str, ...], state: ShellState, frame:
     if name in ("tar", "gtar", "bsdtar") and len(argv) > 1 and re.fullmatch(r"[A-Za-z]+", argv[1]):
         argv = (argv[0], f"-{argv[1]}", *argv[2:])  # the old style, without the dash
     elif name == "zip":
-        argv = trees.spread(argv)
+        argv = files.spread(argv)
     parsed = parse(
         argv,
         program.short,
@@ -176,13 +175,12 @@ def _read_timed_code(argv: tuple[str, ...]) -> Iterator[str]:
 RUNNERS: dict[str, str] = {
     kind: module
     for module, kinds in {
-        "wrappers": "argv env shell remote",
-        "repeaters": "xargs parallel texts find fd",
+        "wrappers": "argv env shell remote xargs parallel texts find fd",
         "embedded": "sed awk make tee ln dd jq",
         "embedded_languages": "language",
         "git": "git",
         "guesses": "guess words container",
-        "rewrites": "patch",
+        "files": "patch",
         "downloads": "download",
     }.items()
     for kind in kinds.split()

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from policy import marks
 from policy.effects import Command, Download, Effect, FileAccess, program_name
 from policy.project_file import HiddenError
-from policy.shell.interpreters import interpreter
+from policy.shell.programs import interpreter
 from policy.shell.state import ShellState
 
 if TYPE_CHECKING:
-    from policy.shell.frame import Frame
+    from policy.shell.state import Frame
     from policy.shell.walk import Walker
 
 SCRIPTS_MAX = 32  # files on the disk that one evaluation reads

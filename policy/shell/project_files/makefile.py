@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from policy import marks
 from policy.paths import resolve
-from policy.shell.interpreters import SHELLS
 from policy.shell.options import parse
 from policy.shell.outputs import quote
+from policy.shell.programs import SHELLS
 from policy.shell.project_files import ProjectFiles, TargetStep
 from policy.shell.state import VALUE_MAX
 from policy.wildcards import is_made_of
