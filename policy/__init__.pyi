@@ -29,12 +29,6 @@ from .explanation import (
 from .explanation import (
     explain as explain,
 )
-from .hiding import (
-    HiddenPaths as HiddenPaths,
-)
-from .hiding import (
-    find_hidden_paths as find_hidden_paths,
-)
 from .judging import judge as judge
 from .load import (
     load_file as load_file,
@@ -69,6 +63,12 @@ from .model import (
 )
 from .model import (
     Verdict as Verdict,
+)
+from .path_patterns import (
+    HiddenPaths as HiddenPaths,
+)
+from .path_patterns import (
+    find_hidden_paths as find_hidden_paths,
 )
 from .rules import (
     Rule as Rule,

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from policy.judging import in_time, judge
 from policy.load import load_file
-from policy.model import Complete, RuleFileError, Subject, Surface, Verdict
-from policy.undecided import Report
+from policy.model import Complete, Report, RuleFileError, Subject, Surface, Verdict
 
 _ESCAPES = {"\\": "\\", "n": "\n", "t": "\t", "r": "\r"}
 _TAG = re.compile(r"\[([^\]]+)\]")

@@ -10,19 +10,16 @@ from __future__ import annotations
 import functools
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from policy import marks
 from policy.effects import Command, program_name
 from policy.shell.call import COMPAT_WRAPPERS
-from policy.shell.options import Parsed, parse
+from policy.shell.options import OptionNames, Parsed, canonical_names, option_names, parse
 from policy.shell.programs import PROGRAMS, SHORTENS, interpreter, outer_values, same_command
 from policy.unknown_text import may_be, parts
 from policy.wildcards import ANY, Wildcard, is_made_of
 from policy.wordlist import word_set
-
-if TYPE_CHECKING:
-    from policy.option_names import OptionNames
 
 Found = Literal["compat", "normalised", "possible"]
 
@@ -270,8 +267,6 @@ def _match_structure(pattern: CommandPattern, words: tuple[str, ...]) -> Found |
 @functools.lru_cache(maxsize=1024)
 def _rule_line(program: str, tokens: tuple[str, ...]) -> tuple[OptionNames, _CommandLine]:
     """What is known of the options of a rule's program, and the rule's own words taken apart."""
-    from policy.option_names import option_names  # noqa: PLC0415 - where a rule names the program
-
     names = option_names(program, next((token for token in tokens if token[:1] != "-"), None))
     return names, _line((program, *tokens), names)
 
@@ -321,8 +316,6 @@ def _match_operand(pattern: str, operand: str) -> Found | None:
 
 
 def _line(words: tuple[str, ...], names: OptionNames) -> _CommandLine:
-    from policy.option_names import canonical_names  # noqa: PLC0415 - as above
-
     program = PROGRAMS.get(words[0])
     outer, start = _outer(words)
     short, long = outer_values(words[0]) or ("", ())

@@ -16,8 +16,15 @@ from policy.command_patterns import (
     spellings,
 )
 from policy.effects import Command, Download, EffectPlace, FileAccess, OpaqueExec, Unparsed, encode
-from policy.folders import Folders
-from policy.matching import FileFacts, RealPath, download_matches, file_matches, fill, match_of
+from policy.matching import (
+    FileFacts,
+    Folders,
+    RealPath,
+    download_matches,
+    file_matches,
+    fill,
+    match_of,
+)
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
 from policy.paths import is_below
 from policy.rules import ADDRESS_RULE, Rule, Rules

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from policy import marks
+from policy.model import Decision
 from policy.name_patterns import SPECIAL, literal_name, name_pattern
-from policy.paths import is_below
+from policy.paths import is_below, lies_in
+from policy.rules import Rule, Rules
 from policy.unknown_text import may_be, parts
 from policy.wildcards import ANY, ONE
 
@@ -140,3 +143,57 @@ def segment_meets(rule: str, segment: str) -> bool:
     if rule[0] == "." and marks.has_glob(segment[0]):
         return False  # a pattern's first character never stands for a leading dot
     return may_be(segment, rule, ONE, ANY)
+
+
+class HiddenPattern(NamedTuple):
+    """A gitignore line, seen from `anchor` (None: from any folder)."""
+
+    spec: str
+    anchor: str | None
+
+
+class HiddenPaths(NamedTuple):
+    """What `Read` rules that deny name, below the folders asked about.
+
+    `literal` are absolute paths that can be covered with all below them, whether they exist yet or
+    not. `patterns` have to be looked for.
+    """
+
+    literal: tuple[str, ...] = ()
+    patterns: tuple[HiddenPattern, ...] = ()
+
+    def covers(self, path: str) -> bool:
+        """Whether a rule denies to read this absolute path."""
+        if any(lies_in(path, hidden) for hidden in self.literal):
+            return True
+        return any(match_path(spec, anchor, path) for spec, anchor in self.patterns)
+
+
+def find_hidden_paths(rules: Rules, roots: Sequence[str]) -> HiddenPaths:
+    """What to hide of the folders `roots` (absolute: the project, and what else is shown).
+
+    Only rules that deny count: who may be asked first is asked before the program starts.
+    """
+    literal: dict[str, None] = {}
+    patterns: dict[HiddenPattern, None] = {}
+    for rule in rules.of("read"):
+        if rule.decision is not Decision.DENY:
+            continue
+        path = _find_plain_path(rule)
+        if path is None:
+            if rule.anchor is None or any(_overlap(rule.anchor, root) for root in roots):
+                patterns[HiddenPattern(rule.spec, rule.anchor)] = None
+        elif any(_overlap(path, root) for root in roots):
+            literal[path] = None
+    return HiddenPaths(tuple(literal), tuple(patterns))
+
+
+def _find_plain_path(rule: Rule) -> str | None:
+    """The path of a rule that names one; `Read(~/**)` names the home itself."""
+    if rule.anchor is not None and rule.spec.strip("/") == "**":
+        return rule.anchor.rstrip("/") or "/"
+    return literal_path(rule.spec, rule.anchor)
+
+
+def _overlap(first: str, second: str) -> bool:
+    return lies_in(first, second) or lies_in(second, first)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from policy.claude import Anchors, parse_rule
 from policy.model import Decision, RuleFileError, RuleSource
 from policy.rules import RedirectTo, Rule
-from policy.toml_text import load_toml
+from policy.strict_data import load_toml
 from policy.wordlist import word_set
 
 TABLES_MAX = 500

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-PROJECT_MARKS = (".git", ".ctxmode")  # as in `policy.trust`, which not every command loads
+PROJECT_MARKS = (".git", ".ctxmode")  # as in `policy.load`, which not every command loads
 
 
 def find_project(here: str, home: str) -> str:

@@ -10,9 +10,8 @@ import trio
 from executor.instance.child_processes import JUDGE, ChildProcess, take
 from executor.run.judge_process import JudgeAnswer, JudgeRequest
 from policy.deadline import FRAME_BYTES_MAX, WALL_SECONDS, decode, encode, take_frame, to_frame
-from policy.model import Subject, Verdict
+from policy.model import TOO_LARGE, Report, Subject, Verdict, not_judged
 from policy.rules import Rules
-from policy.undecided import TOO_LARGE, Report, not_judged
 
 JUDGES_MAX = 2  # so that one program that takes long holds up no other
 RECEIVE_BYTES = 1 << 16

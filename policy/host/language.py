@@ -10,15 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from policy.host import other_recipes, starting
-from policy.host.arguments import argument
-from policy.host.call import Act, HostCall
+from policy.host import recipes
+from policy.host.call import Act, HostCall, argument
 
-# A recipe is the name of an act (`starting.ACTS`, `other_recipes.ACTS`) and its
+# A recipe is the name of an act (`STARTING_ACTS`, `OTHER_ACTS`) and its
 # parameters: an argument (a position, a name, alternatives as in `0/args`, or
 # `self`), a number, a language, and flags by name. Several are joined by `;`.
 
-_ACTS: dict[str, Act] = {**starting.ACTS, **other_recipes.ACTS}
+_ACTS: dict[str, Act] = {**recipes.STARTING_ACTS, **recipes.OTHER_ACTS}
 _READERS: dict[str, Callable[[str], Any]] = {"Argument": argument, "int": int, "str": str}
 
 

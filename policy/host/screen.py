@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from policy import marks
 from policy.effects import encode
 from policy.host import passing
-from policy.host.arguments import CallArguments
-from policy.host.call import SETTERS, HostCall
+from policy.host.call import SETTERS, CallArguments, HostCall
 from policy.host.fold import Folder
 from policy.host.language import load_language
 from policy.host.names import Names

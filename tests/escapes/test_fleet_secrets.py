@@ -27,7 +27,7 @@ from fleet.snapshot import ChangedError, Snapshot, take
 from fleet.travel import Guard, Terms
 from fleet.tree import digest_of
 from policy import HiddenPaths
-from policy.hiding import HiddenPattern
+from policy.path_patterns import HiddenPattern
 from policy.rules import Rules
 from tests.fleet.laying_out import lay_out
 

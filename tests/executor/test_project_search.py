@@ -14,7 +14,7 @@ from executor.project.view import search as project_search
 from executor.project.view.record import SETTLED_NS
 from executor.project.view.search import ProjectSearch
 from policy import HiddenPaths
-from policy.hiding import HiddenPattern
+from policy.path_patterns import HiddenPattern
 from tests.executor.project_layout import lay_out
 from tests.processes import DEADLINE_S
 

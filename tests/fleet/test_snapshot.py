@@ -18,7 +18,7 @@ from fleet.snapshot import ChangedError, Snapshot, take
 from fleet.travel import BYTES_MAX_CEILING, StaysHereError, Terms
 from fleet.tree import digest_of, read_tree
 from policy import HiddenPaths
-from policy.hiding import HiddenPattern
+from policy.path_patterns import HiddenPattern
 from tests.fleet.conftest import Take
 
 # Put together here, so that this file holds none.

@@ -30,7 +30,7 @@ from benchmarks.corpus import RULE_SETS, parse_rules
 from policy.cases import read_cases
 from policy.deadline import SECONDS
 from policy.judging import in_time
-from policy.undecided import TOO_LARGE, not_judged
+from policy.model import TOO_LARGE, not_judged
 from tests.policy.mutations import Program, Seeds, mutate
 from tests.policy.ordinary_texts import TEXTS
 

@@ -17,10 +17,9 @@ from policy import (
     find_hidden_paths,
     load_rules,
 )
-from policy.claude import Anchors, parse_rule
-from policy.claude_settings import RULES_MAX
+from policy.claude import RULES_MAX, Anchors, parse_rule
 from policy.decide import WORK_MAX
-from policy.domain_patterns import match_domain
+from policy.matching import match_domain
 from policy.rules import Rules
 
 SECONDS_MAX = 20.0

@@ -22,8 +22,8 @@ from policy import (
     load_file,
     load_rules,
 )
+from policy.load import main_checkout
 from policy.model import Surface
-from policy.trust import main_checkout
 
 
 @pytest.fixture

@@ -23,9 +23,8 @@ from policy import (
     messages,
 )
 from policy.claude import Anchors, parse_rule
-from policy.model import Match, Redirect
+from policy.model import TOO_LARGE, Match, Redirect
 from policy.rules import DEFAULT_RULES, RedirectTo, Rule
-from policy.undecided import TOO_LARGE
 
 ANCHORS = Anchors("/home/u", "/w", "/w")
 FILE = ".claude/settings.json"

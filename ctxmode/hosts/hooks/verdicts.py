@@ -15,11 +15,10 @@ from ctxmode.hosts.hooks.calls import PASS, Ruling, ToolCall
 from ctxmode.hosts.hooks.rulings import Ground
 from ctxmode.mcp.tools import NAMES as OWN_TOOLS
 from policy.decide import deny_undecided
-from policy.folders import Folders
+from policy.matching import Folders
 from policy.messages import fit
-from policy.model import Decision, Verdict
+from policy.model import TOO_LARGE, Decision, Verdict, not_judged
 from policy.rules import Rules
-from policy.undecided import TOO_LARGE, not_judged
 
 TYPED_INTO = (
     "what is typed into it later is not told to hooks: give its commands in the call, as in bash -c"

@@ -17,7 +17,7 @@ from ctxmode.errors import ContextModeError
 from ctxmode.hosts.setup.hosts import BY_NAME
 from ctxmode.hosts.setup.json_syntax import parse
 from ctxmode.hosts.setup.target import Target, read
-from policy.toml_text import load_toml
+from policy.strict_data import load_toml
 
 _SECONDS = {"SessionEnd": 1}  # for others 600, where a hook names none
 

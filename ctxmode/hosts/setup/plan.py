@@ -23,7 +23,7 @@ from ctxmode.hosts.setup.json_syntax import find_value, parse
 from ctxmode.hosts.setup.ownership import Owner, is_foreign, is_program, split_server
 from ctxmode.hosts.setup.registered import find_server, has_server
 from ctxmode.hosts.setup.target import Target, inside, read
-from policy.toml_text import load_toml
+from policy.strict_data import load_toml
 
 Edit = Callable[[str | None], str | None]
 

@@ -11,7 +11,7 @@ from ctxmode.hosts.setup.host import SCOPES, Host
 from ctxmode.hosts.setup.hosts import HOSTS, SERVER_NAME
 from ctxmode.hosts.setup.json_syntax import find_value, parse
 from ctxmode.hosts.setup.target import Target, read
-from policy.toml_text import load_toml
+from policy.strict_data import load_toml
 
 # Set for the hooks of a plug-in, which brings its own server with them.
 _PLUGIN_VARIABLES = ("CLAUDE_PLUGIN_ROOT",)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctxmode.hosts.setup.json_syntax import find_value
-from policy.toml_text import load_toml
+from policy.strict_data import load_toml
 
 Value = str | bool | int | Sequence[str]
 _HEADER = re.compile(r"[ \t]*\[{1,2}[^\[\]\n]+\]{1,2}[ \t]*(?:#[^\n]*)?\r?")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import trio
 from starlette.types import Message, Receive
 
-from policy.strict_json import strict_json
+from policy.strict_data import strict_json
 
 SMALL_BYTES = 64 * 1024  # parsed in place: well below a millisecond
 

@@ -43,7 +43,7 @@ from ctxmode.render import redaction
 from kb.tokens import estimate_tokens
 from memory.facts.model import MAIN, Author
 from memory.facts.recalling import DEFAULT_BUDGET
-from policy.strict_json import strict_json
+from policy.strict_data import strict_json
 
 PLACE = "api"
 BODY_BYTES_MAX = 1024 * 1024

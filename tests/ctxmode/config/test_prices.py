@@ -12,7 +12,7 @@ from ctxmode.config.prices import Price, Prices, load_prices
 from ctxmode.config.schema import build_schema
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import UsageError
-from policy.toml_text import load_toml
+from policy.strict_data import load_toml
 
 GOOD = """
 [transcripts]
