@@ -32,6 +32,7 @@ from .directory import (
 from .directory import (
     index_selection as index_selection,
 )
+from .directory import watch as watch
 from .errors import (
     StoreBusyError as StoreBusyError,
 )
@@ -114,4 +115,3 @@ from .walking import (
 from .walking import (
     Skipped as Skipped,
 )
-from .watching import watch as watch

@@ -81,3 +81,8 @@ class ChunkedDocument:
 
     def __len__(self) -> int:
         return len(self.chunks)
+
+
+def no_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
+    """Yield nothing: plain text has no sections, so the packer alone cuts it at blank lines."""
+    yield from ()

@@ -17,12 +17,12 @@ from dataclasses import replace
 from math import log
 from typing import NamedTuple
 
-from kb.bm25 import WEIGHTS
+from kb.candidates import WEIGHTS
 from kb.filters import Filters, inline
+from kb.focus import within_budget
 from kb.model import Hit, QueryResult, SearchState
 from kb.query import Corrections, Query, expression, keep_what_was_meant, parse
 from kb.schema import TOKENIZER
-from kb.snippets import within_budget
 from kb.words import index_terms, with_name_parts
 
 COLUMNS = "leaf, crumb, body, ident, label"

@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from kb.chunks import CAP_BYTES, MERGE_BYTES, TARGET_BYTES, Chunk, Mark
-from kb.plain import strip
+from kb.decoding import strip
 
 TITLE_BYTES = 200
 """A title is a signpost: longer path elements are cut, however long the source's line was."""

@@ -18,10 +18,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 
-from kb.bm25 import WEIGHTS, SelectedScores
-from kb.candidates import Choice
-from kb.filters import Condition
-from kb.selection import Selection, match
+from kb.candidates import WEIGHTS, Choice, SelectedScores
+from kb.filters import Condition, Selection, match
 
 POOL = 50
 """How many chunks are ranked; more never changed the first ten for the better."""

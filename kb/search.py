@@ -17,13 +17,11 @@ from typing import Protocol, TypeVar
 from kb import vocabulary
 from kb.candidates import choose
 from kb.compression import decompress
-from kb.filters import PLACES, Condition, Filters, condition, inline
-from kb.focus import find_shape, focus
+from kb.filters import PLACES, Condition, Everything, Filters, Selection, condition, inline, select
+from kb.focus import find_shape, focus, strong_first
 from kb.model import Correction, Hit, QueryResult, SearchState
 from kb.query import Corrections, Query, keep_what_was_meant, parse
 from kb.ranking import POOL, Ranked, Ranking, rank_all, rank_selected
-from kb.selection import Everything, Selection, select
-from kb.snippets import strong_first
 
 GOOD = 0.5
 """A hit is good whose score is at least this share of the best."""

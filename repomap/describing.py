@@ -10,7 +10,7 @@ from repomap.headings import find_headings
 from repomap.model import LINE_CHARS
 
 if TYPE_CHECKING:
-    from kb.definitions import Definition
+    from kb.parsing import Definition
 
 HEAD_BYTES = 8192
 _HEAD_LINES = 80

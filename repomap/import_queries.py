@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kb import grammars
-from kb.definitions import MAX_DEPTH
+from kb.parsing import MAX_DEPTH
 from repomap.import_texts import MODULE_CHARS, READERS
 from repomap.model import Import
 

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kb.definitions import Definition
+from kb.parsing import Definition
 from repomap.describing import find_note
 from repomap.model import LINE_CHARS, Symbol
 

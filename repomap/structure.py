@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kb import grammars
-from kb.definitions import find_definitions
-from kb.parsing import is_parsed, parse
+from kb.parsing import find_definitions, is_parsed, parse
 from repomap.describing import describe_purpose
 from repomap.headings import find_headings
 from repomap.import_queries import find_imports

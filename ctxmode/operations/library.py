@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from ctxmode.operations.answers import IndexAnswer, SearchAnswer
     from ctxmode.operations.indexing import IndexRequest
     from ctxmode.operations.purging import PurgeRequest
-    from kb.contents import Section
     from kb.files import FileState
+    from kb.reading import Section
     from policy.secrets import Secret
 
 SETTLING_S = 1.0
@@ -263,7 +263,7 @@ class Library:
 
     def contents(self, source: kb.Source) -> list[Section]:
         """Read a source's table of contents."""
-        from kb.contents import contents  # noqa: PLC0415
+        from kb.reading import contents  # noqa: PLC0415
 
         with translate_errors():
             return contents(self.store, source.id)

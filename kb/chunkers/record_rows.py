@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kb.chunks import CAP_BYTES, Mark
-from kb.plain import Plain
+from kb.decoding import Plain
 
 OWN_MAX = 500  # what failed and what sums up is a chunk, which a search tells by its title
 """How many records of a source, or of a part of one, get chunks of their own, however small. Where

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kb.chunks import TARGET_BYTES, Mark
-from kb.plain import strip
+from kb.decoding import strip
 
 _ROW = re.compile(rb"(?>(?:[^\"\n]++|\"(?:[^\"]|\"\"){0,3000}+\"|\")*)\n?")
 _LINE = re.compile(rb"[^\n]*\n?")

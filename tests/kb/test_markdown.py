@@ -5,7 +5,7 @@ from __future__ import annotations
 from markdown_it import MarkdownIt
 
 import kb
-from kb.chunkers import markdown
+from kb.chunkers import markup
 
 SAMPLE = """\
 ---
@@ -60,7 +60,7 @@ title
 
 
 def paths(text: str) -> list[tuple[str, ...]]:
-    return list(dict.fromkeys(mark.title for mark in markdown.marks(text.encode())))
+    return list(dict.fromkeys(mark.title for mark in markup.markdown_marks(text.encode())))
 
 
 def test_headings_of_every_form_and_only_those() -> None:
@@ -86,7 +86,7 @@ def test_headings_agree_with_a_full_parser() -> None:
         if token.type == "heading_open" and token.map and token.level == 0
     ]
     ours = []
-    for mark in markdown.marks(body.encode()):
+    for mark in markup.markdown_marks(body.encode()):
         if mark.title and (not ours or ours[-1][1] != mark.title):
             ours.append((body.encode()[: mark.start].count(b"\n"), mark.title))
     assert [line for line, _ in ours] == [line for line, _ in expected]

@@ -13,8 +13,8 @@ import kb
 from kb.chunkers import record_rows
 from kb.chunkers.record_rows import OWN_MAX
 from kb.chunking import chunk_next
+from kb.decoding import Plain
 from kb.detect import detect
-from kb.plain import Plain
 
 PYTEST = """\
 ============================= test session starts ==============================

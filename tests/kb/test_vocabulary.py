@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kb import Store, chunk, vocabulary, words
+from kb.filters import Everything
 from kb.model import SourceSpec
 from kb.query import quote
-from kb.selection import Everything
 from kb.vocabulary import edit_distance
 
 WORDS = ("configuration", "authentication", "walrus", "parser", "socket", "index")

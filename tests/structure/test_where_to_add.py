@@ -86,7 +86,7 @@ ADDITIONS = {
         ("docs/verb_table.py",),
     ),
     "chunker": Addition(
-        {"kb/chunkers/imp.py": '"""Imp."""\n\nfrom kb.chunkers.text import marks as marks\n'},
+        {"kb/chunkers/imp.py": '"""Imp."""\n\nfrom kb.chunks import no_marks as marks\n'},
         {
             "kb/chunkers/__init__.py": (
                 '    Chunker("markdown"',

@@ -1,6 +1,6 @@
-"""Markdown by headings: ATX and setext, H1 to H6, never inside fences, comments or front matter.
+"""Markdown, reStructuredText, AsciiDoc and HTML by headings; a block stays whole where it fits.
 
-A line scanner rather than a full parser: only block structure at the top level matters here, and
+Line scanners rather than full parsers: only block structure at the top level matters here, and
 parsing inline markup would slow the indexing of large trees.
 """
 
@@ -8,9 +8,134 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from typing import NamedTuple
 
 from kb.chunks import Mark
+
+_ADORNMENT = re.compile(rb"([!-/:-@\[-`{-~])\1{2,}[ \t]*\r?\n?$")
+_CODE = re.compile(rb"([ \t]*)\.\. (?:code-block|code|sourcecode|highlight)::[ \t]*([\w+#.-]*)")
+_ROLE = re.compile(r":[\w:.-]+:`([^`<]*)(?: <[^>]*>)?`|[`*]+")
+
+
+def rst_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
+    """Levels are told by the order in which adornment styles first appear, as the format says."""
+    styles: list[bytes] = []
+    path: list[str] = []
+    position, before, before_start = 0, b"", 0
+    overline: tuple[int, bytes] | None = None
+    while position < len(data):
+        start = position
+        position = data.find(b"\n", start) + 1 or len(data)
+        line = data[start:position]
+        if _ADORNMENT.match(line):
+            if before.strip() and (overline or not before[:1].isspace()):
+                style = line[:1] + (b"^" if overline else b"")
+                at = overline[0] if overline else before_start
+                yield _section(at, style, before, styles, path)
+                overline, before = None, b""
+                continue
+            overline = (start, line[:1])
+        elif code := _CODE.match(line):
+            position = _block_end(data, position, len(code.group(1)))
+            yield Mark(start, tuple(path), whole=True, language=code.group(2).decode() or None)
+            yield Mark(position, tuple(path))
+            line, overline = b"", None
+        elif overline and not line.strip():
+            overline = None
+        before, before_start = line, start
+
+
+def _section(at: int, style: bytes, title: bytes, styles: list[bytes], path: list[str]) -> Mark:
+    if style not in styles:
+        styles.append(style)
+    del path[styles.index(style) :]
+    text = title[:1000].decode("utf-8", "replace").strip()
+    path.append(_ROLE.sub(lambda role: role.group(1) or "", text))
+    return Mark(at, tuple(path))
+
+
+def _block_end(data: bytes, position: int, indent: int) -> int:
+    """The end of the lines from `position` that are blank or indented more than `indent`."""
+    end = position
+    while position < len(data):
+        line_end = data.find(b"\n", position) + 1 or len(data)
+        line = data[position : min(line_end, position + indent + 64)]
+        if line.strip():
+            if len(line) - len(line.lstrip(b" \t")) <= indent:
+                break
+            end = line_end
+        position = line_end
+    return end
+
+
+_HEADING = re.compile(rb"(={1,6}|#{1,6})[ \t]+(\S[^\n]*?)[ \t]*(?:\1)?\r?\n?$")
+_DELIMITER = re.compile(
+    rb"(?:(?:-{4,}|\.{4,}|/{4,}|\+{4,}|={4,}|\*{4,}|_{4,})|\|===|```\w*)\r?\n?$"
+)
+_SOURCE = re.compile(rb"\[source,[ \t]*(?:language=)?[\"']?([\w+#.-]+)")
+
+
+def asciidoc_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
+    """A mark a heading and one for each delimited block, with the language of a listing."""
+    path: list[tuple[int, str]] = []
+    position, tag = 0, None
+    while position < len(data):
+        start = position
+        position = data.find(b"\n", start) + 1 or len(data)
+        line = data[start:position]
+        title = tuple(name for _, name in path)
+        if heading := _HEADING.match(line):
+            level = len(heading.group(1))
+            while path and path[-1][0] >= level:
+                path.pop()
+            path.append((level, heading.group(2).decode("utf-8", "replace")))
+            yield Mark(start, tuple(name for _, name in path))
+        elif _DELIMITER.match(line):
+            position = _find_end(data, position, line.strip()[:200])
+            yield Mark(start, title, whole=True, language=tag)
+            yield Mark(position, title)
+        source = _SOURCE.match(line)
+        tag = source.group(1).decode().lower() if source else None
+
+
+def _find_end(data: bytes, position: int, delimiter: bytes) -> int:
+    """The end of the block that `delimiter` opened; where it never closes only the line."""
+    bare = b"```" if delimiter.startswith(b"```") else delimiter
+    closing = re.compile(rb"^" + re.escape(bare) + rb"[ \t]*\r?$", re.MULTILINE)
+    found = closing.search(data, position, position + 65_536)
+    if found is None:
+        return position
+    return min(found.end() + 1, len(data))
+
+
+_TAG = re.compile(
+    rb"<!--.*?(?:-->|\Z)|<(script|style|svg|template)\b.*?(?:</\1\s*>|\Z)"
+    rb"|<h([1-6])\b[^<>]{0,1000}>(.{0,600}?)</h\2\s*>"
+    rb"|<(?P<block>pre|table|article|section|p|li|tr|dt)\b",
+    re.DOTALL | re.IGNORECASE,
+)
+_TAGS = re.compile(r"<[^<>]*>")
+
+
+def html_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
+    """A mark a heading; blocks are marked too, so that cuts fall between rather than in them."""
+    path: list[tuple[int, str]] = []
+    for found in _TAG.finditer(data):
+        if found.group(2):
+            level = int(found.group(2))
+            while path and path[-1][0] >= level:
+                path.pop()
+            text = unescape(_TAGS.sub("", found.group(3).decode("utf-8", "replace")))
+            path.append((level, " ".join(text.split()).rstrip("¶# ")))
+            yield Mark(found.start(), tuple(name for _, name in path))
+        elif block := found.group("block"):
+            whole = block.lower() in (b"pre", b"table")
+            yield Mark(found.start(), tuple(name for _, name in path), whole=whole)
+
+
+# A line scanner rather than a full parser: only block structure at the top level matters here, and
+# parsing inline markup would slow the indexing of large trees.
 
 _LINE = re.compile(rb"[^\n]*\n?")
 _ATX = re.compile(rb" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\r?\n?$")
@@ -37,7 +162,7 @@ class _Line(NamedTuple):
         return self.text.startswith((b"    ", b"\t"))
 
 
-def marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
+def markdown_marks(data: bytes, language: str | None = None) -> Iterator[Mark]:
     """A mark a section, and one for each fence and table, which stay whole where they fit."""
     scanner = _Scanner(data)
     yield from scanner.front_matter()
