@@ -1,5 +1,4 @@
 # The names of this room, each loaded at its first use.
-from .caller import Caller as Caller
 from .engine.engine import (
     Completed as Completed,
 )
@@ -43,6 +42,7 @@ from .model import (
     Usage as Usage,
 )
 from .opening import open_engine as open_engine
+from .request import Caller as Caller
 from .service import LocalEngine as LocalEngine
 from .sessions.background import (
     Background as Background,

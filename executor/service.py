@@ -13,7 +13,6 @@ import trio
 
 import policy
 import runtimes
-from executor.caller import Caller, refusal
 from executor.engine.engine import (
     Completed,
     LanguageReport,
@@ -27,7 +26,7 @@ from executor.engine.layers import find_unmet, find_unmet_of_packages
 from executor.errors import PackagesError, RequestError
 from executor.model import Isolation, Request, Result, Status
 from executor.profile import Profile, ProjectAccess
-from executor.request import Checked, check
+from executor.request import Caller, Checked, check, refusal
 from executor.run.execution import Execution
 from executor.run.remote_commits import RemoteCommits
 from executor.terms import Elsewhere, JudgedRequest, Parts, RuleCheck, Terms
@@ -194,7 +193,7 @@ class LocalEngine:
             completed = await self._run_alone(execution, judged)
         named = replace(completed.result, verdict=judged.verdict, toolchain=chosen.toolchain.name)
         if named.status is Status.NONZERO_EXIT:
-            from runtimes.packages.missing import find_missing  # noqa: PLC0415 - most runs lack none
+            from runtimes.packages.registry import find_missing  # noqa: PLC0415 - most runs lack none
 
             lacks = find_missing(checked.language.name, named.stderr.text)
             named = replace(named, missing_packages=lacks)

@@ -19,8 +19,7 @@ from executor.project.door import LISTED_MAX
 from executor.project.store.manifest import LeftOut
 from executor.project.view.record import Record
 from executor.project.view.tree import FOLDER_FLAGS
-from executor.run.artifacts import safe_name
-from executor.run.capture import HEAD_SHARE, Capture, cut_head, cut_tail
+from executor.run.capture import HEAD_SHARE, Capture, cut_head, cut_tail, safe_name
 from executor.run.remote_commits import RemoteCommits
 from fleet import forms
 from fleet.errors import OutcomeError

@@ -1,36 +1,145 @@
-"""A front's desk: it accepts runs, once their files are where workers find them."""
+"""A front's desk: it accepts runs, knows each until its end, and counts them."""
 
 from __future__ import annotations
 
 import secrets
-from collections import OrderedDict
-from contextlib import ExitStack
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import partial
 from typing import Final
 
 import trio
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from executor.engine.box import Meter
+from executor.engine.engine import Completed, OnOutput
 from executor.errors import RequestError
-from executor.project.view.record import EntryState
+from executor.model import Isolation, Limits, Result, Status, Stream
+from executor.project.view.record import EntryState, Record
 from executor.run.execution import first_line
 from executor.service import LocalEngine
 from executor.terms import JudgedRequest
 from fleet import forms
-from fleet.cluster import Connection
+from fleet.cluster import ClusterSettings, Connection
 from fleet.errors import BlobError, UnreachableError
-from fleet.figures import Figures, Stage
-from fleet.file_reading import KnownFile
 from fleet.forms import FormError
 from fleet.journal import Journal, QueueFullError
 from fleet.model import PROTOCOL, Order
 from fleet.packing import check_travels, find_reason_to_stay, make_order
 from fleet.seal import seal_order
-from fleet.sent_run import SentRun
-from fleet.settings import ClusterSettings
-from fleet.snapshot import ChangedError, SharedLooks, Snapshot, take
+from fleet.snapshot import ChangedError, KnownFile, SharedLooks, Snapshot, take
 from fleet.travel import StaysHereError
 from fleet.tree import Digest
+
+
+class Stage(StrEnum):
+    """The way of a run, in parts."""
+
+    SNAPSHOT = "snapshot"
+    UPLOAD = "upload"
+    TURN = "turn"
+    ENGINE = "engine"
+    BACK = "back"
+
+
+@dataclass(slots=True)
+class Figures:
+    """Counts since the front began. Runs are by owner; `seconds` and `times` by stage.
+
+    `lost` are runs that an engine or a worker lost, however often, `duplicates` outcomes that were
+    dropped since another had come, `kept_here` runs that were done here though they might have been
+    sent. `bytes_sent` and `bytes_back` are of blobs.
+    """
+
+    sent: Counter[str] = field(default_factory=Counter)
+    done: Counter[str] = field(default_factory=Counter)
+    lost: Counter[str] = field(default_factory=Counter)
+    duplicates: Counter[str] = field(default_factory=Counter)
+    kept_here: Counter[str] = field(default_factory=Counter)
+    seconds: Counter[Stage] = field(default_factory=Counter)
+    times: Counter[Stage] = field(default_factory=Counter)
+    bytes_sent: int = 0
+    bytes_back: int = 0
+
+    @contextmanager
+    def measure(self, stage: Stage) -> Iterator[None]:
+        """Count the time that a block takes."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[stage] += time.monotonic() - began  # type: ignore[assignment]
+            self.times[stage] += 1
+
+
+@dataclass(slots=True)
+class SentRun:
+    """What a front knows of one run. As a `RunProgress` it can be looked at and stopped, as a
+    `ListedRun` be listed.
+
+    `record` is the project as it was, where what the run changes is brought into it, but for what
+    is `unseen`: it did not travel. A run that a dead front left `is_left`: nobody waits for it.
+    """
+
+    order: Order
+    sealed: bytes
+    label: str
+    record: Record | None = None
+    unseen: frozenset[str] = frozenset()
+    on_output: OnOutput | None = None  # gets what it printed, at its end
+    is_left: bool = False
+    is_submitted: bool = False  # and the engine has not lost it
+    losses: int = 0  # by the engine or a worker
+    scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+    stopped: Status | None = None
+    place: str = "waits for its turn"
+    isolation: Isolation = field(default_factory=lambda: Isolation(""))
+    meter: Meter | None = None
+    started_at: float = field(default_factory=time.monotonic)
+
+    @property
+    def profile(self) -> str:
+        """The name of its profile."""
+        return self.order.profile.name
+
+    @property
+    def limits(self) -> Limits:
+        """Those that its worker holds it to."""
+        return self.order.limits
+
+    @property
+    def output_bytes(self) -> int:
+        """Nothing yet: what it prints comes at its end."""
+        return 0
+
+    @property
+    def id(self) -> str:
+        """The run's id, the same at the front, its engine and its worker."""
+        return self.order.run_id
+
+    @property
+    def elapsed_s(self) -> float:
+        """How long it takes by now, with waiting for its turn."""
+        return time.monotonic() - self.started_at
+
+    def stream(self, name: str) -> Stream:
+        """Nothing: what a run elsewhere prints comes at its end."""
+        return Stream()
+
+    def end(self, status: Status, message: str) -> Completed:
+        """Make its end where it has no outcome of its own."""
+        end = Result(status, message=message, profile=self.profile, verdict=self.order.verdict)
+        return Completed(end)
+
+    async def stop(self, reason: Status) -> None:
+        """Have it ended; the first reason stands."""
+        self.stopped = self.stopped or reason
+        self.scope.cancel()
+
 
 TRIES: Final = 3
 """How often a project is looked at that changes whenever it is read."""

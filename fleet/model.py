@@ -17,7 +17,7 @@ from executor.model import Limits, Request, Result
 from executor.profile import Profile, ProjectAccess
 from executor.project.store.manifest import Change
 from executor.project.view.tree import DEPTH_MAX
-from executor.run.artifacts import safe_name
+from executor.run.capture import safe_name
 from fleet.forms import FormError
 from fleet.tree import Digest
 from policy.rules import Rules

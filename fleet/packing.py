@@ -12,8 +12,8 @@ from typing import Final
 from executor.model import Request
 from executor.run.execution import grant_environment
 from executor.terms import JudgedRequest
+from fleet.cluster import ClusterSettings
 from fleet.model import GRACE_S, OWNER_CHARACTERS_MAX, Order, why_here
-from fleet.settings import ClusterSettings
 from fleet.snapshot import Snapshot
 from fleet.travel import StaysHereError
 from fleet.tree import Digest

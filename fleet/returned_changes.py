@@ -21,8 +21,8 @@ from executor.project.view.comparison import KINDS, PATH_BYTES_MAX, PERMISSIONS
 from executor.project.view.contents import Attributes, attributes, digest
 from executor.project.view.record import EntryState, Record, is_below
 from executor.project.view.tree import FOLDER_FLAGS, Tree, in_tree_order, split
+from fleet.blob_cache import LAID_OUT_NS, laid_out_mode
 from fleet.errors import BlobError, OutcomeError
-from fleet.layout import LAID_OUT_NS, laid_out_mode
 from fleet.model import has_content
 from fleet.tree import Digest, prove
 

@@ -22,7 +22,7 @@ from docker.errors import ImageNotFound
 
 from base import capabilities
 from images.errors import ImageError, ask
-from images.naming import LABEL, PREFIX
+from images.groups import LABEL, PREFIX
 from images.settings import Settings
 
 FOLDER_PREFIX = "context-mode-base-"

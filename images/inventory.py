@@ -15,8 +15,15 @@ from requests.exceptions import RequestException
 
 from base.remedy import type_command
 from images.errors import ImageError, ask
-from images.groups import GROUPS, Group
-from images.naming import LABEL, STAGE_LABEL, reference, repository, toolchains_reference
+from images.groups import (
+    GROUPS,
+    LABEL,
+    STAGE_LABEL,
+    Group,
+    reference,
+    repository,
+    toolchains_reference,
+)
 
 
 class State(StrEnum):

@@ -18,8 +18,7 @@ from requests.exceptions import RequestException
 from images import base, building, settings
 from images.building import Ground, Report
 from images.errors import ImageError, ask, wait_for_silence
-from images.groups import GROUPS, Group
-from images.naming import BASE_LABEL, LABEL, reference, toolchains_reference
+from images.groups import BASE_LABEL, GROUPS, LABEL, Group, reference, toolchains_reference
 
 CHECK_S_MAX: Final = 300
 HELLO: Final = ("python3", "-I", "-S", "-B", "/opt/ctxmode/agent/hello.py")

@@ -31,9 +31,9 @@ from ctxmode.launch import print_answer, with_app
 from ctxmode.render.amounts import age, size
 from ctxmode.render.terminal_output import for_review
 from ctxmode.suggestions import did_you_mean, or_all
-from executor.caller import Caller
 from executor.model import Request
 from executor.packages.store import LayerStore
+from executor.request import Caller
 from runtimes import UnknownLanguage, language
 
 if TYPE_CHECKING:

@@ -193,7 +193,7 @@ def _translated_errors() -> Iterator[None]:
 def _raise_key_error(error: BaseException) -> None:
     """Raise what the operator has to set right as a UsageError; nothing if it is another error."""
     from fleet.errors import ClusterError  # noqa: PLC0415 - only errors pay
-    from fleet.keys import KeyFileError  # noqa: PLC0415
+    from fleet.seal import KeyFileError  # noqa: PLC0415
 
     if isinstance(error, ClusterError):
         raise UsageError(error.message, error.hint) from error

@@ -29,7 +29,7 @@ from executor.instance import control
 from executor.instance.control import PrewarmReport
 
 if TYPE_CHECKING:
-    from fleet.examining import FleetHealth
+    from fleet.front import FleetHealth
 import os
 import shutil
 from collections.abc import Iterator
@@ -42,9 +42,8 @@ from ctxmode.operations.pages import is_captured
 from executor.engine.tiers import PACKAGED, TIERS
 from memory.pages.git import find_git
 from memory.pages.model import GitError
-from runtimes.packages.model import Ecosystem
 from runtimes.packages.registry import ECOSYSTEMS
-from runtimes.packages.tools import Tool, find_tool
+from runtimes.packages.tools import Ecosystem, Tool, find_tool
 
 
 @dataclass(frozen=True, slots=True)

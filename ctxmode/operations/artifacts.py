@@ -11,7 +11,7 @@ from base.plain_files import open_plain
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.output_folder import Destination, RefusedError, open_destination
 from executor.model import Artifact
-from executor.run.artifacts import safe_name
+from executor.run.capture import safe_name
 from executor.run.output_routing import Answer
 
 GLOB_CHARACTERS = frozenset("*?[")

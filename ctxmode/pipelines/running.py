@@ -33,7 +33,7 @@ from ctxmode.render.results import ending
 from executor import Caller
 from executor.model import Request, Status
 from executor.profile import ProjectAccess
-from executor.run.artifacts import safe_name
+from executor.run.capture import safe_name
 from executor.run.output_routing import Answer
 from policy import find_hidden_paths
 from policy.secrets import redact

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ctxmode.operations.quotas import Holdings
     from executor import LanguageReport, Layer
     from executor.instance.control import PrewarmReport
-    from fleet.examining import FleetHealth
+    from fleet.front import FleetHealth
     from kb import all_stores, eviction
 
 

@@ -17,7 +17,7 @@ from executor.engine import rootfs, seccomp
 from executor.engine.box import Layout
 from executor.engine.rootfs import UNPRIVILEGED_ID
 from executor.engine.tiers import TIERS, Capabilities
-from executor.instance import temporary
+from executor.instance.lock import own_folder
 from executor.model import Isolation, Limits
 from executor.profile import Profile, ProjectAccess
 from executor.project.view.search import Guarded, ProjectSearch
@@ -60,12 +60,12 @@ class Placement:
 
         Raises:
             RequestError: the profile needs a copy of the project, which is too large.
-            SandboxUnavailableError: see `temporary.own`.
+            SandboxUnavailableError: see `executor.instance.lock.own_folder`.
         """
         del session
         if self.can.own_file_system:
             return self._with_room(Layout(project=str(self.project)), record)
-        base = tempfile.mkdtemp(dir=temporary.own(self.temporary))
+        base = tempfile.mkdtemp(dir=own_folder(self.temporary))
         layout = Layout(f"{base}/job", f"{base}/tmp", f"{base}/tmp/home", str(self.project), base)
         owner = (self.spawner.uid, self.spawner.gid)
         copy = Path(base, self.project.name or "project")

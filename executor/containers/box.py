@@ -27,7 +27,7 @@ from executor.containers.link import Channel, Link
 from executor.engine.box import Consumption, Exit
 from executor.engine.orders import start_with_pipes
 from executor.errors import SandboxError
-from executor.instance import temporary
+from executor.instance import lock
 from executor.spawner.messages import ArtifactsHandedOver, FromSupervisor, Layers
 from executor.spawner.view import FOLDER
 
@@ -319,8 +319,8 @@ class ContainerBox:
 
     def _listen(self, port: int) -> socket.socket:
         """A socket whose connections are those made to `port` in the container."""
-        temporary.own(self._folder.parent)
-        temporary.own(self._folder)
+        lock.own_folder(self._folder.parent)
+        lock.own_folder(self._folder)
         path = self._folder / f"{port}-{secrets.token_hex(4)}"
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(str(path))

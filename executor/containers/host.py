@@ -32,8 +32,7 @@ from executor.engine import rootfs
 from executor.engine.layers import SHOWS_NOTHING
 from executor.engine.rootfs import ROOM_BYTES, ROOM_INODES, UNPRIVILEGED_ID
 from executor.errors import SandboxError
-from executor.instance.lock import Instance
-from executor.instance.temporary import remove
+from executor.instance.lock import Instance, remove
 from executor.profile import ProjectAccess
 from executor.spawner.changes import ReportedChanges, Snapshot, look, of_overlay
 from executor.spawner.kernel import MS_NODEV, MS_NOSUID, StepError, detach, mount

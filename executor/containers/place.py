@@ -23,7 +23,7 @@ from executor.engine import rootfs, seccomp
 from executor.engine.box import Box, Exit, Job, Layout, Meter, Prewarming
 from executor.engine.orders import Packed
 from executor.engine.tiers import TIERS, Capabilities
-from executor.instance import temporary
+from executor.instance.lock import own_folder
 from executor.model import Isolation
 from executor.profile import Profile, ProjectAccess
 from executor.project.view import work_copy
@@ -84,11 +84,11 @@ class ContainerPlace:
 
         Raises:
             RequestError: it is too large for that.
-            SandboxUnavailableError: see `temporary.own`.
+            SandboxUnavailableError: see `executor.instance.lock.own_folder`.
         """
         if self.host is not None and (record is None or not session):
             return Layout(project=str(self.project))
-        base = Path(tempfile.mkdtemp(dir=temporary.own(self.temporary)))
+        base = Path(tempfile.mkdtemp(dir=own_folder(self.temporary)))
         layout = Layout(project=str(self.project), host_folder=str(base))
         try:
             if record is not None:

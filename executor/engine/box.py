@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from executor.engine import rootfs
 from executor.engine.orders import RunSpec
 from executor.errors import SandboxError
-from executor.instance.temporary import remove
+from executor.instance.lock import remove
 from executor.model import Limits
 from executor.profile import ANALYZE, Profile
 from runtimes import PrewarmPlan, Step

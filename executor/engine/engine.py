@@ -67,6 +67,12 @@ class Completed:
     stdout_spool: Spool | None = None
     stderr_spool: Spool | None = None
 
+    def delete_spools(self) -> None:
+        """Delete both spools, if there are any."""
+        for spool in (self.stdout_spool, self.stderr_spool):
+            if spool is not None:
+                spool.delete()
+
 
 @dataclass(frozen=True, slots=True)
 class LanguageReport:

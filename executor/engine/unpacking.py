@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from executor.errors import SandboxError
-from executor.instance.temporary import remove
+from executor.instance.lock import remove
 from executor.spawner.artifacts import AGAIN, BLOCK_BYTES, END, ENTRY, FIRST
 from executor.spawner.kernel import StepError, open_beneath
 

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from executor.caller import Caller
 from executor.errors import PackagesError
-from executor.instance.temporary import remove
+from executor.instance.lock import remove
 from executor.model import MIB
 from executor.packages.model import Layer, PackageSettings, Reach, Registry, Wanted, reach_of
 from executor.packages.store import TREE, LayerStore
+from executor.request import Caller
 from executor.toolchains.catalog import ProvenToolchain
-from runtimes.packages.model import Ecosystem
 from runtimes.packages.registry import BY_NAME
+from runtimes.packages.tools import Ecosystem
 
 if TYPE_CHECKING:
     from executor.packages.phases import Phase, Phases

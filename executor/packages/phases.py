@@ -19,16 +19,15 @@ from executor.engine.box import Job, Layout
 from executor.engine.engine import Completed
 from executor.engine.unpacking import read_entries, unpack
 from executor.errors import PackagesError, SandboxError
-from executor.instance import temporary
+from executor.instance import lock
 from executor.model import MIB, Connection, Limits, Result, Status
 from executor.network import Allowlist
 from executor.profile import NO_NETWORK, Profile, ProjectAccess
 from executor.run.execution import grant_environment, job_of
 from executor.run.runner import Runner
 from executor.spawner.artifacts import TOO_LARGE
-from runtimes.packages.model import Ecosystem
 from runtimes.packages.programs import read_program
-from runtimes.packages.tools import SHARED, Tool, find_tool
+from runtimes.packages.tools import SHARED, Ecosystem, Tool, find_tool
 
 LINES_MAX = 6
 LINE_CHARS_MAX = 300
@@ -163,7 +162,7 @@ class Phases:
             PackagesError: it failed, or what it left can't be stored; the message says why.
         """
         profile = Profile(NAME, ProjectAccess.READ_ONLY, phase.reach)
-        with temporary.empty_folder(self.runner.placement.temporary) as substitute:
+        with lock.empty_folder(self.runner.placement.temporary) as substitute:
             try:
                 completed = await self.runner.run(
                     lambda layout: self._job(phase, candidate, layout, profile, substitute),
@@ -324,6 +323,4 @@ def _discard(completed: Completed, bundles: list[Path]) -> None:
         bundle.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             bundle.parent.rmdir()
-    for spool in (completed.stdout_spool, completed.stderr_spool):
-        if spool is not None:
-            spool.delete()
+    completed.delete_spools()

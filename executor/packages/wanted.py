@@ -13,8 +13,8 @@ from executor.model import MIB
 from executor.packages.model import Wanted
 from policy import real_path
 from policy.project_file import HiddenError, read_project_file
-from runtimes.packages.model import Ecosystem
 from runtimes.packages.registry import ecosystem_of
+from runtimes.packages.tools import Ecosystem
 
 if TYPE_CHECKING:
     from executor.project.view.search import ProjectSearch

@@ -28,8 +28,7 @@ from executor.model import (
     Usage,
     readable,
 )
-from executor.run import artifacts
-from executor.run.capture import READ_BYTES, Capture
+from executor.run.capture import READ_BYTES, Capture, store_artifacts
 
 # Why the supervisor ended a run by itself.
 SUPERVISOR_REASONS = {
@@ -216,7 +215,7 @@ class RunRecord:
         """
         if cell.handed_over:
             self.artifacts = await trio.to_thread.run_sync(
-                artifacts.store, cell.handed_over, cell.take_fds(), self.artifact_folder
+                store_artifacts, cell.handed_over, cell.take_fds(), self.artifact_folder
             )
             cell.handed_over = None
 

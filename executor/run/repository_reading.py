@@ -14,7 +14,7 @@ import trio
 
 from executor.engine.box import Job, Layout
 from executor.errors import RequestError, SandboxUnavailableError
-from executor.instance import temporary
+from executor.instance import lock
 from executor.model import GIB, Limits, Status
 from executor.profile import Profile, ProjectAccess
 from executor.project.git.carried import Scratch
@@ -61,8 +61,7 @@ class BoxReader:
             completed = await self.runner.run(make, profile=READING, waits=False)
         except (RequestError, SandboxUnavailableError, OSError) as error:
             raise GitError(f"it can't be read in a sandbox: {error}") from error
-        for spool in filter(None, (completed.stdout_spool, completed.stderr_spool)):
-            spool.delete()
+        completed.delete_spools()
         result = completed.result
         if result.status is not Status.OK:
             said = result.stderr.text.strip()[-500:] or result.message
@@ -101,7 +100,7 @@ def open_place(above: Path) -> Path:
     Raises:
         OSError: it can't be made.
     """
-    temporary.own(above)
+    lock.own_folder(above)
     place = Path(tempfile.mkdtemp(prefix="repositories-", dir=above))
     place.chmod(0o755)
     return place

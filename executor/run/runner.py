@@ -19,7 +19,7 @@ from executor.engine.engine import Completed, Observe, OnOutput
 from executor.engine.layers import for_run, with_room
 from executor.engine.orders import pack_run
 from executor.errors import SandboxError, SandboxUnavailableError
-from executor.instance.temporary import remove
+from executor.instance.lock import remove
 from executor.model import Result, Status
 from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.project.door import with_commit

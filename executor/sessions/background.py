@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import trio
 
-from executor.caller import Caller
 from executor.engine.engine import Completed, RunProgress
 from executor.errors import RequestError
 from executor.model import Limits, Request, Status, Stream
+from executor.request import Caller
 
 if TYPE_CHECKING:
     from executor.service import LocalEngine

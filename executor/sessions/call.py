@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from executor.caller import Caller
 from executor.errors import PackagesError
 from executor.packages.layers import Packages
 from executor.packages.model import Layer, Wanted
 from executor.packages.running import BROKEN, equip
+from executor.request import Caller
 from executor.toolchains.catalog import ProvenToolchain
 from runtimes.packages.registry import BY_NAME
 

@@ -14,7 +14,7 @@ import sys
 from functools import partial
 from typing import NoReturn
 
-from . import artifacts, changes, notices, prewarmed, refused, session, tree
+from . import artifacts, changes, notices, refused, session, tree
 from .confine import landlock_abi
 from .kernel import (
     CLONE_ALL_NEW,
@@ -44,7 +44,14 @@ from .population import Population
 from .proc import score
 from .refused import INSTANCES_MAX, WATCHES_MAX
 from .staging import leave_root, stage
-from .supervisor import PrewarmedRun, Supervisor, measure, outcome, read_confinement
+from .supervisor import (
+    PrewarmedProgram,
+    PrewarmedRun,
+    Supervisor,
+    measure,
+    outcome,
+    read_confinement,
+)
 
 COUNTS = {"instances": INSTANCES_MAX, "watches": WATCHES_MAX}
 SIOCSIFADDR = 0x8916
@@ -82,7 +89,7 @@ def supervise(control: socket.socket, namespaces: bool) -> None:
     held = None
     if message == b"hold":
         confine = partial(read_confinement, cell)
-        held = prewarmed.PrewarmedProgram(
+        held = PrewarmedProgram(
             Description(fds[0]), fds[1:], confine, notices.of_cell(cell.data, handles)
         )
         send(control, {"held": held.resident_bytes()})
@@ -98,10 +105,10 @@ def _run(
     cell: Description[CellDescription],
     handles: tree.Handles,
     run: Description[RunDescription],
-    by: prewarmed.PrewarmedProgram | list[int],
+    by: PrewarmedProgram | list[int],
 ) -> None:
     """One run, by the program that is held for it or one that gets these descriptors."""
-    if isinstance(by, prewarmed.PrewarmedProgram):
+    if isinstance(by, PrewarmedProgram):
         if not by.is_alive():
             send(control, {"lost": "it ended while it waited"})
             return
@@ -117,7 +124,7 @@ def _run(
     if cell.data["namespaces"]:
         tree.make_read_only(cell.data["job"])
     before = changes.look_at_project(cell.data, handles)
-    if isinstance(by, prewarmed.PrewarmedProgram):
+    if isinstance(by, PrewarmedProgram):
         by.go(run)
     phase, status = supervisor.run_steps()
     for fd in stdio:

@@ -25,7 +25,7 @@ from fleet.cluster import Cluster
 from fleet.dask import task
 from fleet.dask.blobs import FileBlobs
 from fleet.dask.client import quieten, security_of, try_out
-from fleet.dask.side_loop import Ask, open_side_loop
+from fleet.dask.task import Ask, open_side_loop
 from fleet.errors import BlobError, UnreachableError
 from fleet.model import Cause
 from fleet.seal import SEALED_BYTES_MAX, SealError

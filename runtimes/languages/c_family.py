@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from runtimes import lexing
+from runtimes import toplevel
 from runtimes.model import CompileInputs, FileBinding, Language, Packages, ProgramText, Toolchain
 
 # Each byte that is not valid UTF-8 becomes U+FFFD, three bytes.
@@ -112,10 +112,10 @@ def wrap_with(headers: str) -> Callable[[str], ProgramText]:
     above, its statements go into one, and the given standard headers come first."""
 
     def wrap(code: str) -> ProgramText:
-        blanked = lexing.blank(code, lexing.C)
+        blanked = toplevel.blank(code, toplevel.C)
         if _MAIN.search(blanked):
             return ProgramText(code)
-        end = lexing.after_leading(blanked, _PREAMBLE)
+        end = toplevel.after_leading(blanked, _PREAMBLE)
         line = code.count("\n", 0, end) + 1
         opening = f"int main(int argc, char **argv) {{\n#line {line}\n"
         text = f"{headers}#line 1\n{code[:end]}\n{opening}{code[end:]}\nreturn 0; }}\n"

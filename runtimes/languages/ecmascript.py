@@ -6,8 +6,6 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from runtimes.lexing import JAVASCRIPT as JAVASCRIPT_TEXT
-from runtimes.lexing import blank, surface
 from runtimes.model import (
     Driver,
     FileBinding,
@@ -18,7 +16,8 @@ from runtimes.model import (
     ProgramText,
     Toolchain,
 )
-from runtimes.toplevel import globalize, globalize_and_show
+from runtimes.toplevel import JAVASCRIPT as JAVASCRIPT_TEXT
+from runtimes.toplevel import blank, globalize, globalize_and_show, surface
 
 # ES modules get a `require`, as CommonJS has one; it resolves from the working directory.
 _PRELUDE = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from runtimes import lexing
+from runtimes import toplevel
 from runtimes.model import (
     CompileInputs,
     FileBinding,
@@ -58,10 +58,10 @@ def wrap(code: str) -> ProgramText:
     """Code with a package clause is whole. Else it gets one, the imports it uses but does not name,
     and, unless it declares one, a main function around its statements. All of it goes on lines that
     the code already has."""
-    blanked = lexing.blank(code, lexing.GO)
+    blanked = toplevel.blank(code, toplevel.GO)
     if _PACKAGE.search(blanked):
         return ProgramText(code)
-    end = lexing.after_leading(blanked, _IMPORT)
+    end = toplevel.after_leading(blanked, _IMPORT)
     imports = "".join(
         f'import "{path}"; ' for path in _find_unnamed_imports(code[:end], blanked[end:])
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from runtimes import lexing
+from runtimes import toplevel
 from runtimes.model import (
     CompileInputs,
     FileBinding,
@@ -52,9 +52,9 @@ _MAIN = re.compile(r"\bvoid\s+main\s*\(")
 def wrap(code: str) -> ProgramText:
     """Statements become the body of Main.main, a bare `main` method the body of Main; `import`
     lines stay above. A public class lends the file its name, as javac demands."""
-    blanked = lexing.blank(code, lexing.JAVA)
-    outside = lexing.surface(blanked)
-    end = lexing.after_leading(blanked, _IMPORT)
+    blanked = toplevel.blank(code, toplevel.JAVA)
+    outside = toplevel.surface(blanked)
+    end = toplevel.after_leading(blanked, _IMPORT)
     bare_main = _MAIN.search(outside)
     statements = bare_main or ";" in _PACKAGE.sub("", outside[end:])
     whole = _MAIN.search(blanked) and not bare_main
@@ -71,10 +71,10 @@ def wrap(code: str) -> ProgramText:
 
 def main_class(text: str) -> str:
     """The qualified name of the class to start: the one that holds `main`, else the first."""
-    blanked = lexing.blank(text, lexing.JAVA)
+    blanked = toplevel.blank(text, toplevel.JAVA)
     package = _PACKAGE.search(blanked)
     main = _MAIN.search(blanked)
-    types = list(_TYPE.finditer(lexing.surface(blanked)))
+    types = list(_TYPE.finditer(toplevel.surface(blanked)))
     before = [found for found in types if main and found.start() < main.start()]
     started = before[-1] if before else next(iter(types), None)
     name = started.group(1) if started else "Main"
@@ -83,7 +83,7 @@ def main_class(text: str) -> str:
 
 def bind(source: ProgramText) -> ProgramText:
     """The names are imported behind the package clause, or before all else."""
-    package = _PACKAGE.search(lexing.blank(source.text, lexing.JAVA))
+    package = _PACKAGE.search(toplevel.blank(source.text, toplevel.JAVA))
     at = package.end() if package else 0
     line = "import static file_content_binding.FileContent.*; "
     return source._replace(text=source.text[:at] + line + source.text[at:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from runtimes.lexical import share_names
 from runtimes.model import (
     Driver,
     FileBinding,
@@ -12,6 +11,7 @@ from runtimes.model import (
     PrewarmCommand,
     Toolchain,
 )
+from runtimes.toplevel import share_names
 
 # Importing from another package declares the variables for `use strict`. The text is UTF-8 octets,
 # as Perl has it for source literals and output unless a program asks for more; only what is

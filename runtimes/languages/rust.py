@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from runtimes import lexing
+from runtimes import toplevel
 from runtimes.model import CompileInputs, FileBinding, Language, Packages, ProgramText, Toolchain
 
 # A static that reads the file when it is first looked at, and is then a str wherever one is
@@ -95,10 +95,10 @@ _BOUND_BY_PROGRAM = r"\b(?:let|mut|for|ref)\s+{0}\b|\b{0}\s*:(?!:)|\|[^|\n]{{0,2
 
 def wrap(code: str) -> ProgramText:
     """Statements without a main function go into one, behind the crate's own attributes."""
-    blanked = lexing.blank(code, lexing.RUST)
+    blanked = toplevel.blank(code, toplevel.RUST)
     if _MAIN.search(blanked):
         return ProgramText(code)
-    end = lexing.after_leading(blanked, _INNER_ATTRIBUTE)
+    end = toplevel.after_leading(blanked, _INNER_ATTRIBUTE)
     return ProgramText(f"{code[:end]}{_OPENING}{code[end:]}\n}}\n", wrapped=True)
 
 
@@ -108,7 +108,7 @@ def bind(source: ProgramText) -> ProgramText:
     A script is included from where it lies, so that its `mod` lines find their files; one with
     crate attributes cannot be, and is copied.
     """
-    blanked = lexing.blank(source.text, lexing.RUST)
+    blanked = toplevel.blank(source.text, toplevel.RUST)
     names = ["FILE_CONTENT", "FILE_CONTENT_PATH"]
     text = source.text
     if source.wrapped:

@@ -6,8 +6,7 @@ No script of a package is run: `nuget install` does not, and what is not an asse
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem
-from runtimes.packages.tools import NUGET
+from runtimes.packages.tools import NUGET, Ecosystem
 
 # Mono's own store of certificates is empty, unless the system's were once put there.
 _TRUST = """\

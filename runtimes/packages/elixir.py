@@ -5,8 +5,7 @@ While Mix fetches it knows from the registry what a package needs, and evaluates
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem
-from runtimes.packages.tools import HEX, MIX
+from runtimes.packages.tools import HEX, MIX, Ecosystem
 
 # What a registry of one's own signs, it signs by a key of its own.
 _SET_UP = """\

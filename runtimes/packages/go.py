@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem
+from runtimes.packages.tools import Ecosystem
 
 _SET_UP = """\
 export GOPROXY="$REGISTRY" GOFLAGS=-mod=mod GOTOOLCHAIN=local GO111MODULE=on GOWORK=off

@@ -6,8 +6,7 @@ digests for the way alone, so that those of the first download are pinned.
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem
-from runtimes.packages.tools import MVN
+from runtimes.packages.tools import MVN, Ecosystem
 
 CLASSES = "/packages/java/classpath.jar"
 

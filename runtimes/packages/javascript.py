@@ -5,8 +5,7 @@ Where a package has an install script, it runs in the build, which has no networ
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem
-from runtimes.packages.tools import BUN, NODE, NPM, PNPM, YARN
+from runtimes.packages.tools import BUN, NODE, NPM, PNPM, YARN, Ecosystem
 
 _LOCK = """\
 mkdir "$TMPDIR/work"; cd "$TMPDIR/work"

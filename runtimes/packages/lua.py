@@ -7,9 +7,7 @@ What they build is built without network.
 
 from __future__ import annotations
 
-from runtimes.packages.downloading import GET
-from runtimes.packages.model import Ecosystem
-from runtimes.packages.tools import LUAROCKS
+from runtimes.packages.tools import GET, LUAROCKS, Ecosystem
 
 # LuaRocks is one for all versions of Lua, and may lie on the path of another than this.
 _SET_UP = """\

@@ -6,9 +6,7 @@ build alone, which has no network; what only such a program finds out is not kno
 
 from __future__ import annotations
 
-from runtimes.packages.downloading import GET
-from runtimes.packages.model import Ecosystem
-from runtimes.packages.tools import CPANM
+from runtimes.packages.tools import CPANM, GET, Ecosystem
 
 _LOCK = (
     GET

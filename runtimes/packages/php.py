@@ -5,8 +5,7 @@ Composer's plugins and scripts never run. A distribution's own composer lies in 
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem
-from runtimes.packages.tools import COMPOSER
+from runtimes.packages.tools import COMPOSER, Ecosystem
 
 _COMPOSER = """\
 at="$COMPOSER"; unset COMPOSER  # which to composer is the name of a manifest

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem
-from runtimes.packages.tools import UV
+from runtimes.packages.tools import UV, Ecosystem
 
 _LOCK = """\
 "$UV" pip compile "$IN/wanted" --python "$PYTHON" --generate-hashes --only-binary :all: \\

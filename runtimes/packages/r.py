@@ -5,7 +5,7 @@ What compiles is compiled without network.
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem
+from runtimes.packages.tools import Ecosystem
 
 _LOCK = """\
 cat > "$TMPDIR/lock.R" <<'END'

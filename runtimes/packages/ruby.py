@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem
+from runtimes.packages.tools import Ecosystem
 
 # The public registry has its index under a name of its own.
 _LOCK = """\

@@ -5,8 +5,7 @@ Programs are compiled by rustc alone. So the layer holds one that knows the crat
 
 from __future__ import annotations
 
-from runtimes.packages.model import Ecosystem
-from runtimes.packages.tools import Tool
+from runtimes.packages.tools import Ecosystem, Tool
 
 _SET_UP = """\
 CARGO="${RUSTC%/*}/cargo"

@@ -14,7 +14,7 @@ import policy
 from ctxmode.trial.questions import INPUT_NAME, QUESTIONS, SampleProgram, load_programs
 from executor import Caller, LocalEngine, Request
 from executor.engine.engine import Completed
-from executor.instance.temporary import remove
+from executor.instance.lock import remove
 from executor.model import MIB, Limits, Result, Status
 from policy.model import Decision, RuleSource
 from policy.rules import Rule

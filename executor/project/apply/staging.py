@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from base import capabilities
-from executor.instance import temporary
+from executor.instance import lock
 from executor.project.apply.arrangement import ANY, is_as_expected
 from executor.project.plan.conflicts import Plan, is_folder
 from executor.project.store.manifest import Change, ChangeSet, LeftOut
@@ -201,7 +201,7 @@ def remove(name: str, folder: int) -> None:
     except FileNotFoundError:
         return
     except (IsADirectoryError, PermissionError):
-        temporary.remove(Path(f"/proc/{os.getpid()}/fd/{folder}/{name}"))
+        lock.remove(Path(f"/proc/{os.getpid()}/fd/{folder}/{name}"))
 
 
 def _is_as_new(source: int, folder: int) -> bool:

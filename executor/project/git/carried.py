@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from executor.project.git.finding import Repositories, Repository
+from executor.project.git.history import Repositories, Repository
 from executor.project.git.host import REF_FORMAT, GitError, parse_refs
 from executor.project.store.manifest import ChangeSet
 from executor.project.view.record import Record

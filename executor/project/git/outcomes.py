@@ -10,7 +10,7 @@ from pathlib import Path
 
 from executor.project.git import carried as carrying
 from executor.project.git.carried import CarriedRepository, Reader, ScratchWriter
-from executor.project.git.finding import Repositories, Repository
+from executor.project.git.history import Repositories, Repository
 from executor.project.git.host import GitError, HostGit
 from executor.project.git.taking import REPLACE, STASH, RefMove, Taking, check, find_moves
 from executor.project.store.manifest import Change, ChangeSet, LeftOut

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from executor.project.git.carried import Reader
-from executor.project.git.finding import OWN, Repositories, Repository
-from executor.project.git.history import BroughtObjects, History
+from executor.project.git.history import OWN, BroughtObjects, History, Repositories, Repository
 from executor.project.git.outcomes import LEADS_ON, OutcomeJudge, RepositoryOutcome
 from executor.project.git.taking import Taking
 from executor.project.plan.conflicts import (

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from base import clock
 from base.locks import hold_lock
-from executor.instance.temporary import remove
+from executor.instance.lock import remove
 from executor.project.apply.apply import apply, recover
 from executor.project.git.carried import Scratch
 from executor.project.git.differences import find_renames

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from base import capabilities
 from executor.errors import RequestError
-from executor.instance.temporary import remove
+from executor.instance.lock import remove
 from executor.model import GIB
 from executor.project.store.manifest import ChangeSet
 from executor.project.view.comparison import of_copy

@@ -19,7 +19,7 @@ from executor import (
     Status,
     open_engine,
 )
-from executor.instance.temporary import remove
+from executor.instance.lock import remove
 from executor.packages import phases
 from executor.packages.model import PackageSettings, Registry, reach_of
 from runtimes.packages.registry import BY_NAME

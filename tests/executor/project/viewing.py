@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.instance import temporary
+from executor.instance import lock
 from executor.project.commit import Commit, commit
 from executor.project.git.carried import Scratch
 from executor.project.git.host import GitError
@@ -79,7 +79,7 @@ class View:
 
     def begin(self) -> None:
         for name in ("copy", "upper", "work", "m"):
-            temporary.remove(self.place / name)
+            lock.remove(self.place / name)
             (self.place / name).mkdir(parents=True)
         self.record = self._record()
         if self.kind == "copy":
