@@ -26,9 +26,8 @@ from policy import secrets
 from repomap import workers
 from repomap.evidence import match_field
 from repomap.fitting import fit
-from repomap.kinds import is_prose, is_test
 from repomap.pack_model import Pack, PackRequest, Redaction
-from repomap.ranking import ASIDE, rank_files
+from repomap.ranking import ASIDE, is_prose, is_test, rank_files
 from repomap.scanning import ScanRequest, scan
 from repomap.store import MapStore, read_files
 from repomap.words import weigh_terms

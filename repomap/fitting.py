@@ -12,13 +12,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kb import globs
-from repomap import kinds
-from repomap.errors import MapInputError
-from repomap.loading import Loader
-from repomap.neighbours import find_neighbours
+from repomap import ranking
+from repomap.model import MapInputError
 from repomap.pack_model import BUDGET_MAX, BUDGET_MIN, Excluded, Item, Kind, Pack, PackRequest
-from repomap.pieces import Piece, cut_pieces, rate_pieces
-from repomap.ranking import Ranked
+from repomap.pieces import Loader, Piece, cut_pieces, rate_pieces
+from repomap.ranking import Ranked, find_neighbours
 from repomap.rendering import NAMED_MAX, Draft, render, render_addition
 from repomap.store import read_skeleton, read_symbols
 from repomap.words import cut_task, find_terms
@@ -138,7 +136,7 @@ def _choose(ranked: Sequence[Ranked], asked: PackRequest) -> tuple[list[Ranked],
         path = one.row.path
         if asked.paths and not any(_is_meant(path, glob) for glob in asked.paths):
             out.append(Excluded(path, "not among the paths that are asked for"))
-        elif not asked.with_tests and kinds.is_test(path):
+        elif not asked.with_tests and ranking.is_test(path):
             out.append(Excluded(path, "a test"))
         else:
             kept.append(one)

@@ -16,7 +16,7 @@ from base.bounded_run import (
     run_bounded,
 )
 from base.git_environment import GIT_PATH, NEUTRAL_SETTINGS, UNATTENDED
-from repomap.errors import MapError
+from repomap.model import MapError
 
 OUTPUT_BYTES_MAX = 64 << 20
 _ENVIRONMENT = {

@@ -1,8 +1,27 @@
-"""What is known of a repository's files."""
+"""What is known of a repository's files, and what can go wrong with a map."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+
+class MapError(Exception):
+    """A map cannot be made or read; `remedy` says what to do."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        """Keep both texts."""
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+class MapDamagedError(MapError):
+    """The file of a map is damaged, or of another form: what it says cannot be relied on."""
+
+
+class MapInputError(MapError):
+    """What was asked for is not what it must be."""
+
 
 LINE_CHARS = 160
 """Longest purpose and signature: about one line of a terminal twice."""

@@ -1,4 +1,4 @@
-"""Reading one file for a map: its bytes as UTF-8, or the reason why it is left out."""
+"""Reading one file for a map: its bytes as UTF-8, or the reason why it is left out, such as a pack."""
 
 from __future__ import annotations
 
@@ -8,7 +8,28 @@ from typing import NamedTuple
 from base.plain_files import read_plain
 from kb.decoding import as_utf8, is_binary
 from kb.detect import detect
-from repomap.marks import is_marked
+
+MARK = "<!-- context-mode:pack -->"
+RULES_HEAD = f"""\
+---
+description: Files of this project for the present task
+alwaysApply: true
+---
+{MARK}"""
+"""A rules file of Cursor has its frontmatter first."""
+
+HEADS = (MARK, RULES_HEAD)
+JSON_HEAD = f'{{\n "made_by": "{MARK}"'
+"""Of JSON that is indented by one, with the mark as its first value."""
+
+
+def is_marked(data: bytes) -> bool:
+    """Tell whether a file begins as one that was written here."""
+    return data.startswith(_BEGINNINGS)
+
+
+_BEGINNINGS = tuple(head.encode() for head in (*HEADS, JSON_HEAD))
+
 
 LINE_BYTES = 16 * 1024
 """A longer line is generated: a bundle, a table of data."""

@@ -14,10 +14,9 @@ from typing import Literal, NamedTuple
 from base.plain_files import read_plain
 from kb.walking import WalkEntry
 from repomap import walking, workers
-from repomap.errors import MapDamagedError, MapError
-from repomap.history_index import update_history
+from repomap.history import update_history
 from repomap.importing import MODULE_CHARS, Resolver
-from repomap.model import FileRow, LeftOut, ScanReport, Structure
+from repomap.model import FileRow, LeftOut, MapDamagedError, MapError, ScanReport, Structure
 from repomap.reading import read_text
 from repomap.store import (
     MapStore,

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from ctxmode.operations.map_files import write_map  # noqa: PLC0415 - they load more
     from ctxmode.operations.packs import PackAsked, make_pack  # noqa: PLC0415
-    from repomap.marks import MARK  # noqa: PLC0415
+    from repomap.reading import MARK  # noqa: PLC0415
 
     config = load_config(args.project)
     asked = PackAsked(

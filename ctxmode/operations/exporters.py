@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from repomap.marks import MARK, RULES_HEAD
+from repomap.reading import MARK, RULES_HEAD
 
 RULES_SUFFIX = ".mdc"
 

@@ -14,7 +14,7 @@ from ctxmode.operations.pack_files import check_replaceable, prepare_folder, wri
 from ctxmode.operations.packs import PackAnswer
 from ctxmode.operations.project_maps import redact
 from kb.tokens import estimate
-from repomap.marks import HEADS, JSON_HEAD, MARK
+from repomap.reading import HEADS, JSON_HEAD, MARK
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ from ctxmode.config.settings import load_settings
 from ctxmode.errors import ContextModeError, UsageError
 from policy import secrets
 from repomap import workers
-from repomap.errors import MapError, MapInputError
-from repomap.model import ScanReport
+from repomap.model import MapError, MapInputError, ScanReport
 from repomap.pack_model import Redaction
 from repomap.scanning import ScanRequest, scan
 from repomap.store import MapStore, remove_map

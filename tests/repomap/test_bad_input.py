@@ -16,7 +16,7 @@ from typing import Literal
 import pytest
 
 from repomap import scanning, workers
-from repomap.errors import MapError
+from repomap.model import MapError
 from repomap.scanning import ScanRequest, scan
 from repomap.store import MapStore, read_files, read_symbols
 from repomap.walking import REASONS, walk_files

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from repomap.errors import MapInputError
 from repomap.fitting import fit
+from repomap.model import MapInputError
 from repomap.pack_model import Pack, PackRequest, Redaction
 from repomap.ranking import rank_by_centrality, rank_files
 from repomap.store import MapStore

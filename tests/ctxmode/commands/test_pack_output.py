@@ -16,7 +16,7 @@ from ctxmode import cli
 from ctxmode.operations import compression
 from ctxmode.operations.exporters import EXPORTERS
 from kb.tokens import estimate
-from repomap.marks import MARK, RULES_HEAD
+from repomap.reading import MARK, RULES_HEAD
 from tests.repomap.repositories import APP, run_git, write_files
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"

@@ -10,7 +10,7 @@ import pytest
 from ctxmode.config.locations import load_config
 from ctxmode.operations.map_files import write_map
 from ctxmode.operations.packs import PackAsked, make_pack
-from repomap.marks import MARK
+from repomap.reading import MARK
 from tests.policy.secret_corpus import POSITIVES, PRIVATE_KEYS
 from tests.repomap.repositories import write_files
 
