@@ -1,4 +1,4 @@
-"""Reading one file for a map: its bytes as UTF-8, or the reason why it is left out, such as a pack."""
+"""Reading one file for a map: its bytes as UTF-8, or the reason why it is left out."""
 
 from __future__ import annotations
 
