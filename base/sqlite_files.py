@@ -1,11 +1,12 @@
-"""Opening and migrating SQLite files that several processes use at once."""
+"""SQLite files that several processes use at once: opened, migrated, and checked for damage."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from types import MappingProxyType
 
 TYPE_CHECKING = False
@@ -22,6 +23,8 @@ NO_SETTINGS: Mapping[str, str | int] = MappingProxyType({})
 _NOT_SHARED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
 """What SQLite reports where the files that readers share cannot be made."""
 
+_DAMAGE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _SIDE_FILES = ("", "-wal", "-shm")
 
 CORRUPT = ".corrupt-"
@@ -34,6 +37,55 @@ Step = Callable[[sqlite3.Connection], None]
 
 class SchemaError(Exception):
     """A later release wrote the file; or it has tables, and no number of a schema."""
+
+
+def open_current(
+    path: StrPath,
+    steps: Sequence[Step],
+    *,
+    wait_s: float = BUSY_TIMEOUT_S,
+    settings: Mapping[str, str | int] = NO_SETTINGS,
+    unnumbered: str = "",
+) -> sqlite3.Connection:
+    """Open a file for reading and writing with all steps behind it. It is made where it is missing,
+    and is its owner's alone. `settings` and `unnumbered` are as for `connect` and `migrate`.
+
+    Raises:
+        SchemaError: a later release wrote it.
+        sqlite3.Error: as SQLite reports it.
+        OSError: it cannot be made.
+    """
+    _make_private(path)
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            db = connect(path, wait_s=wait_s, settings=settings)
+            try:
+                migrate(db, steps, unnumbered)
+            except BaseException:
+                db.close()
+                raise
+        except sqlite3.OperationalError as error:
+            # Two that make a file at once may find it locked while one of them turns on its log,
+            # for which SQLite does not wait.
+            if _primary_code(error) not in _BUSY or time.monotonic() >= deadline:
+                raise
+        else:
+            with suppress(OSError):  # it is another user's
+                os.chmod(path, 0o600)
+            return db
+        time.sleep(_AGAIN_S)
+
+
+def _make_private(path: StrPath) -> None:
+    """Make a file for its owner alone where it is missing; SQLite gives its log the same rights.
+
+    One that is there is not opened: closing it would end the locks that another connection of this
+    process has on it.
+    """
+    os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def connect(
@@ -69,64 +121,111 @@ def _keep_log(db: sqlite3.Connection, wait_s: float) -> None:
         try:
             db.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+            if _primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
                 raise
             time.sleep(_AGAIN_S)
         else:
             return
 
 
-def connect_read_only(path: StrPath, *, wait_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
-    """Open a file for reading alone.
+def connect_read_only(
+    path: StrPath, *, steps: Sequence[Step] | None = None, wait_s: float = BUSY_TIMEOUT_S
+) -> sqlite3.Connection:
+    """Open a file for reading alone; with `steps`, one that has just these behind it.
 
     Where the files that readers share can't be made either, nobody can write: the file is read as
     one that never changes.
 
     Raises:
+        SchemaError: it has more or fewer steps behind it.
         sqlite3.Error: as SQLite reports it.
     """
-    uri = _uri(path)
+    db = _connect_read_only(_uri(path), wait_s)
+    try:
+        if steps is not None and _version(db, steps) < len(steps):
+            message = "it is of an earlier release: using its project brings it up to date"
+            raise SchemaError(message)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _connect_read_only(uri: str, wait_s: float) -> sqlite3.Connection:
     db = _open(f"{uri}?mode=ro", wait_s)
     try:
         db.execute("SELECT 1 FROM sqlite_master").fetchone()
     except BaseException as error:
         db.close()
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NOT_SHARED:
+        if _primary_code(error) not in _NOT_SHARED:
             raise
         return _open(f"{uri}?immutable=1", wait_s)
     return db
 
 
-def require_current(db: sqlite3.Connection, steps: Sequence[Step]) -> None:
-    """Make sure that a file which is only read has these steps behind it.
-
-    Raises:
-        SchemaError: it has more or fewer of them.
-    """
-    if _version(db, steps) < len(steps):
-        raise SchemaError("it is of an earlier release: using its project brings it up to date")
-
-
-def migrate(db: sqlite3.Connection, steps: Sequence[Step]) -> None:
+def migrate(db: sqlite3.Connection, steps: Sequence[Step], unnumbered: str = "") -> None:
     """Run the steps that the file has not seen, each in a transaction with its `user_version`.
 
-    A released step is never edited: a change is a new one at the end.
+    A released step is never edited: a change is a new one at the end. A file with the table
+    `unnumbered` and no number has the first step behind it.
 
     Raises:
         SchemaError: the file has more steps behind it than there are, or tables without a version.
     """
-    while (version := _version(db, steps)) < len(steps):
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            if _version(db, steps) == version:  # another process may have been faster
+    while (version := _version(db, steps, unnumbered)) < len(steps):
+        with transaction(db):
+            if _version(db, steps, unnumbered) == version:  # another process may have been faster
                 steps[version](db)
                 db.execute(f"PRAGMA user_version = {version + 1}")
-            db.execute("COMMIT")
-        except BaseException:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            raise
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Give one transaction that writes, done wholly or not at all."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield db
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def is_damage(error: BaseException) -> bool:
+    """Return whether an error, or its cause, says that a file is no database, or a broken one."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, sqlite3.DatabaseError):
+        cause = cause.__cause__
+    return cause is not None and _primary_code(cause) in _DAMAGE
+
+
+def require_sound(db: sqlite3.Connection) -> None:
+    """Check the structure of a file.
+
+    Raises:
+        sqlite3.DatabaseError: it is damaged.
+    """
+    (line,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    if line != "ok":
+        error = sqlite3.DatabaseError(" ".join(str(line).split()))
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
+
+
+def has_damage(path: StrPath) -> bool:
+    """Check a file for damage; what others keep locked has none."""
+    try:
+        with closing(connect_read_only(path)) as db:
+            require_sound(db)
+    except sqlite3.DatabaseError as error:
+        return is_damage(error)
+    return False
+
+
+def _primary_code(error: BaseException) -> int:
+    """Return the primary one of SQLite's codes; 0 of an error that has none."""
+    return int(getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
 
 
 def set_aside(path: Path, mark: str = "") -> Path:
@@ -141,7 +240,7 @@ def set_aside(path: Path, mark: str = "") -> Path:
     return aside
 
 
-def _version(db: sqlite3.Connection, steps: Sequence[Step]) -> int:
+def _version(db: sqlite3.Connection, steps: Sequence[Step], unnumbered: str = "") -> int:
     # Before the number: another process commits both at once, perhaps between these two.
     has_tables = db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
     version: int = db.execute("PRAGMA user_version").fetchone()[0]
@@ -150,6 +249,9 @@ def _version(db: sqlite3.Connection, steps: Sequence[Step]) -> int:
             f"its schema is {version}, the newest known is {len(steps)}: update this program"
         )
     if has_tables and not version:
+        named = "SELECT 1 FROM sqlite_master WHERE name = ?"
+        if unnumbered and db.execute(named, (unnumbered,)).fetchone():
+            return 1
         raise SchemaError(
             "its tables have no schema's number: move the file away, and a new one is made"
         )
@@ -157,12 +259,34 @@ def _version(db: sqlite3.Connection, steps: Sequence[Step]) -> int:
 
 
 def copy_into(db: sqlite3.Connection, to: StrPath) -> None:
-    """Copy the whole content into an empty file, which may have any name.
+    """Copy the whole content into a new file, which may have any name and is its owner's alone. It
+    is on the disk when this returns; nothing half-made is left.
 
     Raises:
         sqlite3.Error: as SQLite reports it.
+        OSError: it cannot be made, or is there already.
     """
-    db.execute("VACUUM INTO CAST(? AS TEXT)", (os.fsencode(to),))
+    os.close(os.open(to, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    try:
+        db.execute("VACUUM INTO CAST(? AS TEXT)", (os.fsencode(to),))
+        sync(to)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(to)
+        raise
+
+
+def sync(path: StrPath) -> None:
+    """Have a file, or the names in a folder, on the disk when this returns.
+
+    Raises:
+        OSError: it cannot be opened, or the disk fails.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _uri(path: StrPath) -> str:

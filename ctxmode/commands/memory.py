@@ -21,9 +21,7 @@ from collections.abc import Callable
 from ctxmode.commands.memory_verbs import asking, exchanging, keeping, transferring, writing
 from ctxmode.errors import UsageError
 from ctxmode.parsing import Parser
-from memory.facts.importing import FORMS
-from memory.facts.model import CATEGORIES, CONFIDENCES, MAIN, SCOPES
-from memory.facts.recalling import DEFAULT_BUDGET
+from memory.facts import CATEGORIES, CONFIDENCES, DEFAULT_BUDGET, FORMS, MAIN, SCOPES
 
 Add = Callable[..., argparse.ArgumentParser]
 OTHER_WORDS = {

@@ -20,9 +20,7 @@ import argparse
 from collections.abc import Callable
 
 from ctxmode.commands.page_verbs import capturing, looking, sharing, writing
-from memory.pages.history import HISTORY_MAX
-from memory.pages.model import PAGE_TYPES
-from memory.pages.store import EVOLUTION_MAX
+from memory.pages import EVOLUTION_MAX, HISTORY_MAX, PAGE_TYPES
 
 Add = Callable[..., argparse.ArgumentParser]
 TYPES = ("", *PAGE_TYPES)

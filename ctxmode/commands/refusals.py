@@ -17,7 +17,7 @@ import sys
 import time
 from contextlib import closing
 
-from base.sqlite_files import SchemaError, connect_read_only, require_current
+from base.sqlite_files import SchemaError, connect_read_only
 from ctxmode import exit_codes
 from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import ContextModeError, UsageError
@@ -72,8 +72,7 @@ def _read(config: Config, run: str, limit: int) -> tuple[list[KeptRefusals], int
     if not path.exists():
         return [], 0, False
     try:
-        with closing(connect_read_only(path, wait_s=WAIT_S)) as db:
-            require_current(db, STEPS)
+        with closing(connect_read_only(path, steps=STEPS, wait_s=WAIT_S)) as db:
             known = not run or is_known(db, run)
             found = list_refused(db, run=run if known else "", limit=limit)
             return found, count_refused(db), known

@@ -33,8 +33,7 @@ from ctxmode.commands.session_verbs import (
 from ctxmode.config.locations import load_config
 from ctxmode.launch import tell
 from ctxmode.operations.sessions import list_notices
-from memory.sessions.digesting import RESUME_BYTES, RESUME_BYTES_MIN
-from memory.sessions.model import STATUSES
+from memory.sessions import RESUME_BYTES, RESUME_BYTES_MIN, STATUSES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

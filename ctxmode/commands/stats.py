@@ -29,7 +29,7 @@ from ctxmode import exit_codes, launch
 from ctxmode.config.locations import Config, load_config, prepare_storage
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, tell
-from memory.sessions.model import TOKENS_BY
+from memory.sessions import TOKENS_BY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from base.sqlite_files import Step
+from base.stores import Database
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.sessions import list_notices
 from ctxmode.operations.usage_schema import STEPS as USAGE_STEPS
 from kb import Store
 from kb.errors import StoreError
-from memory.database import Database
 from memory.errors import MemoryRoomError
-from memory.facts.schema import STEPS as FACT_STEPS
-from memory.sessions.schema import STEPS as SESSION_STEPS
+from memory.facts import STEPS as FACT_STEPS
+from memory.sessions import STEPS as SESSION_STEPS
 
 if TYPE_CHECKING:
-    from memory.pages.store import Pages
+    from memory.pages import Pages
 
 T = TypeVar("T")
 READ_S_MAX = 5.0

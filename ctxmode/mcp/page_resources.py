@@ -23,9 +23,7 @@ from ctxmode.render import redaction
 from ctxmode.render.highlight import one_line
 from ctxmode.render.page_texts import page_text
 from memory.errors import BadInputError
-from memory.pages.answers import ReadPage
-from memory.pages.model import PAGE_TYPES
-from memory.pages.store import Pages
+from memory.pages import PAGE_TYPES, Pages, ReadPage
 
 SCHEME = "ctx"
 OWN = "context-mode://page"

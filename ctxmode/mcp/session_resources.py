@@ -14,8 +14,7 @@ from ctxmode.operations.sessions import find_session, list_notices, open_session
 from ctxmode.render import redaction
 from ctxmode.render.amounts import inflect
 from ctxmode.render.highlight import one_line
-from memory.sessions import reading
-from memory.sessions.model import Session
+from memory.sessions import Session, reading
 
 LISTED_MAX = 20
 READ_BYTES_MAX = 256 * 1024

@@ -8,30 +8,32 @@ from typing import Any
 
 from ctxmode.errors import UsageError
 from ctxmode.render import fact_texts
-from memory.facts.branching import (
+from memory.facts import (
     ALL,
+    CATEGORIES,
+    DEFAULT_BUDGET,
+    DEFAULT_CONTEXT,
+    MAIN,
+    SCOPES,
     SIDES,
+    Change,
+    Draft,
+    Fact,
+    FactStore,
+    Memory,
+    Recall,
+    RecallRequest,
+    UnknownFactError,
+    Written,
     compare_branches,
     create_branch,
     drop_branch,
     list_branches,
     merge_branch,
+    parse_confidence,
+    parse_ttl,
+    recall_json,
 )
-from memory.facts.drafts import parse_confidence, parse_ttl
-from memory.facts.memory import Memory
-from memory.facts.model import (
-    CATEGORIES,
-    DEFAULT_CONTEXT,
-    MAIN,
-    SCOPES,
-    Change,
-    Draft,
-    Fact,
-    UnknownFactError,
-    Written,
-)
-from memory.facts.recalling import DEFAULT_BUDGET, Recall, RecallRequest, recall_json
-from memory.facts.store import FactStore
 
 LIMIT = 50
 LOG_LIMIT = 20

@@ -14,8 +14,7 @@ import kb
 from base.sqlite_files import connect_read_only
 from kb import mirrors
 from kb.mirrors import Mirrored, Version
-from memory.facts import reading
-from memory.facts.reading import FactVersion
+from memory.facts import FactVersion, reading
 
 BATCH = 20
 WAIT_S = 0.25

@@ -6,8 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from kb.tokens import BYTES_PER_TOKEN
-from memory.facts import recalling
-from memory.facts.recalling import Recall, recall_json
+from memory.facts import Recall, recall_json, recalling
 
 
 def counterfactual(sent_tokens: int, live_bytes: int) -> dict[str, Any]:

@@ -9,15 +9,23 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from base.store_copies import find_last_copy
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.errors import ContextModeError, UsageError
 from kb.tokens import BYTES_PER_TOKEN
-from memory.copies import find_last_copy
 from memory.errors import BadInputError, MemoryRoomError
-from memory.facts.memory import Memory
-from memory.facts.model import Author, ClosedBranchError, UnknownBranchError, UnknownFactError
-from memory.facts.reading import count_erased, is_less, read_mark
-from memory.facts.store import RESTORE, FactStore
+from memory.facts import (
+    RESTORE,
+    Author,
+    ClosedBranchError,
+    FactStore,
+    Memory,
+    UnknownBranchError,
+    UnknownFactError,
+    count_erased,
+    is_less,
+    read_mark,
+)
 from policy.secrets import find_secrets
 
 PERSON = "user"
@@ -147,7 +155,7 @@ def _find_session(config: Config, agent: str, owners: Sequence[str]) -> str:
     if not config.sessions_file.exists():
         return ""
     from ctxmode.operations.session_store import open_session_store  # noqa: PLC0415
-    from memory.sessions.reading import list_sessions  # noqa: PLC0415
+    from memory.sessions import list_sessions  # noqa: PLC0415
 
     path, home = config.sessions_file, str(config.home)
     with (

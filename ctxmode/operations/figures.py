@@ -28,16 +28,16 @@ from ctxmode.operations.quotas import Holdings
 from ctxmode.operations.sessions import gather
 from ctxmode.operations.usage import UsageRow, read_rows
 from kb.tokens import BYTES_PER_TOKEN
-from memory.sessions import reading
-from memory.sessions.model import (
+from memory.sessions import (
     STATUSES,
+    TOKEN_KINDS,
     CompactionPoint,
     SessionState,
     TokenCount,
     ToolCount,
     ToolUse,
+    reading,
 )
-from memory.sessions.records import TOKEN_KINDS
 
 if TYPE_CHECKING:
     from executor.instance.control import PrewarmReport

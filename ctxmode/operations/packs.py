@@ -20,7 +20,7 @@ from ctxmode.operations.project_maps import (
 )
 from ctxmode.operations.tasks import Task, find_task, read_contextos
 from kb.tokens import FAMILIES, estimate
-from memory.facts.recalling import RecallRequest
+from memory.facts import RecallRequest
 from repomap.fitting import check_request, fit
 from repomap.history import find_changed
 from repomap.model import LeftOut

@@ -11,13 +11,21 @@ from typing import Any
 from ctxmode.errors import UsageError
 from ctxmode.render import page_texts
 from executor.project.store.run_drafts import RunDrafts
-from memory.pages.answers import Pushed, PushRequest, WriteRequest
-from memory.pages.buffers import Buffer
-from memory.pages.history import HISTORY_MAX
-from memory.pages.model import PAGE_TYPES, page_path, slug_of
-from memory.pages.reading import compare_all
-from memory.pages.section_diff import diff_json, diff_text
-from memory.pages.store import EVOLUTION_MAX, Pages
+from memory.pages import (
+    EVOLUTION_MAX,
+    HISTORY_MAX,
+    PAGE_TYPES,
+    Buffer,
+    Pages,
+    Pushed,
+    PushRequest,
+    WriteRequest,
+    compare_all,
+    diff_json,
+    diff_text,
+    page_path,
+    slug_of,
+)
 
 LIMIT_MAX = 10_000
 PUSHES_NOTHING = ("merge_required", "distill_required")

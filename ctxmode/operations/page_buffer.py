@@ -19,11 +19,18 @@ from ctxmode.operations.session_tracking import list_known
 from ctxmode.operations.sessions import find_ground, read_recording
 from memory.errors import BadInputError, MemoryRoomError
 from memory.gate import Gate
-from memory.pages.buffer_files import TURNS_MAX, TurnRecord, make_record
-from memory.pages.buffers import FRESH_S, Buffer, Buffers, BufferStatus
-from memory.pages.model import Commit
-from memory.pages.store import Pages
-from memory.sessions.store import SessionStore
+from memory.pages import (
+    FRESH_S,
+    TURNS_MAX,
+    Buffer,
+    Buffers,
+    BufferStatus,
+    Commit,
+    Pages,
+    TurnRecord,
+    make_record,
+)
+from memory.sessions import SessionStore
 from memory.texts import unpack
 from policy.secrets import find_secrets
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import kb
 from kb import mirrors
 from kb.mirrors import Mirrored, Version
-from memory.pages import history
-from memory.pages.repository import Repository
+from memory.pages import Repository, history
 
 NAME = "pages"
 PREFIX = "page:"

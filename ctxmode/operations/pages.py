@@ -17,9 +17,7 @@ from ctxmode.config.rules import make_hides
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.operations.page_place import find_repository
 from memory.errors import BadInputError, MemoryRoomError
-from memory.pages.git import find_git
-from memory.pages.repository import Repository
-from memory.pages.store import Pages
+from memory.pages import Pages, Repository, find_git
 from policy.secrets import find_secrets
 
 OFF_VARIABLE = file_names.CAPTURE_OFF

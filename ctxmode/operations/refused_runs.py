@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from base.sqlite_files import transaction
 from ctxmode.operations.run_records import RunRecord, add_run
 from executor.model import Refusal
 
@@ -54,15 +55,9 @@ def mask(refusal: Refusal) -> Refusal:
 
 def add_refused_run(db: sqlite3.Connection, one: RefusedRun) -> None:
     """Add a run with its refusals, all or nothing, and let the oldest refusals go."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(db):
         number = add_run(db, one.run)
         add_refusals(db, number, one.refusals)
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
 
 
 def add_refusals(db: sqlite3.Connection, run: int, refusals: Iterable[Refusal]) -> None:

@@ -11,19 +11,20 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ctxmode.errors import UsageError
-from memory.sessions import reading
-from memory.sessions.delivering import read_events
-from memory.sessions.digesting import (
+from memory.sessions import (
     RESUME_BYTES,
+    Message,
+    Session,
+    SessionStore,
+    Summary,
     build_digest,
     build_resume,
     choose_start,
     describe_message,
+    read_events,
+    reading,
 )
 from memory.sessions.importers import find_importer
-from memory.sessions.keeping import Summary
-from memory.sessions.model import Message, Session
-from memory.sessions.store import SessionStore
 from memory.texts import cut_bytes
 
 SUMMARY_BYTES_MAX = 1 << 20

@@ -16,8 +16,7 @@ from ctxmode.hosts.agents import find_host, name_agent
 
 # A server that records no call loads nothing of sessions.
 if TYPE_CHECKING:
-    from memory.sessions.records import Record
-    from memory.sessions.store import SessionStore
+    from memory.sessions import Record, SessionStore
 
 WAITING_MAX = 1000
 """Of more calls than these the oldest are not recorded."""
@@ -104,7 +103,7 @@ class SessionCalls:
     def end(self, sessions: SessionStore) -> None:
         """Write what waits, and note that the sessions of these calls ended with their server;
         MemoryRoomError if it cannot be."""
-        from memory.sessions.records import SessionRecord  # noqa: PLC0415
+        from memory.sessions import SessionRecord  # noqa: PLC0415
 
         self.write(sessions)
         for agent, session_id in sorted(self._written):
@@ -123,7 +122,7 @@ def name_owner(holder: str) -> str:
 
 
 def _list_records(session_id: str, folder: str, calls: Sequence[SessionCall]) -> list[Record]:
-    from memory.sessions.records import MessageRecord, SessionRecord  # noqa: PLC0415
+    from memory.sessions import MessageRecord, SessionRecord  # noqa: PLC0415
 
     records: list[Record] = [SessionRecord(session_id, working_directory=folder)]
     for call in calls:

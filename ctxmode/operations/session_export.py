@@ -13,11 +13,8 @@ from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError, why
 from ctxmode.operations.output_folder import Destination, RefusedError, open_destination
 from ctxmode.operations.sessions import open_holding_store
-from memory.sessions import reading
-from memory.sessions.exporting import build_export, write_export, write_summary, write_transcript
-from memory.sessions.importers import find_importer
-from memory.sessions.importers.own import FORMAT
-from memory.sessions.importers.whole_json import read_members
+from memory.sessions import build_export, reading, write_export, write_summary, write_transcript
+from memory.sessions.importers import find_importer, own, read_members
 
 FOLDER = "sessions"
 MESSAGES, SUMMARY, TRANSCRIPT = "messages.json", "summary.md", "transcript.md"
@@ -103,7 +100,7 @@ def _read_id(path: Path) -> str:
     is_ours, session_id = False, ""
     try:
         for name, value, is_one in read_members(str(path), "messages"):
-            is_ours = is_ours or (name == "format" and value == FORMAT)
+            is_ours = is_ours or (name == "format" and value == own.FORMAT)
             if name == "session" and isinstance(value, dict):
                 session_id = str(value.get("id"))
             if is_one or (is_ours and session_id):

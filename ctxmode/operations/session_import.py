@@ -14,18 +14,19 @@ from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError, translate_errors, why
 from ctxmode.operations.session_store import belongs_to, find_users_store
 from ctxmode.operations.sessions import open_sessions, open_users_sessions, read_recording
-from memory.sessions.importers import FORMS, MODULES, find_importer
-from memory.sessions.importers.detecting import (
+from memory.sessions import Imported, SessionRecord, SessionStore
+from memory.sessions.importers import (
+    FORMS,
+    MODULES,
     Contents,
+    Found,
+    Importer,
+    RefusedError,
     detect_form,
+    find_importer,
     keep_sessions,
     list_contents,
 )
-from memory.sessions.importers.importer import Found, Importer
-from memory.sessions.importers.whole_json import RefusedError
-from memory.sessions.importing import Imported
-from memory.sessions.records import SessionRecord
-from memory.sessions.store import SessionStore
 
 INDEX_S = 60.0
 """How long turns are indexed after an import; a search goes on with the rest."""

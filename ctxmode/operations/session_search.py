@@ -16,9 +16,9 @@ from ctxmode.operations.library import open_store_at
 from ctxmode.operations.session_store import find_users_store, open_session_store
 from kb import mirrors
 from kb.mirrors import Mirrored, Version
-from memory.sessions.store import SessionStore
-from memory.sessions.turns import (
+from memory.sessions import (
     ChangedTurn,
+    SessionStore,
     count_changed_turns,
     list_changed_turns,
     mark_all_changed,

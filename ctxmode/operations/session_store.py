@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ctxmode.config.project import find_project
 from ctxmode.hosts.hooks.tool_names import tool_call
-from memory.sessions.events import Deed
-from memory.sessions.store import SessionStore
+from memory.sessions import Deed, SessionStore
 
 if TYPE_CHECKING:
     from pathlib import Path

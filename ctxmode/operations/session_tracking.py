@@ -23,9 +23,8 @@ from ctxmode.operations.session_search import forget_indexed, forget_turns, inde
 from ctxmode.operations.session_sources import find_oldest, find_source
 from ctxmode.operations.session_store import find_users_store, open_session_store
 from memory.errors import MemoryRoomError
-from memory.sessions import keeping
-from memory.sessions.importers.importer import Ground, Importer
-from memory.sessions.store import SessionStore
+from memory.sessions import SessionStore, keeping
+from memory.sessions.importers import Ground, Importer
 
 STEP_S = 0.5
 """How long one look may take; the next goes on."""

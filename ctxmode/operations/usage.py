@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import trio
 
-from base.sqlite_files import SchemaError, connect, connect_read_only
+from base.sqlite_files import SchemaError, connect_read_only
 from ctxmode.operations.refused_runs import RefusedRun, add_refused_run
 from ctxmode.operations.run_records import RunRecord, add_run
-from ctxmode.operations.usage_schema import prepare
+from ctxmode.operations.usage_schema import open_usage
 
 BUSY_TIMEOUT_S = 5.0
 DAY_S = 86_400
@@ -54,8 +54,7 @@ Counted = CallRecord | RunRecord | RefusedRun
 def record(path: Path, one: Counted) -> None:
     """Add one call or run, waiting for other servers of the project; sqlite3.Error or SchemaError
     if it cannot."""
-    with contextlib.closing(connect(path, wait_s=BUSY_TIMEOUT_S)) as db:
-        prepare(db)
+    with contextlib.closing(open_usage(path, wait_s=BUSY_TIMEOUT_S)) as db:
         _add(db, one)
 
 
@@ -110,9 +109,8 @@ class Recorder:
                 if os.path.samestat(self._file, os.stat(self._path)):
                     return self._db
         self.close()
-        db = connect(self._path, wait_s=0, settings={"wal_autocheckpoint": 0})
+        db = open_usage(self._path, wait_s=0, settings={"wal_autocheckpoint": 0})
         try:
-            prepare(db)
             self._file = os.stat(self._path)
         except BaseException:
             db.close()

@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxmode.render.amounts import inflect
 from ctxmode.render.highlight import one_line
-from memory.facts.model import Change, Fact, Written
+from memory.facts import Change, Fact, Written
 
 NONE = "No fact is there."
 TITLE_CHARS = 100

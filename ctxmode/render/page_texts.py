@@ -8,20 +8,23 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ctxmode.render.amounts import age, inflect
 from ctxmode.render.highlight import one_line
-from memory.pages.answers import (
+from memory.pages import (
+    DRAFTS_FOLDER,
+    BufferStatus,
+    Commit,
     Forgotten,
+    LogEntry,
     PageRow,
     PagesStatus,
     PulledPages,
     Pushed,
     ReadPage,
+    SectionChange,
+    SectionDiff,
     Version,
     Written,
+    diff_text,
 )
-from memory.pages.buffers import BufferStatus
-from memory.pages.history import LogEntry
-from memory.pages.model import DRAFTS_FOLDER, Commit, SectionChange, SectionDiff
-from memory.pages.section_diff import diff_text
 
 NONE = "No page is there."
 SHA_CHARS = 7

@@ -12,7 +12,7 @@ from rich.text import Text
 from ctxmode.render import highlight, terminal
 from ctxmode.render.amounts import age
 from ctxmode.render.highlight import one_line
-from memory.sessions.model import CompactionPoint, Session
+from memory.sessions import CompactionPoint, Session
 
 NOT_RECORDED = "not recorded"
 TITLE_CHARS = 60

@@ -9,8 +9,7 @@ from dataclasses import fields
 
 from ctxmode.render.amounts import age, inflect, size
 from ctxmode.render.highlight import one_line
-from memory.sessions.keeping import Summary
-from memory.sessions.model import Session
+from memory.sessions import Session, Summary
 
 TITLE_CHARS = 80
 SHOWN_MAX = 10

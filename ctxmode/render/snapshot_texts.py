@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ctxmode.render.amounts import inflect, size
 from ctxmode.render.highlight import one_line
-from memory.facts.restoring import Restored, Snapshot
+from memory.facts import Restored, Snapshot
 
 NONE = "There is no snapshot yet: the first write of a day makes one of what was there."
 PATHS_MAX = 20

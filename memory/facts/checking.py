@@ -1,4 +1,4 @@
-"""Whether a file of facts is sound, and what is live on "main" is what its ledger says."""
+"""Checks of a file of facts: whether it is sound, and "main" is what its ledger says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
-from memory.database import is_damaged
+from base.sqlite_files import is_damage
 from memory.facts.ledger import read_columns, replay
 from memory.facts.model import MAIN
 from memory.facts.schema import INDEX
@@ -83,7 +83,7 @@ def _check_words(db: sqlite3.Connection) -> Iterator[str]:
     try:
         db.execute("INSERT INTO live_fts (live_fts) VALUES ('integrity-check')")
     except sqlite3.DatabaseError as error:
-        if is_damaged(error):
+        if is_damage(error):
             yield "the index has other words than its texts"
         elif error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_READONLY:
             raise
@@ -98,7 +98,7 @@ def _find_index_problems(db: sqlite3.Connection, live: int) -> Iterator[str]:
                 yield f"{path}: the index has another text"
         (indexed,) = db.execute("SELECT count(*) FROM live_fts").fetchone()
     except sqlite3.DatabaseError as error:  # some releases of SQLite find no row of an empty index
-        if not is_damaged(error):
+        if not is_damage(error):
             raise
         yield "the index cannot be read"
         return

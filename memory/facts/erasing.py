@@ -11,9 +11,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from base.sqlite_files import SchemaError, connect, connect_read_only, migrate
-from memory.copies import hold_copies, is_damage
-from memory.database import Database
+from base.sqlite_files import SchemaError, connect_read_only, is_damage, open_current, transaction
+from base.store_copies import hold_copies
+from base.stores import Database
 from memory.errors import StoreUnavailableError
 from memory.facts.drafts import clean_author, clean_why
 from memory.facts.ledger import Entry, append
@@ -232,14 +232,12 @@ def _erase_in_snapshots(path: Path, find: Find) -> tuple[int, tuple[str, ...]]:
 
 
 def _erase_in_snapshot(snapshot: Path, find: Find) -> bool:
-    with closing(connect(snapshot, settings={"secure_delete": "ON"})) as db:
-        migrate(db, STEPS)
-        db.execute("BEGIN IMMEDIATE")
-        rows = find(db)
-        if rows:
-            _erase_rows(db, rows)
-            _retract(db, Author(), "", 0.0)
-        db.execute("COMMIT")
+    with closing(open_current(snapshot, STEPS, settings={"secure_delete": "ON"})) as db:
+        with transaction(db):
+            rows = find(db)
+            if rows:
+                _erase_rows(db, rows)
+                _retract(db, Author(), "", 0.0)
         if rows:
             _compact(db, snapshot)
         db.execute("PRAGMA journal_mode = DELETE")

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from base.sqlite_files import is_damage
+from base.store_copies import find_last_copy, is_lost, verify_structure
+from base.stores import WAIT_S, Database, share_file
 from kb.schema import TOKENIZER
-from memory.copies import find_last_copy, is_damage, is_lost, verify_structure
-from memory.database import WAIT_S, Database
 from memory.errors import StoreUnavailableError
 from memory.facts.schema import STEPS
 from memory.gate import FindSecrets, Gate
-from memory.presence import share_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memory.copies import copy_daily, copy_file, find_folder, list_copies
+from base.store_copies import copy_daily, copy_file, find_folder, list_copies
 from memory.errors import BadInputError
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from base.named_tuples import NamedTuple
 from base.plain_files import open_plain
-from memory.database import Database
+from base.stores import Database
 from memory.gate import Gate
 from memory.sessions.importers.importer import Found, Importer, State
 from memory.sessions.importers.whole_json import RefusedError

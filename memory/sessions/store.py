@@ -12,15 +12,14 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memory.database import WAIT_S, Database
+from base.stores import WAIT_S, Database, name_lock, share_file
 from memory.errors import StoreUnavailableError
 from memory.gate import FindSecrets, Gate
-from memory.presence import name_lock, share_file
 from memory.sessions import delivering
 from memory.sessions.delivering import read_events
 from memory.sessions.events import ParseCall
-from memory.sessions.importers import find_importer
 from memory.sessions.importers.importer import Found, Ground, Importer
+from memory.sessions.importers.registry import find_importer
 from memory.sessions.importing import Imported, Importing, import_source
 from memory.sessions.preparing import Preparer, Switches
 from memory.sessions.records import Record
@@ -99,14 +98,15 @@ class SessionStore:
     def _open_shared(self, path: StrPath, wait_s: float, *, is_verified: bool) -> Database:
         """Open a file to write beside others, which is repaired first if it is damaged."""
         if _is_empty(path):
-            from memory.copies import is_lost, restore_last_copy  # noqa: PLC0415
+            from base.store_copies import is_lost, restore_last_copy  # noqa: PLC0415
 
             if is_lost(path):
                 restore_last_copy(path, wait_s)
         try:
             return self._open_once(path, wait_s, is_verified=is_verified)
         except StoreUnavailableError as error:
-            from memory.copies import is_damage, restore_last_copy  # noqa: PLC0415
+            from base.sqlite_files import is_damage  # noqa: PLC0415
+            from base.store_copies import restore_last_copy  # noqa: PLC0415
 
             if not is_damage(error):
                 raise
@@ -119,7 +119,7 @@ class SessionStore:
             database = self._open()
             held.callback(database.close)
             if is_verified and not database.is_read_only:
-                from memory.copies import verify_structure  # noqa: PLC0415 - hooks have no time
+                from base.store_copies import verify_structure  # noqa: PLC0415 - hooks have no time
 
                 verify_structure(database)
             self._held = held.pop_all()
@@ -138,7 +138,8 @@ class SessionStore:
             StoreUnavailableError: it is damaged, and others have it open.
             OSError: the copy cannot be written.
         """
-        from memory.copies import copy_daily, is_damage, restore_last_copy  # noqa: PLC0415
+        from base.sqlite_files import is_damage  # noqa: PLC0415
+        from base.store_copies import copy_daily, restore_last_copy  # noqa: PLC0415
 
         if self.database.is_read_only:
             return

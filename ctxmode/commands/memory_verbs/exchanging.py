@@ -17,15 +17,16 @@ from ctxmode.launch import print_answer, print_json
 from ctxmode.operations.section_files import write_section
 from ctxmode.render.amounts import inflect
 from ctxmode.render.highlight import harmless
-from memory.facts.exporting import (
+from memory.facts import (
+    FactStore,
+    Imported,
+    Memory,
     export_claude_md,
     export_decisions,
     export_json,
     export_markdown,
+    import_facts,
 )
-from memory.facts.importing import Imported, import_facts
-from memory.facts.memory import Memory
-from memory.facts.store import FactStore
 
 _COUNTED = ("added", "changed", "same", "left_out", "not_pinned")
 

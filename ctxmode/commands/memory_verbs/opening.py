@@ -19,8 +19,7 @@ from ctxmode.operations.fact_answers import (
     answer,
     name_written_file,
 )
-from memory.facts.memory import Memory
-from memory.facts.model import MAIN, Author
+from memory.facts import MAIN, Author, Memory
 
 READ_BYTES_MAX = 64 * 1024 * 1024
 

@@ -15,8 +15,7 @@ from ctxmode.operations.facts import find_facts_file, name_restore, translate_fa
 from ctxmode.operations.mirroring import FACTS, USERS_FACTS, take_out
 from ctxmode.render.amounts import inflect
 from ctxmode.render.snapshot_texts import restored_text, snapshots_text
-from memory.facts import restoring
-from memory.facts.store import make_snapshot
+from memory.facts import make_snapshot, restoring
 
 RESTORE_LAST = "context-mode memory restore --last"
 

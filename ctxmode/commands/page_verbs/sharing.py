@@ -17,7 +17,7 @@ from ctxmode.operations.pages import (
     is_captured,
     open_pages,
 )
-from memory.pages.model import DRAFTS_FOLDER
+from memory.pages import DRAFTS_FOLDER
 
 CAPTURED = f"""\
 Capture of turns is on from now: what is asked and answered in this project is kept, cut short and

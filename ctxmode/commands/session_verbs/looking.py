@@ -14,11 +14,17 @@ from ctxmode.launch import print_answer, print_json, tell
 from ctxmode.operations import sessions as operations
 from ctxmode.operations.session_answers import read_resume, read_texts
 from ctxmode.render import highlight
-from memory.sessions import keeping, reading
-from memory.sessions.delivering import read_events, read_prompts
-from memory.sessions.digesting import capture_json, capture_turns
-from memory.sessions.model import Message, Session
-from memory.sessions.store import SessionStore
+from memory.sessions import (
+    Message,
+    Session,
+    SessionStore,
+    capture_json,
+    capture_turns,
+    keeping,
+    read_events,
+    read_prompts,
+    reading,
+)
 
 PARTS = {
     "tools": "which tools were called, how often, with what cost",

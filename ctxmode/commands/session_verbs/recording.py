@@ -14,8 +14,7 @@ from ctxmode.operations.session_sources import find_oldest, list_sources
 from ctxmode.operations.session_watch import News, read_poll_s
 from ctxmode.render.amounts import inflect
 from ctxmode.render.highlight import one_line
-from memory.sessions.importing import Imported
-from memory.sessions.sources import is_old
+from memory.sessions import Imported, is_old
 
 
 def track(args: argparse.Namespace) -> int:

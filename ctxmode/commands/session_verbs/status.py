@@ -25,11 +25,8 @@ from ctxmode.operations.session_store import find_users_store
 from ctxmode.operations.session_tracking import load_bounds
 from ctxmode.render.amounts import inflect, size
 from ctxmode.render.highlight import one_line
-from memory.sessions import keeping, reading
-from memory.sessions.importers import list_importers
-from memory.sessions.importers.importer import Importer
-from memory.sessions.model import SourceStatus
-from memory.sessions.sources import is_old
+from memory.sessions import SourceStatus, is_old, keeping, reading
+from memory.sessions.importers import Importer, list_importers
 
 PRIVATE = "What stands between <private> and </private> in a message is never kept."
 

@@ -20,7 +20,7 @@ from ctxmode.hosts.hooks.bell import log
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ctxmode.hosts.hooks.bell import Bell
-    from memory.sessions.store import SessionStore
+    from memory.sessions import SessionStore
 
 CHILD_S = 20.0
 """How long a child may take, with the time in which it waits for those before it."""

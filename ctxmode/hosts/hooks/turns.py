@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ctxmode.hosts.hooks.bell import Bell
     from memory.gate import SecretSpan
-    from memory.sessions.records import Record
+    from memory.sessions import Record
 
     ParseLine = Callable[[Mapping[str, Any], dict[str, object]], Iterator[Record]]
 
@@ -91,7 +91,7 @@ def capture_turn(bell: Bell) -> None:
 
 
 def _capture(bell: Bell, told: Turn) -> None:
-    from memory.pages.buffers import Buffers  # noqa: PLC0415 - not where nothing is captured
+    from memory.pages import Buffers  # noqa: PLC0415 - not where nothing is captured
 
     buffers = Buffers(os.path.join(bell.project, DRAFTS_FOLDER), find_secrets=_find_secrets)
     if bell.purpose in ("prompt", "asked"):
@@ -113,7 +113,7 @@ def note_tool(project: str, text: bytes, tool: str) -> None:
     from contextlib import suppress  # noqa: PLC0415
 
     from ctxmode.hosts.hooks.json_text import read_json  # noqa: PLC0415
-    from memory.pages.buffers import Buffers  # noqa: PLC0415
+    from memory.pages import Buffers  # noqa: PLC0415
 
     with suppress(OSError, ValueError, RecursionError):
         session = read_turn(read_json(text)).session
@@ -179,7 +179,7 @@ def _read_transcript(bell: Bell, told: Turn, asked_at: float) -> Turn:
 def _find_answer(lines: list[bytes], parse_line: ParseLine, asked_at: float) -> tuple[str, bool]:
     """Return the last answer to the last prompt in a transcript, empty if there is none yet; and
     whether no tool was used after it."""
-    from memory.sessions.records import MessageRecord  # noqa: PLC0415
+    from memory.sessions import MessageRecord  # noqa: PLC0415
 
     answer, is_last, state = "", False, dict[str, object]()
     for line in lines:

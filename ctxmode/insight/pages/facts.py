@@ -11,9 +11,16 @@ from typing import Any
 from ctxmode.insight.model import Asked, Data, part
 from ctxmode.insight.reading import Reader
 from memory.errors import BadInputError
-from memory.facts.branching import read_branches
-from memory.facts.model import MAIN, Fact, UnknownBranchError
-from memory.facts.reading import find_at, read_facts, read_history, require_branch
+from memory.facts import (
+    MAIN,
+    Fact,
+    UnknownBranchError,
+    find_at,
+    read_branches,
+    read_facts,
+    read_history,
+    require_branch,
+)
 
 FACTS = 200
 CHANGES_MAX = 50

@@ -7,8 +7,7 @@ from typing import Any
 from ctxmode.insight.model import ROWS, Asked, Data, part
 from ctxmode.insight.reading import Reader
 from memory.errors import MemoryRoomError
-from memory.pages.model import Commit, SectionChange, SectionDiff
-from memory.pages.store import Pages
+from memory.pages import Commit, Pages, SectionChange, SectionDiff
 
 COMMITS_MAX = 30
 

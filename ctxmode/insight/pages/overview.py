@@ -15,8 +15,7 @@ from ctxmode.operations.figures import (
 from ctxmode.operations.quotas import read_holdings
 from ctxmode.operations.run_records import count_by_status
 from ctxmode.operations.usage import DAY_S
-from memory.sessions.browsing import DayTokens, sum_tokens_by_day
-from memory.sessions.reading import count_sessions
+from memory.sessions import DayTokens, count_sessions, sum_tokens_by_day
 
 DAYS = 30
 UNKNOWN = "unknown model"

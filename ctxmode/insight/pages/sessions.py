@@ -8,9 +8,7 @@ from typing import Any
 from ctxmode.insight.charts import build_bars
 from ctxmode.insight.model import ROWS, Asked, Data, part
 from ctxmode.insight.reading import Reader
-from memory.sessions import browsing
-from memory.sessions.model import UnknownSessionError
-from memory.sessions.reading import count_sessions, find_session
+from memory.sessions import UnknownSessionError, browsing, count_sessions, find_session
 
 EVENTS = 100
 FILES_MAX = 100

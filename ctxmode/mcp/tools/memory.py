@@ -24,8 +24,7 @@ from ctxmode.operations.facts import find_author, open_memory
 from ctxmode.operations.library import Library
 from ctxmode.operations.session_choice import list_owners
 from ctxmode.render.highlight import one_line
-from memory.facts.model import MAIN, Fact, Scope
-from memory.facts.recalling import DEFAULT_BUDGET
+from memory.facts import DEFAULT_BUDGET, MAIN, Fact, Scope
 
 Action = Literal[
     "remember", "recall", "forget", "pin", "unpin", "list", "show", "blame", "log", "branch",

@@ -20,7 +20,7 @@ from ctxmode.operations.page_answers import PageAnswer, PageRequest, answer
 from ctxmode.operations.page_buffer import find_turns
 from ctxmode.operations.pages import not_begun, open_pages
 from ctxmode.operations.session_choice import list_owners
-from memory.pages.model import PageType
+from memory.pages import PageType
 
 Action = Literal[
     "write", "push", "read", "list", "diff", "history", "status", "evolution", "blame", "pull",

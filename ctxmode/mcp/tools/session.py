@@ -30,10 +30,13 @@ from ctxmode.operations.session_choice import (
 )
 from ctxmode.operations.sessions import list_notices, open_sessions
 from ctxmode.render import session_texts
-from memory.sessions.digesting import DIGEST_BYTES_MAX, RESUME_BYTES
-from memory.sessions.model import Session
-from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX
-from memory.sessions.store import SessionStore
+from memory.sessions import (
+    DIGEST_BYTES_MAX,
+    RESUME_BYTES,
+    SNAPSHOT_BYTES_MAX,
+    Session,
+    SessionStore,
+)
 from memory.texts import cut_bytes
 
 ID_CHARS_MAX = 300

@@ -10,11 +10,11 @@ from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
-from memory.sessions.importers import FORMS, MODULES, find_importer
 from memory.sessions.importers.archive import is_archive, list_names
 from memory.sessions.importers.chatgpt import MEMBERS
 from memory.sessions.importers.importer import Importer, State
 from memory.sessions.importers.own import FORMAT
+from memory.sessions.importers.registry import FORMS, MODULES, find_importer
 from memory.sessions.importers.whole_json import (
     RefusedError,
     open_plain,

@@ -5,10 +5,9 @@ from contextlib import closing
 
 import pytest
 
-from memory.copies import copy_daily, describe_damage, list_copies, restore_last_copy
-from memory.database import Database
+from base.store_copies import copy_daily, describe_damage, list_copies, restore_last_copy
+from base.stores import Database, name_lock, share_file
 from memory.errors import StoreUnavailableError
-from memory.presence import name_lock, share_file
 from tests.memory.facts.damages import overwrite_head
 
 DAY_S = 86_400.0

@@ -1,4 +1,4 @@
-"""Copies of a file of what is remembered: one a day beside it, the last few of them kept.
+"""Copies of a store's file: one a day beside it, the last few of them kept, and restoring one.
 
 A copy is never made of a damaged file, so that it outlives the damage.
 """
@@ -9,16 +9,22 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from base.locks import hold_lock
-from base.sqlite_files import CORRUPT, connect_read_only, copy_into, set_aside
-from memory.database import WAIT_S, Database, is_damaged
-from memory.errors import StoreUnavailableError
-from memory.presence import FOLDER, name_lock, own_file
+from base.sqlite_files import (
+    CORRUPT,
+    connect_read_only,
+    copy_into,
+    has_damage,
+    require_sound,
+    set_aside,
+    sync,
+)
+from base.stores import FOLDER, WAIT_S, Database, StoreUnavailableError, name_lock, own_file
 
 if TYPE_CHECKING:
     from base.plain_files import StrPath
@@ -29,17 +35,9 @@ CHECKED_BYTES_MAX = 16 << 20
 UNFINISHED = ".unfinished"
 """The end of a name until the file is whole; what a killed process left is removed."""
 
+_LOGS = ("-wal", "-shm", "-journal")
 _REPLACED_BY = ".copy-"
 """Before the day of the copy that took the place of a damaged file, in that file's new name."""
-
-
-def is_damage(error: BaseException) -> bool:
-    """Tell whether an error, or its cause, says that a file is damaged."""
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, sqlite3.DatabaseError):
-        cause = cause.__cause__
-    # What opens the file may raise errors of its own, which have no code.
-    return cause is not None and getattr(cause, "sqlite_errorcode", 0) != 0 and is_damaged(cause)
 
 
 def copy_daily(database: Database, now: float, kept: int, *, again: bool = False) -> Path | None:
@@ -81,27 +79,16 @@ def copy_file(database: Database, to: Path) -> None:
     """
     try:
         with database.reading() as db:
-            _require_sound(db)
+            require_sound(db)
         _copy(Path(database.path), to)
     except sqlite3.Error as error:
         raise StoreUnavailableError(f"{database.path}: {error}") from error
 
 
 def _copy(file: Path, to: Path) -> None:
-    os.close(os.open(to, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-    try:
-        # A reader may copy, too: this writes only the copy.
-        with closing(connect_read_only(file)) as db:
-            copy_into(db, to)
-        descriptor = os.open(to, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(to)
-        raise
+    # A reader may copy, too: this writes only the copy.
+    with closing(connect_read_only(file)) as db:
+        copy_into(db, to)
 
 
 def find_last_copy(path: StrPath) -> Path | None:
@@ -163,15 +150,7 @@ def verify_structure(database: Database, *, bytes_max: int | None = None) -> Non
     room = CHECKED_BYTES_MAX if bytes_max is None else bytes_max
     if os.stat(database.path).st_size <= room:
         with database.reading() as db:
-            _require_sound(db)
-
-
-def _require_sound(db: sqlite3.Connection) -> None:
-    (line,) = db.execute("PRAGMA quick_check(1)").fetchone()
-    if line != "ok":
-        error = sqlite3.DatabaseError(" ".join(str(line).split()))
-        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-        raise error
+            require_sound(db)
 
 
 def restore_last_copy(path: StrPath, wait_s: float) -> None:
@@ -184,32 +163,56 @@ def restore_last_copy(path: StrPath, wait_s: float) -> None:
             written. The file is as it was.
     """
     own = Path(path)
+    with replacing(own, wait_s, at=name_lock(own)) as beside:
+        if not is_lost(own) and not has_damage(own):
+            return  # another process was faster
+        copies = (one for one in list_copies(own) if _copy_sound(one, beside))
+        copy = next(copies, None)
+        day = copy.stem.removeprefix(f"{own.stem}-") if copy else ""
+        if own.exists():
+            set_aside(own, f"{_REPLACED_BY}{day}" if day else "")
+        if copy:
+            put_file(beside, own)
+
+
+@contextmanager
+def replacing(
+    path: StrPath, wait_s: float, *, at: StrPath = "", remedy: str = ""
+) -> Iterator[Path]:
+    """Give the place where what replaces a file is written, beside its copies. Nobody has the file
+    open meanwhile, and no copy is made; what is left at that place is removed. The lock is as in
+    `share_file`.
+
+    Raises:
+        StoreUnavailableError: others have the file open for longer than `wait_s`, or something
+            cannot be written.
+    """
+    own = Path(path)
+    beside = find_folder(own) / f"{own.stem}-restored{UNFINISHED}"
     try:
         find_folder(own).mkdir(mode=0o700, exist_ok=True)
-        with own_file(own, wait_s, at=name_lock(own)), hold_copies(own):
-            if not is_lost(own) and not has_damage(own):
-                return  # another process was faster
-            beside = find_folder(own) / f"{own.stem}-restored{UNFINISHED}"
-            copies = (one for one in list_copies(own) if _copy_sound(one, beside))
-            copy = next(copies, None)
-            day = copy.stem.removeprefix(f"{own.stem}-") if copy else ""
-            if own.exists():
-                set_aside(own, f"{_REPLACED_BY}{day}" if day else "")
-            if copy:
-                os.replace(beside, own)
+        with own_file(own, wait_s, at=at), hold_copies(own):
+            try:
+                yield beside
+            finally:
+                remove_file(beside)
     except OSError as error:
         where = error.filename or own
-        raise StoreUnavailableError(f"{where}: {error.strerror}") from error
+        raise StoreUnavailableError(f"{where}: {error.strerror}", remedy) from error
 
 
-def has_damage(file: Path) -> bool:
-    """Check a file for damage, whatever its size; what others keep locked has none."""
-    try:
-        with closing(connect_read_only(file)) as db:
-            _require_sound(db)
-    except sqlite3.DatabaseError as error:
-        return is_damaged(error)
-    return False
+def put_file(file: Path, to: Path) -> None:
+    """Rename a copy over a file, whose log goes: another file's must not stand beside the copy."""
+    for suffix in _LOGS:
+        Path(f"{to}{suffix}").unlink(missing_ok=True)
+    os.replace(file, to)
+    sync(to.parent)
+
+
+def remove_file(file: Path) -> None:
+    """Remove a file with its log."""
+    for suffix in ("", *_LOGS):
+        Path(f"{file}{suffix}").unlink(missing_ok=True)
 
 
 def _copy_sound(copy: Path, to: Path) -> bool:
