@@ -22,7 +22,7 @@ from ctxmode.operations.session_store import parse_call
 from memory.gate import Gate
 from memory.sessions.delivering import read_events
 from memory.sessions.events import COMMANDS
-from memory.sessions.preparing import Prepared, Preparer, Switches
+from memory.sessions.preparing import Prepared, Preparer
 from memory.sessions.records import CompactionRecord, MessageRecord, SessionRecord
 from memory.sessions.schema import create_tables
 from memory.sessions.snapshot import Subject, build_snapshot
@@ -108,7 +108,7 @@ class Scores(NamedTuple):
 
 def _ask(session: Session, scores: Scores) -> None:
     """Ask of each compaction of a session what its snapshot gives back."""
-    preparer = Preparer(Gate(find_secrets), parse_call, Switches())
+    preparer = Preparer(Gate(find_secrets), parse_call)
     prepared = [preparer.prepare(record) for record in session.records]
     first = next(record for record in session.records if isinstance(record, SessionRecord))
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:

@@ -40,8 +40,7 @@ from ctxmode.operations.facts import open_memory, read_stats
 from ctxmode.operations.page_place import find_repository
 from ctxmode.operations.pages import is_captured
 from executor.engine.tiers import PACKAGED, TIERS
-from memory.pages import find_git
-from memory.pages import GitError
+from memory.pages import GitError, find_git
 from runtimes.packages.registry import ECOSYSTEMS
 from runtimes.packages.tools import Ecosystem, Tool, find_tool
 

@@ -184,7 +184,7 @@ def _history(pages: Pages, asked: PageRequest) -> PageAnswer:
 
 def _log(pages: Pages, asked: PageRequest) -> PageAnswer:
     entries = pages.log(_limit(asked, HISTORY_MAX))
-    rows = [{**asdict(one.commit), "paths": list(one.paths)} for one in entries]
+    rows = [{**asdict(commit), "paths": list(paths)} for commit, paths in entries]
     return PageAnswer({"commits": rows}, page_texts.log_text(entries))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import kb
 from kb import mirrors
 from kb.mirrors import Mirrored, Version
-from memory.pages import Repository, history
+from memory.pages import Commit, Repository, history
 
 NAME = "pages"
 PREFIX = "page:"
@@ -84,17 +84,17 @@ def _list_wanted(repository: Repository, paths: Sequence[str], head: str) -> Ite
         yield Mirrored(_label(path), kb.Origin.PAGE, tuple(_make_versions(path, found)))
 
 
-def _make_versions(path: str, found: Iterable[history.PageVersion]) -> Iterator[Version]:
-    for one in found:
+def _make_versions(path: str, found: Iterable[tuple[Commit, str]]) -> Iterator[Version]:
+    for commit, text in found:
         spec = kb.SourceSpec(
             _label(path),
             kb.Origin.PAGE,
             kind="markdown",
             pinned=True,  # no quota takes a page out of the search
-            author=one.commit.agent or one.commit.author.partition(" <")[0],
-            said_at=one.commit.at,
+            author=commit.agent or commit.author.partition(" <")[0],
+            said_at=commit.at,
         )
-        yield Version(spec, one.text.encode())
+        yield Version(spec, text.encode())
 
 
 def _label(path: str) -> str:

@@ -145,9 +145,9 @@ def history_text(commits: Sequence[Commit]) -> str:
 def log_text(entries: Sequence[LogEntry]) -> str:
     """List the commits of all pages with what they changed."""
     lines = list[str]()
-    for entry in entries:
-        lines.append(_commit_line(entry.commit))
-        lines += [f"  {one_line(path)}" for path in entry.paths]
+    for commit, paths in entries:
+        lines.append(_commit_line(commit))
+        lines += [f"  {one_line(path)}" for path in paths]
     return "\n".join(lines) or "Nothing is pushed yet."
 
 

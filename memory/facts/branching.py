@@ -39,13 +39,8 @@ class Branch:
     changes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sight:
-    """A branch whose changes up to the number `upto` are seen."""
-
-    branch: str
-    upto: int
-
+Sight = tuple[str, int]
+"""A branch, and the number up to which its changes are seen."""
 
 _NO_END = (1 << 63) - 1
 _LIST = """
@@ -150,7 +145,7 @@ def read_lineage(db: sqlite3.Connection, name: str) -> tuple[Sight, ...]:
     """Read what a branch sees: its own changes first, then those of the branches before it."""
     found, upto = list[Sight](), _NO_END
     while name:
-        found.append(Sight(name, upto))
+        found.append((name, upto))
         parent, fork_seq = db.execute(
             "SELECT coalesce(parent, ''), fork_seq FROM branch WHERE name = ?", (name,)
         ).fetchone()
@@ -161,11 +156,9 @@ def read_lineage(db: sqlite3.Connection, name: str) -> tuple[Sight, ...]:
 def find_fork(ours: tuple[Sight, ...], theirs: tuple[Sight, ...]) -> tuple[Sight, ...]:
     """Find what two branches both saw when they parted: of the nearest branch that both see the
     changes up to there, and what that branch saw before."""
-    ends = {sight.branch: sight.upto for sight in ours}
-    first = next(at for at, sight in enumerate(theirs) if sight.branch in ends)
-    return tuple(
-        Sight(sight.branch, min(sight.upto, ends[sight.branch])) for sight in theirs[first:]
-    )
+    ends = dict(ours)
+    first = next(at for at, (branch, _) in enumerate(theirs) if branch in ends)
+    return tuple((branch, min(upto, ends[branch])) for branch, upto in theirs[first:])
 
 
 Status = Literal["added", "removed", "changed"]
@@ -226,8 +219,8 @@ def read_seen(db: sqlite3.Connection, sights: Sequence[Sight]) -> dict[str, Fact
     """Read what stands at each path as these branches see it, expired or not: the first one that
     has a change at a path says what stands there."""
     seen: dict[str, Fact | None] = {}
-    for sight in sights:
-        for path, fact in read_own(db, sight.branch, sight.upto):
+    for branch, upto in sights:
+        for path, fact in read_own(db, branch, upto):
             seen.setdefault(path, fact)
     return {path: fact for path, fact in seen.items() if fact}
 
@@ -291,7 +284,7 @@ def merge_branch(
         taken += [one.path for one in conflicts if _side(take, one.path) == "theirs"]
         for path in sorted(taken):
             _take(db, theirs, path, into=into, at=store.clock(), author=author)
-        if branch not in {sight.branch for sight in ours}:
+        if branch not in dict(ours):
             set_state(db, branch, "merged")
     return Merged(branch, into, tuple(sorted(taken)))
 
@@ -342,9 +335,9 @@ def _had(
     return any(
         db.execute(
             f"{row} AND c.seq <= ? AND f.uid = ? AND c.pinned = ?",
-            (sight.branch, fact.path, sight.upto, fact.id, int(fact.is_pinned)),
+            (branch, fact.path, upto, fact.id, int(fact.is_pinned)),
         ).fetchone()
-        for sight in sights
+        for branch, upto in sights
     )
 
 
@@ -358,7 +351,7 @@ def _take(  # noqa: PLR0913 - what a row of the ledger says
     author: Author,
 ) -> None:
     """Put their value at a path of ours; the row says who wrote it first."""
-    ours, theirs = find_at(db, into, path), find_at(db, branch[0].branch, path)
+    ours, theirs = find_at(db, into, path), find_at(db, branch[0][0], path)
     standing = theirs or ours
     assert standing is not None  # else the two were alike
     append(
@@ -385,11 +378,11 @@ def _take(  # noqa: PLR0913 - what a row of the ledger says
 def _first_author(db: sqlite3.Connection, sights: tuple[Sight, ...], path: str) -> str:
     """Return who wrote what branches have at a path, as AGENT or AGENT:SESSION; of a merged one
     whoever wrote it before it was merged."""
-    for sight in sights:
+    for branch, upto in sights:
         row = db.execute(
             "SELECT operation, source, agent, session FROM change"
             " WHERE branch = ? AND path = ? AND seq <= ? ORDER BY seq DESC LIMIT 1",
-            (sight.branch, path, sight.upto),
+            (branch, path, upto),
         ).fetchone()
         if row:
             operation, source, agent, session = map(str, row)

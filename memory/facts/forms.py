@@ -12,7 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -57,13 +57,13 @@ class Incoming:
         return replace(self, draft=replace(self.draft, key=key))
 
 
-@dataclass(slots=True)
 class Reading:
     """The facts of a file in its order, and what of it cannot be taken, with why."""
 
-    found: list[Incoming] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-    _counts: Counter[str] = field(default_factory=Counter)
+    def __init__(self) -> None:
+        self.found: list[Incoming] = []
+        self.left_out: list[str] = []
+        self._counts = Counter[str]()
 
     def leave(self, where: str, why: str) -> None:
         """Note that something of the file is left out."""
@@ -191,11 +191,11 @@ def read_claude_md(
     if own != text:
         reading.left_out.append("the section that an export wrote: its facts stand here already")
     used: dict[str, int] = {}
-    for section in split_sections(own, source):
-        title = cut_bytes(" ".join(section.title.split()), TITLE_BYTES_MAX)
+    for _, heading, body in split_sections(own, source):
+        title = cut_bytes(" ".join(heading.split()), TITLE_BYTES_MAX)
         folder = _find_free(f"/memory/{name}/{_slug(title)}", used)
-        items = list_items(section.text)
-        for item in items or [section.text]:
+        items = list_items(body)
+        for item in items or [body]:
             path = _find_free(f"{folder}/{_slug(item)}", used) if items else folder
             draft = Draft(item, title, path, category=category, source=name, scope=scope)
             reading.found.append(Incoming(draft))

@@ -47,13 +47,8 @@ _BLOCKS = MarkdownIt("commonmark").disable("inline")
 _INLINE = MarkdownIt("commonmark")
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """What stands below a heading. The text before the first has level 0."""
-
-    level: int
-    title: str
-    text: str
+Section = tuple[int, str, str]
+"""A heading's level and title, and what stands below. The text before the first has level 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +89,8 @@ def prime(  # noqa: PLR0913 - where it comes from, and where it goes
     name_of_rest = cut_bytes(" ".join(store.gate.clean(title).split()), TITLE_BYTES_MAX)
     now, writer = store.clock(), clean_author(store.gate, author)
     drafts = {
-        f"{root}{slug}": Draft(
-            section.text, section.title, f"{root}{slug}", source=name, is_pinned=is_pinned
-        )
-        for slug, section in _name_sections(cleaned, name_of_rest)
+        f"{root}{slug}": Draft(body, head, f"{root}{slug}", source=name, is_pinned=is_pinned)
+        for slug, (_, head, body) in _name_sections(cleaned, name_of_rest)
     }
     if not drafts:
         raise BadInputError("the text is empty", "Give a Markdown text that says something.")
@@ -140,17 +133,16 @@ def split_sections(text: str, title: str) -> list[Section]:
     starts = [(0, title, 0, 0), *heads]
     ends = [start for _, _, start, _ in heads] + [len(lines)]
     found = [
-        Section(level, name, "\n".join(lines[after:end]).strip())
+        (level, name, "\n".join(lines[after:end]).strip())
         for (level, name, _, after), end in zip(starts, ends, strict=True)
     ]
     kept = []
-    for section, following in zip(found, [*found[1:], None], strict=True):
-        if section.text:
-            kept.append(section)
-        elif (
-            section.level and section.title and not (following and following.level > section.level)
-        ):
-            kept.append(Section(section.level, section.title, section.title))
+    following = [level for level, *_ in found[1:]] + [0]
+    for (level, name, body), after in zip(found, following, strict=True):
+        if body:
+            kept.append((level, name, body))
+        elif level and name and after <= level:
+            kept.append((level, name, name))
     return kept
 
 
@@ -201,7 +193,7 @@ def _name_sections(text: str, title: str) -> Iterator[tuple[str, Section]]:
     used: set[str] = set()
     counts: dict[str, int] = {}
     for section in sections:
-        base = cut_bytes(make_slug(section.title), _SLUG_BYTES).rstrip("…") or "section"
+        base = cut_bytes(make_slug(section[1]), _SLUG_BYTES).rstrip("…") or "section"
         slug, count = base, counts.get(base, 1)
         while slug in used:
             count += 1

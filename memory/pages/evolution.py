@@ -46,10 +46,10 @@ def blame_sections(versions: Sequence[tuple[Commit, str]]) -> tuple[SectionBlame
     known: tuple[SectionBlame, ...] = ()
     before: tuple[Section, ...] = ()
     for commit, text in versions:
-        version = read_version(text)
-        if version.fields is None:
+        fields, body = read_version(text)
+        if fields is None:
             continue
-        sections = split_sections(version.body).sections
+        sections = split_sections(body).sections
         partners = _partners(before, sections)
         known = tuple(
             _carry_on(known[partner] if partner >= 0 else None, section, commit)
@@ -144,7 +144,7 @@ def _partners(old: Sequence[Section], new: Sequence[Section]) -> tuple[int, ...]
     key = _digest(old) + _digest(new)
     found = _CACHE.get(key)
     if found is None:
-        partners = {one.new: one.old for one in pair_sections(old, new)}
+        partners = {at: before for before, at in pair_sections(old, new)}
         found = tuple(partners.get(at, -1) for at in range(len(new)))
         if len(found) <= _SECTIONS_CACHED_MAX:
             _CACHE.put(key, found)

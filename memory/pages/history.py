@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from base.whole_files import replace_file
 from memory.pages.model import Commit, slug_of
@@ -57,14 +56,6 @@ VERSIONS_MAX = 20
 """So many of the newest versions of a page are found."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageVersion:
-    """A version of a page, and the commit that it is of."""
-
-    commit: Commit
-    text: str
-
-
 def name_page(path: str) -> str:
     """Return how a page is called: its type and slug; empty where no page lies."""
     named = slug_of(path)
@@ -97,20 +88,20 @@ def read_newest(repository: Repository, head: str) -> Mapping[str, str]:
 
 def read_versions(
     repository: Repository, paths: Sequence[str], head: str
-) -> Mapping[str, list[PageVersion]]:
+) -> Mapping[str, list[tuple[Commit, str]]]:
     """Read the versions of pages up to a commit, the oldest first: those since each was last not
     there. One that is not there now has none."""
     histories = {path: repository.history(path, VERSIONS_MAX, at=head) for path in paths}
     wanted = [(path, one.sha) for path, commits in histories.items() for one in commits]
     texts = dict(zip(wanted, repository.read_each(wanted), strict=True))
-    found: dict[str, list[PageVersion]] = {}
+    found: dict[str, list[tuple[Commit, str]]] = {}
     for path, commits in histories.items():
-        versions: list[PageVersion] = []
+        versions: list[tuple[Commit, str]] = []
         for commit in commits:  # the newest first
             text = texts[path, commit.sha]
             if text is None:
                 break
-            versions.append(PageVersion(commit, text))
+            versions.append((commit, text))
         found[path] = versions[::-1]
     return found
 
@@ -118,12 +109,8 @@ def read_versions(
 HISTORY_MAX = 50
 
 
-@dataclass(frozen=True, slots=True)
-class LogEntry:
-    """A commit, and the paths that it changed."""
-
-    commit: Commit
-    paths: tuple[str, ...]
+LogEntry = tuple[Commit, tuple[str, ...]]
+"""A commit, and the paths that it changed."""
 
 
 def list_history(repository: Repository, path: str, limit: int = HISTORY_MAX) -> list[Commit]:
@@ -135,4 +122,4 @@ def list_log(repository: Repository, limit: int = HISTORY_MAX) -> list[LogEntry]
     """Return the commits of all pages, newest first."""
     commits = repository.history("", limit)
     paths = repository.changed_paths([one.sha for one in commits])
-    return [LogEntry(one, paths.get(one.sha, ())) for one in commits]
+    return [(one, paths.get(one.sha, ())) for one in commits]

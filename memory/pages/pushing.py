@@ -19,7 +19,6 @@ from memory.gate import Gate
 from memory.pages.answers import Pushed, PushedPage, PushReason, PushRequest
 from memory.pages.buffers import FRESH_S
 from memory.pages.directives import (
-    describe_drift,
     distill_directive,
     merge_directive,
     next_push,
@@ -106,8 +105,7 @@ def _push_locked(
         _mend_drafts(pages, standings)
         _archive_distilled(pages)
     if diverged:
-        drifted = [describe_drift(pages.repository, one) for one in diverged]
-        directive = merge_directive(drifted, find_secrets=pages.find_secrets)
+        directive = merge_directive(pages.repository, diverged, find_secrets=pages.find_secrets)
         return _answer(asked, diverged, "merge_required", directive)
     changed = ground.changed
     now = pages.clock()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -199,24 +198,20 @@ def _commit_json(commit: Commit | None) -> dict[str, Any] | None:
     return {name: value for name, value in found.items() if value}
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A version of a page as it is compared: its fields, None if they cannot be read, and its
-    Markdown, which is then all of it."""
-
-    fields: Mapping[str, Any] | None
-    body: str
+Version = tuple[Mapping[str, Any] | None, str]
+"""A version of a page as it is compared: its fields, None if they cannot be read, and its Markdown,
+which is then all of it."""
 
 
 def read_version(text: str | None) -> Version:
     """Read a version. One that is missing, or begins with no `---`, has no fields."""
     if not text or not text.removeprefix("\ufeff").startswith("---"):
-        return Version({}, text or "")
+        return {}, text or ""
     try:
         yaml, body = split_page(text)
-        return Version(field_values(read_fields(yaml, 2)), body)
+        return field_values(read_fields(yaml, 2)), body
     except BadInputError:
-        return Version(None, text)
+        return None, text
 
 
 def compare_texts(
@@ -226,15 +221,15 @@ def compare_texts(
 
     If the fields of one cannot be read, both are compared whole, as one text before any section.
     """
-    a, b = read_version(old), read_version(new)
-    if a.fields is None or b.fields is None:
+    (before, old_body), (after, new_body) = read_version(old), read_version(new)
+    if before is None or after is None:
         whole = _compare_preamble(old or "", new or "", Work())
         return SectionDiff(slug, from_sha, to_sha, (), whole, (), parse_fallback=True)
-    left, right = split_sections(a.body), split_sections(b.body)
+    left, right = split_sections(old_body), split_sections(new_body)
     work = Work()
     preamble = _compare_preamble(left.preamble, right.preamble, work)
     changes = _compare_sections(left.sections, right.sections, work)
-    fields = compare_fields(a.fields, b.fields)
+    fields = compare_fields(before, after)
     return SectionDiff(slug, from_sha, to_sha, fields, preamble, changes)
 
 
@@ -298,7 +293,7 @@ def _compare_sections(
     old: tuple[Section, ...], new: tuple[Section, ...], work: Work
 ) -> tuple[SectionChange, ...]:
     pairs = pair_sections(old, new)
-    moved, partner = find_moved(pairs), {one.new: one.old for one in pairs}
+    moved, partner = find_moved(pairs), {new_at: old_at for old_at, new_at in pairs}
     found = []
     for at, section in enumerate(new):
         if at not in partner:
@@ -307,7 +302,7 @@ def _compare_sections(
         before = old[partner[at]]
         change = _compare_bodies(before.heading, section.heading, before.body, section.body, work)
         found.append(_with_move(change, at in moved))
-    kept = {one.old for one in pairs}
+    kept = {old_at for old_at, _ in pairs}
     found += [
         SectionChange(one.heading, "removed", old=core_of(one.body))
         for at, one in enumerate(old)

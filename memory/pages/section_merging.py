@@ -56,17 +56,17 @@ def merge_sections(base: str, mine: str, theirs: str) -> SectionMerge:
     if theirs == base:
         return SectionMerge(mine, ())
     versions = [read_version(text) for text in (base, mine, theirs)]
-    if any(one.fields is None for one in versions):
+    if any(fields is None for fields, _ in versions):
         return _conflict_whole("", base, mine, theirs)
     end = _line_end(base, mine, theirs)
-    bodies = [plain_lines(one.body) if end else one.body for one in versions]
-    fields, conflicts = _merge_fields(*[one.fields or {} for one in versions])
+    bodies = [plain_lines(body) if end else body for _, body in versions]
+    fields, conflicts = _merge_fields(*[read or {} for read, _ in versions])
     sides = ((theirs, versions[2]), (mine, versions[1]))
     # A side whose fields are the merged ones keeps them as they are written, with its remarks.
     same = [
-        plain_lines(text[: len(text) - len(one.body)])
-        for text, one in sides
-        if value_key(one.fields) == value_key(fields)
+        plain_lines(text[: len(text) - len(body)])
+        for text, (read, body) in sides
+        if value_key(read) == value_key(fields)
     ]
     head, body = min(same) if same else _write_head(fields), _merge_bodies(*bodies)
     text = head + body.text
@@ -236,7 +236,7 @@ class _Merger:
 
 def _places(base: Sections, side: Sections) -> dict[int, int]:
     """Return where the base's sections are in a side, in the order of that side."""
-    return {one.old: one.new for one in pair_sections(base.sections, side.sections)}
+    return dict(pair_sections(base.sections, side.sections))
 
 
 def _at(sections: Sequence[Section], place: int | None) -> Section | None:

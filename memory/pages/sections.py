@@ -204,25 +204,21 @@ _OUTER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The places of a section in both versions."""
-
-    old: int
-    new: int
+Pair = tuple[int, int]
+"""The places of a section in the old version and in the new one."""
 
 
 def pair_sections(old: Sequence[Section], new: Sequence[Section]) -> tuple[Pair, ...]:
     """Return the sections that are in both versions, in the order of the new one."""
     places = {key: at for at, key in enumerate(_keys(old))}
-    pairs = [Pair(places[key], at) for at, key in enumerate(_keys(new)) if key in places]
-    olds, news = {one.old for one in pairs}, {one.new for one in pairs}
+    pairs = [(places[key], at) for at, key in enumerate(_keys(new)) if key in places]
+    olds, news = {old_at for old_at, _ in pairs}, {new_at for _, new_at in pairs}
     left = [at for at in range(len(old)) if at not in olds]
     right = [at for at in range(len(new)) if at not in news]
     if left and right:
         found = _pair_similar([old[at].body for at in left], [new[at].body for at in right])
-        pairs += [Pair(left[a], right[b]) for a, b in found]
-    return tuple(sorted(pairs, key=lambda one: one.new))
+        pairs += [(left[a], right[b]) for a, b in found]
+    return tuple(sorted(pairs, key=lambda one: one[1]))
 
 
 def find_moved(pairs: Sequence[Pair]) -> frozenset[int]:
@@ -230,16 +226,16 @@ def find_moved(pairs: Sequence[Pair]) -> frozenset[int]:
     ends: list[int] = []
     last: list[int] = []
     before = [-1] * len(pairs)
-    for at, pair in enumerate(pairs):
-        rank = bisect_left(ends, pair.old)
+    for at, (old, _) in enumerate(pairs):
+        rank = bisect_left(ends, old)
         before[at] = last[rank - 1] if rank else -1
-        ends[rank : rank + 1] = [pair.old]
+        ends[rank : rank + 1] = [old]
         last[rank : rank + 1] = [at]
     kept, at = set[int](), last[-1] if last else -1
     while at >= 0:
         kept.add(at)
         at = before[at]
-    return frozenset(pair.new for at, pair in enumerate(pairs) if at not in kept)
+    return frozenset(new for at, (_, new) in enumerate(pairs) if at not in kept)
 
 
 def word_set(text: str) -> frozenset[str]:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
-from base.named_tuples import NamedTuple
 from memory.texts import cut_bytes
 
 Binding = Literal["constraint", "decision", "rejected"]
@@ -25,56 +24,47 @@ text, which a person's words stand before or behind."""
 
 BINDINGS_PER_END = 6
 
-
-class Cue(NamedTuple):
-    """What a sentence must hold, in lower case. The first row that fits decides."""
-
-    binding: Binding
-    pattern: str
-    example: str
-
-
-CUES: tuple[Cue, ...] = (
-    Cue("rejected", r"\b(?:instead of|rather than)\b", "Use sqlite instead of postgres."),
-    Cue(
+CUES: tuple[tuple[Binding, str, str], ...] = (
+    ("rejected", r"\b(?:instead of|rather than)\b", "Use sqlite instead of postgres."),
+    (
         "rejected",
         r"\b(?:don'?t|do not|never|not|no longer|stop|avoid)\s+"
         r"(?:want|like|use|using|go with|do it)\b",
         "Don't use regular expressions for that.",
     ),
-    Cue(
+    (
         "rejected",
         r"\b(?:reject(?:ed|s)?|rule(?:d)? out|discard(?:ed)?|drop(?:ped)? the idea|throw out|"
         r"abandon(?:ed)?|scrap(?:ped)?|gave up on|give up on|decided against|not an option)\b",
         "We decided against a daemon.",
     ),
-    Cue(
+    (
         "rejected",
         r"\b(?:did ?n[o']t|does ?n[o']t|won'?t)\s+work\b|\bwas a bad idea\b|\btoo (?:slow|complex|"
         r"fragile|heavy)\b",
         "The polling approach didn't work.",
     ),
-    Cue("rejected", r"^no,|\bundo\b|\brevert\b|\bback out\b", "No, that belongs into the parser."),
-    Cue(
+    ("rejected", r"^no,|\bundo\b|\brevert\b|\bback out\b", "No, that belongs into the parser."),
+    (
         "decision",
         r"\b(?:let'?s|let us|we'?ll|we will|we should|i'?ll|i'?d rather|we)\s+(?:go with|go for|"
         r"use|take|keep|stick (?:with|to)|do|switch to|move to|make)\b",
         "Let's go with the second approach.",
     ),
-    Cue(
+    (
         "decision",
         r"\b(?:decision|decided|agreed|settled on|we chose|i chose|i choose|i prefer|prefer|"
         r"my choice|the plan is|go with|go for|stick (?:with|to)|switch to|opt for)\b",
         "Decision: tokens expire after an hour.",
     ),
-    Cue("decision", r"^(?:yes|ok(?:ay)?|sure|right|exactly)[,.:!]? +\w+ +\w+", "Yes, use the API."),
-    Cue(
+    ("decision", r"^(?:yes|ok(?:ay)?|sure|right|exactly)[,.:!]? +\w+ +\w+", "Yes, use the API."),
+    (
         "constraint",
         r"\b(?:must(?:n'?t)?|never|always|do not|don'?t|cannot|can'?t|may not|should(?:n'?t)?|"
         r"shall|has to|have to|needs? to|required?|require[sd]?|not allowed|forbidden|mandatory)\b",
         "The API must stay compatible with version 2.",
     ),
-    Cue(
+    (
         "constraint",
         r"\b(?:only|at most|at least|no more than|no less than|without|except|unless|make sure|"
         r"ensure|be careful|avoid|keep|remember|important|note that|respect|stay (?:below|within|"
@@ -82,15 +72,15 @@ CUES: tuple[Cue, ...] = (
         r"backwards?[- ]compatible)\b",
         "Make sure that the tests stay green.",
     ),
-    Cue("decision", r"\buse\b", "Use trio for the server."),
+    ("decision", r"\buse\b", "Use trio for the server."),
     # Of other languages the plainest words alone.
-    Cue(
+    (
         "rejected",
         r"\b(?:statt|anstatt|anstelle|au lieu de|plutôt que|en lugar de|en vez de|em vez de)\b"
         r"|而不是|不要用|ではなく|使わないで",
         "Nimm sqlite statt postgres.",
     ),
-    Cue(
+    (
         "constraint",
         r"\b(?:muss|müssen|darf|dürfen|soll|sollen|niemals|nie|immer|keinesfalls|mindestens|"
         r"höchstens|ne .{1,40} (?:pas|jamais)|doit|doivent|toujours|jamais|debe[ns]?|nunca|siempre|"
@@ -98,15 +88,16 @@ CUES: tuple[Cue, ...] = (
         r"なければならない|絶対に",
         "Die Tabelle darf niemals geändert werden.",
     ),
-    Cue(
+    (
         "decision",
         r"\b(?:entschieden|wir nehmen|nous avons décidé|hemos decidido|decidimos)\b|我们决定|"
         r"决定用|に決め",
         "我们决定用第二种方法。",
     ),
 )
+"""What a sentence must hold, in lower case, and an example. The first row that fits decides."""
 # Looked for in lower case: an expression that ignores the case takes twice as long.
-_COMPILED = tuple((cue.binding, re.compile(cue.pattern)) for cue in CUES)
+_COMPILED = tuple((binding, re.compile(pattern)) for binding, pattern, _ in CUES)
 # A sentence ends at a mark before a space, or with its line; a list's mark is none of its words.
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])\s*|\n+")  # noqa: RUF001 - wide marks
 _LIST_MARK = re.compile(r"^\s*(?:[-*+•>]|\d{1,3}[.)])\s+")

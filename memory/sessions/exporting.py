@@ -164,12 +164,8 @@ class Export(NamedTuple):
         return sum(message["truncated"] for message in self.messages)
 
 
-class _Keys(NamedTuple):
-    """By what a message is known."""
-
-    key: bytes
-    group: bytes
-    call: bytes | None
+_Keys = tuple[bytes, bytes, bytes | None]
+"""By what a message is known: its key, that of its group, and that of its call."""
 
 
 def build_export(db: sqlite3.Connection, session: Session, messages: Sequence[Message]) -> Export:
@@ -191,10 +187,11 @@ def build_export(db: sqlite3.Connection, session: Session, messages: Sequence[Me
     shown, turn = list[dict[str, Any]](), 0
     for message in messages:
         known = keys[message.sequence, message.step]
-        costs = costs_of.pop(known.group.hex(), [])  # told once, with the first step
+        _, group, call = known
+        costs = costs_of.pop(group.hex(), [])  # told once, with the first step
         is_prompt = message.role == "user" and message.turn > turn
         turn = max(turn, message.turn) if message.role == "user" else turn
-        is_denied = known.call is not None and digest(known.call.hex(), "denied") in denied
+        is_denied = call is not None and digest(call.hex(), "denied") in denied
         shown.append(
             _show_message(message, known)
             | {
@@ -211,7 +208,7 @@ def _read_keys(db: sqlite3.Connection, session_id: str) -> dict[tuple[int, int],
         "SELECT sequence, step, source_key, group_key, call_key FROM message WHERE session_id = ?",
         (session_id,),
     )
-    return {(sequence, step): _Keys(*found) for sequence, step, *found in rows}
+    return {(sequence, step): (key, group, call) for sequence, step, key, group, call in rows}
 
 
 def _read_usage(db: sqlite3.Connection, session_id: str) -> list[dict[str, Any]]:
@@ -235,8 +232,9 @@ def _read_usage(db: sqlite3.Connection, session_id: str) -> list[dict[str, Any]]
 def _show_message(message: Message, known: _Keys) -> dict[str, Any]:
     shown = asdict(message)
     shown["truncated"] = shown.pop("is_cut")
-    shown["key"], shown["group"] = known.key.hex(), known.group.hex()
-    shown["call"] = known.call.hex() if known.call else None
+    key, group, call = known
+    shown["key"], shown["group"] = key.hex(), group.hex()
+    shown["call"] = call.hex() if call else None
     return shown
 
 

@@ -21,7 +21,7 @@ from memory.sessions.events import ParseCall
 from memory.sessions.importers.importer import Found, Ground, Importer
 from memory.sessions.importers.registry import find_importer
 from memory.sessions.importing import Imported, Importing, import_source
-from memory.sessions.preparing import Preparer, Switches
+from memory.sessions.preparing import Preparer
 from memory.sessions.records import Record
 from memory.sessions.schema import STEPS
 from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, Subject, build_snapshot
@@ -90,7 +90,7 @@ class SessionStore:
         )
         self._gate = Gate(find_secrets)
         self._parse_call = parse_call
-        self._switches = Switches(keep_messages)
+        self._keep_messages = keep_messages
         self._importing = Importing(
             self.database, self._gate, self._make_preparer, belongs, home, owner
         )
@@ -166,7 +166,7 @@ class SessionStore:
         self._held.close()
 
     def _make_preparer(self) -> Preparer:
-        return Preparer(self._gate, self._parse_call, self._switches)
+        return Preparer(self._gate, self._parse_call, keep_messages=self._keep_messages)
 
     def import_transcript(
         self, importer: Importer, found: Found, *, deadline: float = NO_DEADLINE
@@ -246,7 +246,7 @@ class SessionStore:
         from memory.sessions.full_text import read_full_messages  # noqa: PLC0415
 
         importing = self._importing._replace(
-            make_preparer=lambda: Preparer(self._gate, self._parse_call, Switches(messages=True))
+            make_preparer=lambda: Preparer(self._gate, self._parse_call, keep_messages=True)
         )
         with self.database.reading() as db:
             if form := find_form(db, session.source_path):

@@ -25,7 +25,7 @@ def build_list(reader: Reader, asked: Asked) -> Data:
     """Build the list of sessions."""
     at = asked.number("at")
     rows = reader.sessions(lambda db: browsing.list_rows(db, offset=at, limit=ROWS + 1)) or []
-    data = part("/sessions", asked, [row._asdict() for row in rows])
+    data = part("/sessions", asked, rows)
     return data | {"total": reader.sessions(count_sessions) or 0}
 
 
@@ -48,12 +48,12 @@ def build_one(reader: Reader, asked: Asked) -> Data:
         return {
             "session": shown,
             "events_total": browsing.count_events(db, session.id),
-            "events": part("/session", asked, [row._asdict() for row in events], limit=EVENTS),
+            "events": part("/session", asked, events, limit=EVENTS),
             "tools": bars,
-            "files": [row._asdict() for row in files[:FILES_MAX]],
+            "files": files[:FILES_MAX],
             "has_more_files": len(files) > FILES_MAX,
-            "compactions": [row._asdict() for row in browsing.list_compactions(db, session.id)],
-            "snapshots": [row._asdict() for row in browsing.list_snapshots(db, session.id)],
+            "compactions": browsing.list_compactions(db, session.id),
+            "snapshots": browsing.list_snapshots(db, session.id),
         }
 
     found = (reader.sessions(look) if wanted else None) or {}

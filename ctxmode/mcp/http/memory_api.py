@@ -41,8 +41,7 @@ from ctxmode.operations.fact_answers import (
 from ctxmode.operations.fact_numbers import counterfactual
 from ctxmode.render import redaction
 from kb.tokens import estimate_tokens
-from memory.facts import MAIN, Author
-from memory.facts import DEFAULT_BUDGET
+from memory.facts import DEFAULT_BUDGET, MAIN, Author
 from policy.strict_data import strict_json
 
 PLACE = "api"

@@ -12,7 +12,7 @@ assistant to another `recipient` than `all` calls a tool; messages of the role `
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from memory.sessions.importers.archive import is_archive, open_members
 from memory.sessions.importers.importer import Importer, State
@@ -35,13 +35,6 @@ MEMBERS = r"conversations(?:[-_]?\d{1,6})?\.json"
 _EXPECTED_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 _HIDDEN = ("user_editable_context", "model_editable_context")
 _THINKING = ("thoughts", "reasoning_recap")
-
-
-class _Call(NamedTuple):
-    """A call that waits for its result."""
-
-    id: str
-    tool: str
 
 
 def read_conversations(path: str, state: State) -> Iterator[Record]:
@@ -92,7 +85,7 @@ def parse_conversation(value: Mapping[str, Any]) -> Iterator[Record]:
     )
     branch = find_branch(nodes, text(value.get("current_node")))
     yield from _list_left(nodes, branch)
-    call: _Call | None = None
+    call = "", ""  # the id and the tool of the call whose result comes next
     for node_id in branch:
         message = fields(fields(nodes[node_id]).get("message"))
         if not message:
@@ -101,9 +94,9 @@ def parse_conversation(value: Mapping[str, Any]) -> Iterator[Record]:
         if record is None:
             continue
         if record.role == "tool_call":
-            call = _Call(record.call_id, record.tool)
+            call = record.call_id, record.tool
         elif record.role == "tool_result":
-            call = None
+            call = "", ""
         yield record
 
 
@@ -147,7 +140,7 @@ def _key(node_id: str, message: Mapping[str, Any]) -> str:
 
 
 def _parse_message(
-    node_id: str, message: Mapping[str, Any], call: _Call | None
+    node_id: str, message: Mapping[str, Any], call: tuple[str, str]
 ) -> MessageRecord | None:
     author, content = fields(message.get("author")), fields(message.get("content"))
     metadata = fields(message.get("metadata"))
@@ -193,13 +186,13 @@ def _result(
     name: str,
     kind: str,
     metadata: Mapping[str, Any],
-    call: _Call | None,
+    call: tuple[str, str],
 ) -> MessageRecord:
     status = text(fields(metadata.get("aggregate_result")).get("status"))
     return record._replace(
         role="tool_result",
-        tool=name or (call.tool if call else ""),
-        call_id=call.id if call else "",
+        tool=name or call[1],
+        call_id=call[0],
         failed=kind == "system_error" or status.startswith("failed"),
     )
 

@@ -23,7 +23,6 @@ from typing import Any
 
 from base.digests import sha256
 from base.host_homes import find_place
-from base.named_tuples import NamedTuple
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.importers.stranger import (
     count,
@@ -71,13 +70,8 @@ _TRAILER = re.compile(
 _TAIL = 1000
 
 
-class _Head(NamedTuple):
-    """What a call has of the response that it is in."""
-
-    group: str
-    call_id: str
-    at: float | None
-    model: str
+_Head = tuple[str, str, float | None, str]
+"""What a call has of the response that it is in: its group, the call's id, a time, a model."""
 
 
 def tmp_folder(ground: Ground) -> str:
@@ -222,7 +216,7 @@ def _answer(value: Mapping[str, Any], key: str, at: float | None, state: State) 
             replaces=replaces,
         )
     for number, call in enumerate(objects(value.get("toolCalls"))):
-        head = _Head(key, text(call.get("id")) or f"{key}:{number}", at, model)
+        head = key, text(call.get("id")) or f"{key}:{number}", at, model
         yield from _call(call, head, state)
     tokens = fields(value.get("tokens"))
     if tokens:

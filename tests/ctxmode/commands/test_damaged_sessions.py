@@ -8,11 +8,11 @@ from contextlib import closing
 
 import pytest
 
+from base import store_copies
 from ctxmode import cli
 from ctxmode.config.locations import load_config
 from ctxmode.errors import ContextModeError
 from ctxmode.operations import sessions
-from memory import copies
 from tests.ctxmode.commands.test_sessions import ID, OTHER, SECRET, listed, write
 from tests.memory.facts.damages import DAMAGES, overwrite_head
 
@@ -87,7 +87,7 @@ def test_a_damaged_copy_is_passed_over_for_an_older_one(store, ask):
 @pytest.fixture
 def large(store, monkeypatch):
     """The store, as if it were too large to be looked through whenever it is opened."""
-    monkeypatch.setattr(copies, "CHECKED_BYTES_MAX", 0)
+    monkeypatch.setattr(store_copies, "CHECKED_BYTES_MAX", 0)
     overwrite_page(store)
     return store
 

@@ -56,7 +56,7 @@ def test_no_byte_of_an_erased_page_is_left(tmp_path, form):
     assert (told.is_erased, told.commits, bool(told.notes)) == (True, 3, True)
     assert TEXT.encode() not in contents(pages)
     assert pages.repository.read("wiki/concepts/b.md").endswith("stays too\n")
-    subjects = [one.commit.subject for one in pages.log()]
+    subjects = [commit.subject for commit, _ in pages.log()]
     assert subjects[:2] == ["Erase concept/a", "Tell more of b"]
     assert subjects[2] == "Push pages, of which one was erased"
     pages.repository.git.run("fsck", "--strict", "--no-dangling")

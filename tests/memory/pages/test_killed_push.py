@@ -82,7 +82,7 @@ def test_many_pushers_at_once_lose_nothing_and_the_history_is_linear(tmp_path):
     commits = {sha for one in pushers for sha in one.communicate()[0].split()}
     assert all(one.returncode == 0 for one in pushers)
     assert len(commits) == 2 * PUSHERS
-    assert {one.commit.sha for one in pages.log()} == commits
+    assert {commit.sha for commit, _ in pages.log()} == commits
     assert pages.repository.git.run("rev-list", "--merges", "main") == b""
     index = pages.read("index").text
     for n in range(PUSHERS):

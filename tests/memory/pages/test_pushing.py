@@ -53,10 +53,10 @@ def test_c12_a_push_is_one_commit_of_all_changed_drafts_and_the_index_pages(tmp_
     write(pages, "b", page_type="entity", tags=["t"])
     pushed = push(pages, message="Tell of both", agent="claude-code", session="s")
     assert (pushed.reason, [one.slug for one in pushed.pages]) == ("", ["a", "b"])
-    [commit] = pages.log()
-    assert (commit.commit.sha, commit.commit.subject) == (pushed.commit, "Tell of both")
-    assert (commit.commit.agent, commit.commit.session) == ("claude-code", "s")
-    assert commit.paths == ("index.md", "tags.md", "wiki/concepts/a.md", "wiki/entities/b.md")
+    [(commit, paths)] = pages.log()
+    assert (commit.sha, commit.subject) == (pushed.commit, "Tell of both")
+    assert (commit.agent, commit.session) == ("claude-code", "s")
+    assert paths == ("index.md", "tags.md", "wiki/concepts/a.md", "wiki/entities/b.md")
     assert "[T](wiki/concepts/a.md)" in pages.read("index").text
     assert "## t\n\n- [T](wiki/entities/b.md)" in pages.read("tags").text
     assert push(pages).reason == "nothing"
@@ -325,7 +325,7 @@ def test_c6_c7_c8_the_whole_walk_of_the_handshake(tmp_path):
     assert {one.slug for one in pushed.pages} == {"a", "src"}
     assert "sources:" in pages.repository.read("wiki/concepts/a.md")
     assert "- src" in pages.repository.read("wiki/concepts/a.md").replace("[src]", "- src")
-    assert pages.log()[0].commit.buffer == "s1:1"
+    assert pages.log()[0][0].buffer == "s1:1"
     assert pages.buffers.read("s1") is None
     assert pages.push(PushRequest(session="s1")).reason == "nothing"
 

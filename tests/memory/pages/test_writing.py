@@ -27,9 +27,7 @@ def edited(tmp_path):
 def edited_upon_an_older_version(tmp_path):
     pages = edited(tmp_path)
     other = make_other(tmp_path)
-    write(
-        other, "a", "# T\n\n## A\n\ntheirs\n", is_forced=True, parent_sha=pages.log()[0].commit.sha
-    )
+    write(other, "a", "# T\n\n## A\n\ntheirs\n", is_forced=True, parent_sha=pages.log()[0][0].sha)
     push(other)
     return pages
 
@@ -79,7 +77,7 @@ def unchanged(tmp_path):
 def behind(tmp_path):
     pages = unchanged(tmp_path)
     other = make_other(tmp_path)
-    write(other, "a", "# T\n\n## A\n\ntheirs\n", parent_sha=pages.log()[0].commit.sha)
+    write(other, "a", "# T\n\n## A\n\ntheirs\n", parent_sha=pages.log()[0][0].sha)
     push(other)
     return pages
 
