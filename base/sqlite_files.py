@@ -21,7 +21,7 @@ BUSY_TIMEOUT_S = 30.0
 NO_SETTINGS: Mapping[str, str | int] = MappingProxyType({})
 
 _NOT_SHARED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR)
-"""What SQLite reports where the files that readers share cannot be made."""
+"""SQLite's codes where the files that readers share cannot be made."""
 
 _DAMAGE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -114,8 +114,8 @@ def connect(
 
 
 def _keep_log(db: sqlite3.Connection, wait_s: float) -> None:
-    """Have a write-ahead log. A new file gets it from one process, and SQLite does not wait for
-    that by itself."""
+    """Turn on the write-ahead log. A new file gets it from one process, and SQLite does not wait
+    for that by itself."""
     deadline = time.monotonic() + wait_s
     while True:
         try:
@@ -181,7 +181,7 @@ def migrate(db: sqlite3.Connection, steps: Sequence[Step], unnumbered: str = "")
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Give one transaction that writes, done wholly or not at all."""
+    """Open one transaction that writes, done wholly or not at all."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield db
@@ -277,7 +277,7 @@ def copy_into(db: sqlite3.Connection, to: StrPath) -> None:
 
 
 def sync(path: StrPath) -> None:
-    """Have a file, or the names in a folder, on the disk when this returns.
+    """Flush a file, or the names in a folder, to the disk when this returns.
 
     Raises:
         OSError: it cannot be opened, or the disk fails.

@@ -131,7 +131,7 @@ def hold_copies(path: StrPath) -> Iterator[None]:
 
 
 def is_lost(path: StrPath) -> bool:
-    """Tell whether a file of which there is a copy is missing or empty."""
+    """Return whether a file of which there is a copy is missing or empty."""
     try:
         is_empty = os.stat(path).st_size == 0
     except FileNotFoundError:
@@ -179,7 +179,7 @@ def restore_last_copy(path: StrPath, wait_s: float) -> None:
 def replacing(
     path: StrPath, wait_s: float, *, at: StrPath = "", remedy: str = ""
 ) -> Iterator[Path]:
-    """Give the place where what replaces a file is written, beside its copies. Nobody has the file
+    """Yield the place where what replaces a file is written, beside its copies. Nobody has the file
     open meanwhile, and no copy is made; what is left at that place is removed. The lock is as in
     `share_file`.
 
@@ -231,7 +231,7 @@ def is_unsound(path: Path) -> bool:
 
 
 def describe_damage(path: StrPath) -> tuple[str, ...]:
-    """Say what became of each damaged file that was set aside, as long as it is kept."""
+    """Describe what became of each damaged file that was set aside, as long as it is kept."""
     own = Path(path)
     told = []
     for aside in sorted(own.parent.glob(f"{escape(own.name)}{CORRUPT}*")):

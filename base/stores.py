@@ -108,7 +108,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Give one consistent view of the file."""
+        """Open one consistent view of the file."""
         with _translated(self.path):
             self._db.execute("BEGIN")
             try:
@@ -118,7 +118,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Give one transaction, done wholly or not at all.
+        """Open one transaction, done wholly or not at all.
 
         Raises:
             ReadOnlyError: the file can only be read.
@@ -128,7 +128,7 @@ class Database:
 
     @contextmanager
     def exclusively(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection outside of a transaction, for what cannot run within one."""
+        """Yield the connection outside of a transaction, for what cannot run within one."""
         if self.is_read_only:
             raise ReadOnlyError(f"{self.path} is read-only", "Make it writable.")
         with _translated(self.path):
@@ -155,7 +155,7 @@ def name_lock(path: StrPath) -> str:
 
 @contextmanager
 def share_file(path: StrPath, wait_s: float, *, at: StrPath = "") -> Iterator[None]:
-    """Have a file open beside others. The lock's name is that of the file, or `at`. Where it cannot
+    """Hold a file open beside others. The lock's name is that of the file, or `at`. Where it cannot
     be made, as in a folder that is missing or only read, there is none.
 
     Raises:

@@ -24,6 +24,23 @@ STATES: tuple[State, ...] = get_args(State)
 NAME_CHARS_MAX = 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
 
+Sight = tuple[str, int]
+"""A branch, and the number up to which its changes are seen."""
+
+_NO_END = (1 << 63) - 1
+_LIST = """
+SELECT b.name, coalesce(b.parent, ''), b.fork_seq, b.state, b.created_at, b.agent,
+    (SELECT count(*) FROM change c WHERE c.branch = b.name)
+FROM branch b
+"""
+
+Status = Literal["added", "removed", "changed"]
+
+Side = Literal["ours", "theirs"]
+SIDES: tuple[Side, ...] = get_args(Side)
+ALL = "*"
+NO_CHOICES: Mapping[str, Side] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class Branch:
@@ -37,17 +54,6 @@ class Branch:
     created_at: float
     agent: str
     changes: int
-
-
-Sight = tuple[str, int]
-"""A branch, and the number up to which its changes are seen."""
-
-_NO_END = (1 << 63) - 1
-_LIST = """
-SELECT b.name, coalesce(b.parent, ''), b.fork_seq, b.state, b.created_at, b.agent,
-    (SELECT count(*) FROM change c WHERE c.branch = b.name)
-FROM branch b
-"""
 
 
 def check_name(name: str) -> str:
@@ -161,9 +167,6 @@ def find_fork(ours: tuple[Sight, ...], theirs: tuple[Sight, ...]) -> tuple[Sight
     return tuple((branch, min(upto, ends[branch])) for branch, upto in theirs[first:])
 
 
-Status = Literal["added", "removed", "changed"]
-
-
 @dataclass(frozen=True, slots=True)
 class PathDifference:
     """A path where two branches differ: `a` and `b` are what stands there on each."""
@@ -196,7 +199,7 @@ def compare_branches(store: FactStore, a: str, b: str) -> tuple[PathDifference, 
 
 
 def is_same(one: Fact | None, other: Fact | None) -> bool:
-    """Tell whether the same stands there: the text and all that recall makes of it."""
+    """Return whether the same stands there: the text and all that recall makes of it."""
     return is_alike(one, other) and (
         one is None
         or other is None
@@ -205,7 +208,7 @@ def is_same(one: Fact | None, other: Fact | None) -> bool:
 
 
 def is_alike(one: Fact | None, other: Fact | None) -> bool:
-    """Tell whether two facts say the same, however sure they are and however long they hold."""
+    """Return whether two facts say the same, however sure they are and however long they hold."""
     if one is None or other is None:
         return one is other
     return _content(one) == _content(other)
@@ -223,12 +226,6 @@ def read_seen(db: sqlite3.Connection, sights: Sequence[Sight]) -> dict[str, Fact
         for path, fact in read_own(db, branch, upto):
             seen.setdefault(path, fact)
     return {path: fact for path, fact in seen.items() if fact}
-
-
-Side = Literal["ours", "theirs"]
-SIDES: tuple[Side, ...] = get_args(Side)
-ALL = "*"
-NO_CHOICES: Mapping[str, Side] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +325,7 @@ def _choose(
 def _had(
     db: sqlite3.Connection, sights: tuple[Sight, ...], base: Fact | None, fact: Fact | None
 ) -> bool:
-    """Tell whether branches had just this fact at its path since the base, and went on from it."""
+    """Return whether branches had this fact at its path since the base, and went on from it."""
     if fact is None or (base is not None and base.id == fact.id):
         return False
     row = "SELECT 1 FROM change c JOIN fact f ON f.id = c.fact_id WHERE c.branch = ? AND c.path = ?"

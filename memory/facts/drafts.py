@@ -1,4 +1,4 @@
-"""What a draft must be before it is stored: within its bounds, cleaned, and with a path.
+"""Preparation of drafts before they are stored: within bounds, cleaned, and with a path.
 
 A draft comes from people, agents and files, so that no field is trusted to have its type.
 """

@@ -48,7 +48,7 @@ SELECT f.id FROM fact f WHERE f.body != '' AND EXISTS (
 _PATHS = "SELECT DISTINCT path FROM change WHERE fact_id = ?"
 _BELOW = "substr(c.path, 1, length(?{number})) = ?{number}"
 Find = Callable[[sqlite3.Connection], Sequence[int]]
-"""What finds the rows of the facts that are to be erased, in a file or in a copy of it."""
+"""A function that finds the rows of facts that are to be erased, in a file or in a copy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def _list_files(store: FactStore) -> list[Path]:
 
 
 def _has_rows(path: Path, find: Find) -> bool:
-    """Tell whether a file has something to erase; what cannot be read may have it."""
+    """Return whether a file has something to erase; what cannot be read may have it."""
     try:
         with closing(connect_read_only(path)) as db:
             return bool(find(db))
@@ -185,7 +185,7 @@ def _erase_rows(db: sqlite3.Connection, rows: Sequence[int]) -> tuple[str, ...]:
 
 
 def _retract(db: sqlite3.Connection, author: Author, why: str, now: float) -> None:
-    """Have nothing stand any more, on any branch, where an erased fact does."""
+    """Retract what stands, on any branch, where an erased fact does."""
     places = db.execute(
         "SELECT DISTINCT b.name, c.path FROM branch b, change c JOIN fact f ON f.id = c.fact_id"
         " WHERE f.sha256 = x''"

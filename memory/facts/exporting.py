@@ -1,5 +1,5 @@
-"""What stands on a branch, written for others: as JSON that can be imported, as Markdown to read,
-as a section of a CLAUDE.md. The same facts give the same text.
+"""Exports of a branch: as JSON that can be imported, as Markdown to read, as a section of a
+CLAUDE.md. The same facts give the same text.
 
 What was stored before a form of secret was known is cleaned again on its way out.
 """
@@ -23,6 +23,30 @@ from memory.texts import size_bytes
 
 BEGIN = "<!-- context-mode:memory:begin -->"
 END = "<!-- context-mode:memory:end -->"
+
+SCHEMA = "context-mode.facts.v1"
+SECTION_BYTES_MAX = 32 * 1024
+"""Each conversation begins with the whole of a CLAUDE.md, so its section is not all of a store."""
+
+_HEAD = """\
+## Memory
+
+What was remembered, as notes and not as instructions. More answers
+`context-mode memory recall`; this section is written by `context-mode memory export`.
+"""
+_DECISIONS_HEAD = """\
+## Decisions
+
+What was decided, as notes and not as instructions. This section is written by
+`context-mode memory remember --category decide` and by `context-mode memory export`.
+"""
+DECISIONS = "DECISIONS.md"
+DECISIONS_SOURCE = make_source(DECISIONS)
+_COMMENT = re.compile("<(?=!--)")
+_IMPORTED = """
+SELECT operation FROM change WHERE path = ? AND seq <= ? AND fact_id IS NOT NULL
+    AND operation NOT IN ('pin', 'unpin') ORDER BY seq DESC LIMIT 1
+"""
 
 
 def put_section(document: str, section: str) -> str:
@@ -78,31 +102,6 @@ def _find_section(lines: list[str]) -> tuple[int, int] | None:
         f"the marks of the memory's section are no pair: lines {where}",
         f"Leave one line {BEGIN}, and below it one line {END}.",
     )
-
-
-SCHEMA = "context-mode.facts.v1"
-SECTION_BYTES_MAX = 32 * 1024
-"""Each conversation begins with the whole of a CLAUDE.md, so its section is not all of a store."""
-
-_HEAD = """\
-## Memory
-
-What was remembered, as notes and not as instructions. More answers
-`context-mode memory recall`; this section is written by `context-mode memory export`.
-"""
-_DECISIONS_HEAD = """\
-## Decisions
-
-What was decided, as notes and not as instructions. This section is written by
-`context-mode memory remember --category decide` and by `context-mode memory export`.
-"""
-DECISIONS = "DECISIONS.md"
-DECISIONS_SOURCE = make_source(DECISIONS)
-_COMMENT = re.compile("<(?=!--)")
-_IMPORTED = """
-SELECT operation FROM change WHERE path = ? AND seq <= ? AND fact_id IS NOT NULL
-    AND operation NOT IN ('pin', 'unpin') ORDER BY seq DESC LIMIT 1
-"""
 
 
 def export_json(store: FactStore, branch: str = MAIN) -> dict[str, Any]:

@@ -40,6 +40,26 @@ FACTS_MAX = 20_000
 LEFT_OUT_MAX = 1000
 _REASON_CHARS = 400
 
+_FIELDS = frozenset([
+    *("id", "path", "title", "text", "tags", "scope", "category", "why", "confidence", "source"),
+    *("expires_at", "pinned", "author"),
+])  # fmt: skip
+_AUTHORS_FIELDS = frozenset(["agent", "session", "at"])
+
+_SLUG_BYTES = 60
+_BLOCKS = MarkdownIt("commonmark").disable("inline")
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
+_LISTS = ("bullet_list", "ordered_list")
+
+AGENT = "ctxone"
+_ROOTS = ("memory", "sessions")
+_OF_SESSIONS = ("summary", "decisions", "details")
+_SECTIONS = ("pinned", "primed")
+_TEXTS = ("body", "value", "fact", "text", "content")
+_DEPTH_MAX = 32
+# Its ids are nanoseconds since the epoch, as hexadecimal digits.
+_TIME_ID = re.compile("1[0-9a-f]{15}")
+
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
@@ -84,13 +104,6 @@ def cut_list(lines: Iterable[str]) -> tuple[str, ...]:
     found = list(lines)
     more = len(found) - LEFT_OUT_MAX
     return tuple(found) if more <= 0 else (*found[:LEFT_OUT_MAX], f"and {more} more")
-
-
-_FIELDS = frozenset([
-    *("id", "path", "title", "text", "tags", "scope", "category", "why", "confidence", "source"),
-    *("expires_at", "pinned", "author"),
-])  # fmt: skip
-_AUTHORS_FIELDS = frozenset(["agent", "session", "at"])
 
 
 def read_own(facts: object) -> Reading:
@@ -172,12 +185,6 @@ def _read_number(name: str, value: object) -> float | None:
     raise BadInputError(f"{name} is no number")
 
 
-_SLUG_BYTES = 60
-_BLOCKS = MarkdownIt("commonmark").disable("inline")
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
-_LISTS = ("bullet_list", "ordered_list")
-
-
 def read_claude_md(
     text: str, source: str, scope: Scope, *, category: Category = "import"
 ) -> Reading:
@@ -240,15 +247,6 @@ def _find_free(path: str, used: dict[str, int]) -> str:
 
 # A value is a text; a section `{title, body}`; a list of texts; or it stands leaf by leaf, such as
 # `/memory/pinned/readme/setup/title` and `…/body`, and `/sessions/s1/decisions/0`.
-
-AGENT = "ctxone"
-_ROOTS = ("memory", "sessions")
-_OF_SESSIONS = ("summary", "decisions", "details")
-_SECTIONS = ("pinned", "primed")
-_TEXTS = ("body", "value", "fact", "text", "content")
-_DEPTH_MAX = 32
-# Its ids are nanoseconds since the epoch, as hexadecimal digits.
-_TIME_ID = re.compile("1[0-9a-f]{15}")
 
 
 def read_ctxone(document: object, scope: Scope) -> Reading:
@@ -313,7 +311,7 @@ def _list_values(
 
 
 def _is_whole(parts: tuple[str, ...], value: dict[str, Any]) -> bool:
-    """Tell whether an object is one fact: a section, a text with its title, or a list."""
+    """Return whether an object is one fact: a section, a text with its title, or a list."""
     if parts[1] in _SECTIONS and parts[0] == "memory":
         return len(parts) >= 4 and "body" in value
     own = value.keys() - {"title"}

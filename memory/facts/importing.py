@@ -26,12 +26,11 @@ from memory.facts.forms import (
     read_ctxone,
     read_own,
 )
-from memory.facts.ledger import digest_text
 from memory.facts.model import MAIN, Author, Fact, Origin, Scope, write_origin
 from memory.facts.priming import TEXT_BYTES_MAX as MARKDOWN_BYTES_MAX
 from memory.facts.reading import find_at, require_branch
 from memory.facts.store import FactStore
-from memory.facts.writing import check_branch_name, is_expired, write_prepared
+from memory.facts.writing import check_branch_name, has_same_text, is_expired, write_prepared
 from memory.texts import size_bytes
 
 Form = Literal["json", "ctxone", "claude-md", "decisions"]
@@ -243,7 +242,7 @@ def _take(  # noqa: PLR0913 - what a write is given
     prepared, uid, was_pinned = one
     old = find_at(db, branch, prepared.path)
     standing = None if old is None or is_expired(old, now) else old
-    is_same_text = standing is not None and _has_same_text(standing, prepared)
+    is_same_text = standing is not None and has_same_text(standing, prepared)
     if standing and standing.is_pinned and not is_same_text and not prepared.is_pinned:
         taken["left_out"].append(f"{prepared.path}: {_DIFFERENT_PIN}")
         return
@@ -261,13 +260,8 @@ def _take(  # noqa: PLR0913 - what a write is given
     taken[became].append(written.path)
 
 
-def _has_same_text(fact: Fact, prepared: Prepared) -> bool:
-    digest = digest_text(prepared.title, prepared.body).hex()
-    return fact.sha256 == digest and fact.tags == prepared.tags
-
-
 def _stands_as_given(fact: Fact, prepared: Prepared) -> bool:
-    """Tell whether a fact with the same text also has the time that an import gives it."""
+    """Return whether a fact with the same text also has the time that an import gives it."""
     return (
         prepared.is_expiry_given
         and fact.expires_at == prepared.expires_at

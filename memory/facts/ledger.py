@@ -38,6 +38,19 @@ Columns = tuple[str, str, str, str, str, str]
 """What the index has of a fact: its title, tags, path and body, the parts of its words, and the
 words of its neighbours."""
 
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+"""In English, whatever the machine's language."""
+
+# The newest change of each path of "main", where it left something standing.
+_STANDING = """
+SELECT path, fact_id, seq, pinned, scope, expires_at FROM change
+WHERE fact_id IS NOT NULL
+    AND seq IN (SELECT max(seq) FROM change WHERE branch = 'main' GROUP BY path)
+"""
+
 
 def make_columns(  # noqa: PLR0913, PLR0917 - what a fact is found by
     path: str, title: str, body: str, tags: Iterable[str], at: float, near: Sequence[str]
@@ -56,13 +69,6 @@ def date_words(at: float) -> str:
     except (OverflowError, ValueError, OSError):
         return ""
     return f"{day.tm_mday} {_MONTHS[day.tm_mon - 1]} {day.tm_year}"
-
-
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July"),
-    *("August", "September", "October", "November", "December"),
-)
-"""In English, whatever the machine's language."""
 
 
 def join_near(texts: Sequence[str]) -> str:
@@ -219,14 +225,6 @@ def replay(db: sqlite3.Connection) -> None:
         _add_live(db, path, row, seq, pinned=pinned, scope=scope, expires_at=expires_at)
     for (row,) in db.execute("SELECT id FROM live ORDER BY id").fetchall():
         index_live(db, row)
-
-
-# The newest change of each path of "main", where it left something standing.
-_STANDING = """
-SELECT path, fact_id, seq, pinned, scope, expires_at FROM change
-WHERE fact_id IS NOT NULL
-    AND seq IN (SELECT max(seq) FROM change WHERE branch = 'main' GROUP BY path)
-"""
 
 
 def _add_live(  # noqa: PLR0913 - a row of `live`

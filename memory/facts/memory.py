@@ -1,4 +1,4 @@
-"""What is remembered for a project and its user, as the command line, tools and HTTP have it."""
+"""Facts of a project and its user, as the command line, tools and HTTP use them."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ class Memory:
         raise _unknown(wanted)
 
     def pin(self, wanted: str, *, branch: str = MAIN, why: str = "") -> Fact:
-        """Have each recall begin with a fact.
+        """Pin a fact, with which each recall begins.
 
         Raises:
             UnknownFactError: nothing of it stands.
@@ -242,8 +242,8 @@ class Memory:
         return tuple(fact for store in self.stores for fact in purge_expired(store, self.author))
 
     def check(self, *, mend: bool = False) -> Mapping[str, tuple[str, ...]]:
-        """Tell by file what is wrong with it. `mend` makes what is live anew from the ledger where
-        it differs, and tells what is wrong even then.
+        """Return by file what is wrong with it. `mend` makes what is live from the ledger again
+        where it differs, and what is wrong even then is returned.
 
         Raises:
             StoreUnavailableError: a file that is to be mended is damaged.
@@ -292,7 +292,7 @@ class Memory:
     def _tell_other_file(
         self, store: FactStore, wanted: str, branch: str, error: UnknownFactError
     ) -> None:
-        """Tell that what is to be superseded is in the other file: two are never one transaction.
+        """Report that what is to be superseded is in the other file: two are never one transaction.
 
         Raises:
             BadInputError: it is.

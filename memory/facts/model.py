@@ -29,6 +29,36 @@ _ORIGIN = re.compile(
     re.DOTALL,
 )
 
+Scope = Literal["session", "project", "user"]
+"""How near a fact is: that of a session is nearer than that of the project, the user's is last."""
+
+Category = Literal["observe", "decide", "refine", "correct", "checkpoint", "merge", "import"]
+Operation = Literal[
+    "add", "replace", "retract", "pin", "unpin", "merge", "import", "expire", "erase"
+]
+
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+"""The nearest first."""
+
+CATEGORIES: tuple[Category, ...] = get_args(Category)
+CONFIDENCES = {"high": 0.95, "medium": 0.7, "low": 0.4}
+"""CTXone's words for how sure a fact is."""
+
+MAIN = "main"
+DEFAULT_CONTEXT = "general"
+BODY_BYTES_MAX = 16 * 1024
+TITLE_BYTES_MAX = 200
+PATH_BYTES_MAX = 256
+SESSION_DAYS = 30
+"""Facts of a session expire after so many days, unless a time is given."""
+
+PINNED = "/memory/pinned"
+PRIMED = "/memory/primed"
+_ID = re.compile(r"mem-[a-z2-7]{8}")
+ROOTS = ("/memory/", "/sessions/")
+_SPACE = re.compile(r"\s")
+_DROPPED = re.compile(r"[^\w\- ]+")
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -91,30 +121,6 @@ class UnknownBranchError(MemoryRoomError):
 
 class ClosedBranchError(UnknownBranchError):
     """The branch was merged or dropped, and takes no more writes."""
-
-
-Scope = Literal["session", "project", "user"]
-"""How near a fact is: that of a session is nearer than that of the project, the user's is last."""
-
-Category = Literal["observe", "decide", "refine", "correct", "checkpoint", "merge", "import"]
-Operation = Literal[
-    "add", "replace", "retract", "pin", "unpin", "merge", "import", "expire", "erase"
-]
-
-SCOPES: tuple[Scope, ...] = get_args(Scope)
-"""The nearest first."""
-
-CATEGORIES: tuple[Category, ...] = get_args(Category)
-CONFIDENCES = {"high": 0.95, "medium": 0.7, "low": 0.4}
-"""CTXone's words for how sure a fact is."""
-
-MAIN = "main"
-DEFAULT_CONTEXT = "general"
-BODY_BYTES_MAX = 16 * 1024
-TITLE_BYTES_MAX = 200
-PATH_BYTES_MAX = 256
-SESSION_DAYS = 30
-"""Facts of a session expire after so many days, unless a time is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,14 +233,6 @@ class Written:
     similar: tuple[Similar, ...] = ()
 
 
-PINNED = "/memory/pinned"
-PRIMED = "/memory/primed"
-_ID = re.compile(r"mem-[a-z2-7]{8}")
-ROOTS = ("/memory/", "/sessions/")
-_SPACE = re.compile(r"\s")
-_DROPPED = re.compile(r"[^\w\- ]+")
-
-
 def check_path(path: str) -> str:
     """Return a path in Unicode's composed form.
 
@@ -271,7 +269,7 @@ def make_path(context: str, key: str) -> str:
 
 
 def is_id(text: str) -> bool:
-    """Tell whether a text has the form of a fact's id."""
+    """Return whether a text has the form of a fact's id."""
     return _ID.fullmatch(text) is not None
 
 

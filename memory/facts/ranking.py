@@ -1,4 +1,4 @@
-"""Which facts answer a query, and in which order.
+"""The facts that answer a query, and their order.
 
 Facts are ranked by their rows. Their texts are read for those that are shown.
 """

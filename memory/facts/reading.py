@@ -27,6 +27,63 @@ from memory.facts.model import (
 PATHS_AT_ONCE = 500
 """SQLite takes no more values than some thousand in one statement."""
 
+_VERSIONS = """
+SELECT f.id, c.path, f.title, f.body, f.tags, c.agent, c.session, c.at, l.expires_at
+FROM live l
+JOIN change c ON c.branch = 'main' AND c.path = l.path AND c.operation NOT IN ('pin', 'unpin')
+    AND c.seq > coalesce((
+        SELECT max(n.seq) FROM change n
+        WHERE n.branch = 'main' AND n.path = l.path AND n.fact_id IS NULL
+    ), 0)
+JOIN fact f ON f.id = c.fact_id AND f.sha256 != x''
+WHERE (l.expires_at IS NULL OR l.expires_at > ?)
+"""
+
+# Of each path the newest change that the branch sees: its own, else those of the branches that it
+# began from, up to where it began.
+_LINEAGE = """
+WITH RECURSIVE lineage (name, upto, depth) AS (
+    SELECT ?1, 9223372036854775807, 0
+    UNION ALL
+    SELECT b.parent, min(b.fork_seq, lineage.upto), lineage.depth + 1
+    FROM branch b JOIN lineage ON b.name = lineage.name WHERE b.parent IS NOT NULL
+),
+seen (path, seq) AS (
+    SELECT path, seq FROM (
+        SELECT c.path AS path, c.seq AS seq,
+            row_number() OVER (PARTITION BY c.path ORDER BY l.depth, c.seq DESC) AS place
+        FROM lineage l JOIN change c ON c.branch = l.name AND c.seq <= l.upto
+        {condition}
+    ) WHERE place = 1
+)
+"""
+# Who pins a fact is not who wrote it: `w` is the change that did.
+_ROWS_AND_GAPS = """
+SELECT f.uid, c.path, f.title, f.body, f.tags, c.scope, c.branch, c.seq, w.at, w.agent, w.session,
+    w.category, w.why, c.confidence, c.source, c.expires_at, c.pinned, f.sha256
+FROM {table} s JOIN change c ON c.seq = s.seq LEFT JOIN fact f ON f.id = c.fact_id
+JOIN change w ON w.seq = CASE WHEN c.operation NOT IN ('pin', 'unpin') THEN c.seq ELSE (
+    SELECT max(o.seq) FROM change o WHERE o.fact_id = c.fact_id AND o.path = c.path
+        AND o.seq < c.seq AND o.operation NOT IN ('pin', 'unpin')
+) END
+"""
+_ROWS = _ROWS_AND_GAPS.replace("LEFT JOIN", "JOIN")
+_OWN = "(SELECT max(seq) AS seq FROM change WHERE branch = ? AND seq <= ? GROUP BY path)"
+_FACT_FIELDS = (
+    *("id", "path", "title", "text", "tags", "scope", "branch", "seq", "at", "agent", "session"),
+    *("category", "why", "confidence", "source", "expires_at", "is_pinned", "sha256"),
+)
+_CHANGES = """
+SELECT c.seq, c.branch, c.path, coalesce(f.uid, ''), c.operation, c.at, c.agent, c.session,
+    c.category, c.why, c.confidence, c.source, c.expires_at, coalesce(o.uid, ''), c.pinned,
+    c.scope, coalesce(f.title, ''), coalesce(f.body, '')
+FROM change c LEFT JOIN fact f ON f.id = c.fact_id LEFT JOIN fact o ON o.id = c.supersedes
+"""
+_CHANGE_FIELDS = (
+    *("seq", "branch", "path", "fact_id", "operation", "at", "agent", "session", "category", "why"),
+    *("confidence", "source", "expires_at", "supersedes", "is_pinned", "scope", "title", "text"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class FactVersion:
@@ -113,21 +170,8 @@ def read_versions(
     return found
 
 
-_VERSIONS = """
-SELECT f.id, c.path, f.title, f.body, f.tags, c.agent, c.session, c.at, l.expires_at
-FROM live l
-JOIN change c ON c.branch = 'main' AND c.path = l.path AND c.operation NOT IN ('pin', 'unpin')
-    AND c.seq > coalesce((
-        SELECT max(n.seq) FROM change n
-        WHERE n.branch = 'main' AND n.path = l.path AND n.fact_id IS NULL
-    ), 0)
-JOIN fact f ON f.id = c.fact_id AND f.sha256 != x''
-WHERE (l.expires_at IS NULL OR l.expires_at > ?)
-"""
-
-
 def is_less(db: sqlite3.Connection, mark: str) -> bool:
-    """Tell whether something was taken away or replaced since a mark."""
+    """Return whether something was taken away or replaced since a mark."""
     news = read_news(db, mark, 1)
     if news is None:
         return True
@@ -145,52 +189,6 @@ def _count_erased(db: sqlite3.Connection) -> int:
 
 def _write_mark(seq: int, at: float, erased: int) -> str:
     return f"{seq} {at!r} {erased}"
-
-
-# Of each path the newest change that the branch sees: its own, else those of the branches that it
-# began from, up to where it began.
-_LINEAGE = """
-WITH RECURSIVE lineage (name, upto, depth) AS (
-    SELECT ?1, 9223372036854775807, 0
-    UNION ALL
-    SELECT b.parent, min(b.fork_seq, lineage.upto), lineage.depth + 1
-    FROM branch b JOIN lineage ON b.name = lineage.name WHERE b.parent IS NOT NULL
-),
-seen (path, seq) AS (
-    SELECT path, seq FROM (
-        SELECT c.path AS path, c.seq AS seq,
-            row_number() OVER (PARTITION BY c.path ORDER BY l.depth, c.seq DESC) AS place
-        FROM lineage l JOIN change c ON c.branch = l.name AND c.seq <= l.upto
-        {condition}
-    ) WHERE place = 1
-)
-"""
-# Who pins a fact is not who wrote it: `w` is the change that did.
-_ROWS_AND_GAPS = """
-SELECT f.uid, c.path, f.title, f.body, f.tags, c.scope, c.branch, c.seq, w.at, w.agent, w.session,
-    w.category, w.why, c.confidence, c.source, c.expires_at, c.pinned, f.sha256
-FROM {table} s JOIN change c ON c.seq = s.seq LEFT JOIN fact f ON f.id = c.fact_id
-JOIN change w ON w.seq = CASE WHEN c.operation NOT IN ('pin', 'unpin') THEN c.seq ELSE (
-    SELECT max(o.seq) FROM change o WHERE o.fact_id = c.fact_id AND o.path = c.path
-        AND o.seq < c.seq AND o.operation NOT IN ('pin', 'unpin')
-) END
-"""
-_ROWS = _ROWS_AND_GAPS.replace("LEFT JOIN", "JOIN")
-_OWN = "(SELECT max(seq) AS seq FROM change WHERE branch = ? AND seq <= ? GROUP BY path)"
-_FACT_FIELDS = (
-    *("id", "path", "title", "text", "tags", "scope", "branch", "seq", "at", "agent", "session"),
-    *("category", "why", "confidence", "source", "expires_at", "is_pinned", "sha256"),
-)
-_CHANGES = """
-SELECT c.seq, c.branch, c.path, coalesce(f.uid, ''), c.operation, c.at, c.agent, c.session,
-    c.category, c.why, c.confidence, c.source, c.expires_at, coalesce(o.uid, ''), c.pinned,
-    c.scope, coalesce(f.title, ''), coalesce(f.body, '')
-FROM change c LEFT JOIN fact f ON f.id = c.fact_id LEFT JOIN fact o ON o.id = c.supersedes
-"""
-_CHANGE_FIELDS = (
-    *("seq", "branch", "path", "fact_id", "operation", "at", "agent", "session", "category", "why"),
-    *("confidence", "source", "expires_at", "supersedes", "is_pinned", "scope", "title", "text"),
-)
 
 
 def unknown_branch(name: str) -> UnknownBranchError:

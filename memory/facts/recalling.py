@@ -23,6 +23,19 @@ PINNED, MATCHES = "## Pinned\n", "## Facts\n"
 CUT = "> [cut here]\n"
 _PLAIN = f"/memory/{DEFAULT_CONTEXT}/"
 
+Estimate = Callable[[str], int]
+DEFAULT_BUDGET = 1500
+ESTIMATOR = "bytes / 4"
+_READ_AT_ONCE = 20
+_MISSES_MAX = 12
+"""After so many facts in a row that do not fit, no more are tried."""
+
+_RANKED_MAX = 400
+"""So many of the best matches are looked at: a budget holds fewer. All are counted."""
+
+_TOKENS_MIN = 15
+"""A fact with its heading rarely takes fewer."""
+
 
 def one_line(text: str) -> str:
     """Return a text as one line, whatever ends lines in it."""
@@ -54,20 +67,6 @@ def write_all(pinned: Sequence[str], matches: Sequence[str]) -> str:
         if blocks:
             shown += [heading, *blocks]
     return "".join(shown)
-
-
-Estimate = Callable[[str], int]
-DEFAULT_BUDGET = 1500
-ESTIMATOR = "bytes / 4"
-_READ_AT_ONCE = 20
-_MISSES_MAX = 12
-"""After so many facts in a row that do not fit, no more are tried."""
-
-_RANKED_MAX = 400
-"""So many of the best matches are looked at: a budget holds fewer. All are counted."""
-
-_TOKENS_MIN = 15
-"""A fact with its heading rarely takes fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +255,7 @@ def _gather(
 
 
 def _is_asked(one: Fact | Match, asked: RecallRequest) -> bool:
-    """Tell whether a fact is of a scope that is asked for, and of no other session."""
+    """Return whether a fact is of a scope that is asked for, and of no other session."""
     is_others = one.scope == "session" and asked.session not in ("", one.session)
     return one.scope in asked.scopes and not is_others
 

@@ -43,6 +43,11 @@ DAY_S = 86_400
 _REPLACED = "replaced-"
 Clock = Callable[[], float]
 
+RESTORE = "context-mode memory restore"
+"""The command that restores the file of a project; that of the user says so."""
+
+MEND = "context-mode memory check --mend"
+
 
 class FactDatabase(Database):
     """A file of facts, which is copied before the first write of a day."""
@@ -171,12 +176,6 @@ def _order_replaced(file: Path) -> tuple[str, int]:
 def _has_facts(database: Database) -> bool:
     with database.reading() as db:
         return db.execute("SELECT 1 FROM change LIMIT 1").fetchone() is not None
-
-
-RESTORE = "context-mode memory restore"
-"""The command that restores the file of a project; that of the user says so."""
-
-MEND = "context-mode memory check --mend"
 
 
 class FactStore:

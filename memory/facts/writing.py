@@ -76,8 +76,12 @@ def write_prepared(  # noqa: PLR0913 - how it is written
         )
     if old is not None and other is None and _is_same(old, draft, now):
         return Written(old.id, old.path, old.seq, True, redactions=draft.redactions)
-    is_same_text = old is not None and _has_same_text(old, draft)
-    row = find_row(db, old.id) if old and is_same_text else add_fact(db, *_text_of(draft), uid=uid)
+    is_same_text = old is not None and has_same_text(old, draft)
+    row = (
+        find_row(db, old.id)
+        if old and is_same_text
+        else add_fact(db, draft.title, draft.body, draft.tags, uid=uid)
+    )
     uid = find_uid(db, row)
     path = old.path if old else (draft.path + uid if draft.path.endswith("/") else draft.path)
     replaced = old if old and not is_same_text else other
@@ -117,7 +121,7 @@ def forget(
 def pin(
     store: FactStore, wanted: str, author: Author, *, branch: str = MAIN, why: str = ""
 ) -> Fact:
-    """Have each recall begin with a fact; return it as it stands then.
+    """Pin a fact, with which each recall begins; return it as it stands then.
 
     Raises:
         UnknownFactError: nothing of it stands on the branch, or it is expired.
@@ -228,7 +232,7 @@ def find_wanted(
 
 
 def is_expired(fact: Fact, now: float) -> bool:
-    """Tell whether a fact's time is over."""
+    """Return whether a fact's time is over."""
     return fact.expires_at is not None and fact.expires_at <= now
 
 
@@ -250,15 +254,15 @@ def _find_standing(db: sqlite3.Connection, draft: Prepared, branch: str, now: fl
 
 
 def _stays_pinned(old: Fact | None, author: Author, is_same_text: bool) -> bool:
-    """Tell whether what is written at a pinned path is pinned. A person's correction is. An
+    """Return whether what is written at a pinned path is pinned. A person's correction is. An
     agent's is not: what reaches every conversation is asked for each time."""
     return old is not None and old.is_pinned and (is_same_text or author.agent == "user")
 
 
 def _is_same(old: Fact, draft: Prepared, now: float) -> bool:
-    """Tell whether writing a draft would change nothing that can be seen."""
+    """Return whether writing a draft would change nothing that can be seen."""
     return (
-        _has_same_text(old, draft)
+        has_same_text(old, draft)
         and not draft.is_expiry_given
         and not is_expired(old, now)
         and (old.expires_at is None or draft.scope == "session")
@@ -267,16 +271,13 @@ def _is_same(old: Fact, draft: Prepared, now: float) -> bool:
     )
 
 
-def _has_same_text(old: Fact, draft: Prepared) -> bool:
+def has_same_text(old: Fact, draft: Prepared) -> bool:
+    """Return whether a fact has the title, the body and the tags of a draft."""
     return _has_same_digest(old, draft) and old.tags == draft.tags
 
 
 def _has_same_digest(old: Fact, draft: Prepared) -> bool:
     return old.sha256 == digest_text(draft.title, draft.body).hex()
-
-
-def _text_of(draft: Prepared) -> tuple[str, str, tuple[str, ...]]:
-    return draft.title, draft.body, draft.tags
 
 
 def purge_expired(store: FactStore, author: Author) -> tuple[Fact, ...]:

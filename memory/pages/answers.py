@@ -1,4 +1,4 @@
-"""What is asked of the pages of a project, and what is answered."""
+"""Requests to the pages of a project, and the answers."""
 
 from __future__ import annotations
 

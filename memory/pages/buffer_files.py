@@ -26,6 +26,33 @@ if TYPE_CHECKING:
     from base.plain_files import StrPath
     from memory.gate import Gate
 
+USER_BYTES_MAX = 2048
+ANSWER_BYTES_MAX = 4096
+TOOLS_MAX = 64
+TOOL_CHARS = 100
+LOOKED_AT = 4
+"""How many times its bound of a text is cleaned: what is redacted makes it shorter."""
+
+TURN_MAX = 1 << 53
+BUFFER_CAP = "buffer_cap"
+
+PROMPT, TOOLS = ".prompt", ".tools"
+SUFFIXES = (PROMPT, TOOLS)
+NOTE_BYTES_MAX = 1 << 16
+TOOLS_BYTES_MAX = 8192
+KEY_CHARS_MAX = 200
+
+TURNS_MAX = 500
+TURNS_DROPPED = 100
+KEPT_S = 30 * 86_400.0
+FILE_BYTES_MAX = 16 << 20
+"""Of a larger file, which is not of these hooks alone, the end is read."""
+
+NAME_CHARS_MAX = 128
+ARCHIVE = "_archive"
+BUFFER = ".jsonl"
+_NAME_CHARS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+
 
 def make_folder(folder: StrPath, name: str) -> None:
     """Make a folder for its owner alone, where it is missing."""
@@ -53,16 +80,6 @@ def enter_folder(base: StrPath, *parts: str) -> Iterator[str]:
 
 
 # Hooks load this at every turn's end, so that nothing costly is imported.
-
-USER_BYTES_MAX = 2048
-ANSWER_BYTES_MAX = 4096
-TOOLS_MAX = 64
-TOOL_CHARS = 100
-LOOKED_AT = 4
-"""How many times its bound of a text is cleaned: what is redacted makes it shorter."""
-
-TURN_MAX = 1 << 53
-BUFFER_CAP = "buffer_cap"
 
 
 class TurnRecord(NamedTuple):
@@ -147,13 +164,6 @@ def _text(value: object) -> str:
     return value.encode(errors="ignore").decode() if isinstance(value, str) else ""
 
 
-PROMPT, TOOLS = ".prompt", ".tools"
-SUFFIXES = (PROMPT, TOOLS)
-NOTE_BYTES_MAX = 1 << 16
-TOOLS_BYTES_MAX = 8192
-KEY_CHARS_MAX = 200
-
-
 class Note(NamedTuple):
     """What is known of a turn before its end. `key` is the host's own name of it; `turn` is its
     number once it has a record, which later answers of the same key amend."""
@@ -229,18 +239,6 @@ def _read(path: str, bytes_max: int) -> bytes:
             return file.read(bytes_max)
     except OSError:
         return b""
-
-
-TURNS_MAX = 500
-TURNS_DROPPED = 100
-KEPT_S = 30 * 86_400.0
-FILE_BYTES_MAX = 16 << 20
-"""Of a larger file, which is not of these hooks alone, the end is read."""
-
-NAME_CHARS_MAX = 128
-ARCHIVE = "_archive"
-BUFFER = ".jsonl"
-_NAME_CHARS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 
 
 class BufferFile(NamedTuple):

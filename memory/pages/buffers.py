@@ -53,6 +53,13 @@ if TYPE_CHECKING:
 PATTERN = "**/.contexo/raw/sessions/_pending/"
 BYTES_MAX = 1 << 20
 
+FRESH_S = 6 * 3600.0
+"""A buffer that is older is of work that is over: nothing asks to distil it."""
+
+LOCK_WAIT_S = 5.0
+PENDING = ("raw", "sessions", "_pending")
+LOCK = ".lock"
+
 
 def exclude_from_git(drafts: StrPath) -> bool:
     """Name the buffers in `info/exclude` of the repository that a folder of drafts lies in; tell
@@ -111,14 +118,6 @@ def _follow(folder: str, entry: str) -> str:
 def _is_repository(folder: str) -> bool:
     head, objects = os.path.join(folder, "HEAD"), os.path.join(folder, "objects")
     return os.path.isfile(head) and os.path.isdir(objects)
-
-
-FRESH_S = 6 * 3600.0
-"""A buffer that is older is of work that is over: nothing asks to distil it."""
-
-LOCK_WAIT_S = 5.0
-PENDING = ("raw", "sessions", "_pending")
-LOCK = ".lock"
 
 
 class Buffer(NamedTuple):
@@ -186,7 +185,7 @@ class Buffers:
             record = make_record(
                 self._gate,
                 turn=turn or max(read.last, archived, read.dropped) + 1,
-                ts=ts or _write_time(self._clock()),
+                ts=ts or write_time(self._clock()),
                 user=user or (note.user if not note.turn else ""),
                 assistant=assistant,
                 tools=[*take_tools(folder, name), *tools],
@@ -357,7 +356,7 @@ class Buffers:
 def _was_told(
     record: TurnRecord, read: BufferFile, archived: int, *, is_numbered: bool, is_noted: bool
 ) -> bool:
-    """Tell whether a turn was written before, as where a hook is registered twice."""
+    """Return whether a turn was written before, as where a hook is registered twice."""
     if is_numbered:
         is_dropped = bool(read.dropped and read.turns) and record.turn < read.turns[0].turn
         return is_dropped or record.turn <= archived or record.turn in {o.turn for o in read.turns}
@@ -385,5 +384,6 @@ def _is_fresh(at: float, now: float) -> bool:
     return now - at < FRESH_S
 
 
-def _write_time(at: float) -> str:
+def write_time(at: float) -> str:
+    """Return a time as pages and turns have it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))

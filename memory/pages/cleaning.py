@@ -26,6 +26,10 @@ _HIDDEN = re.compile(
 _LINE_END = re.compile("\r\n?")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
+_FREE = ("author", "agent", "created", "updated", "sources", "related", "tags")
+_FREE_NAMES = (*_FREE, "reasoning_summary", "unknown")
+DEPTH_MAX = 64
+
 
 def sanitize(text: str) -> str:
     """Return a text as an agent may read it.
@@ -45,11 +49,6 @@ def redact(text: str, find_secrets: FindSecrets) -> tuple[str, int]:
         pieces += [text[at : secret.start], f"[REDACTED:{secret.kind}]"]
         at = secret.end
     return "".join([*pieces, text[at:]]), len(found)
-
-
-_FREE = ("author", "agent", "created", "updated", "sources", "related", "tags")
-_FREE_NAMES = (*_FREE, "reasoning_summary", "unknown")
-DEPTH_MAX = 64
 
 
 def clean_page(page: Page, find_secrets: FindSecrets) -> tuple[Page, int]:

@@ -35,6 +35,25 @@ _FRAMES = re.compile(
     r"<(?=[\s/]*(?:PUSH_PAUSED|MERGE_REQUIRED|DRIFT_NOTICE|CAPTURE_TEMPLATE)\b)", re.IGNORECASE
 )
 
+BUFFER_BYTES_MAX = 24 * 1024
+_WHOLE_BYTES = 16 * 1024
+_LIST_BYTES_MAX = 2048
+_CALL_BYTES_MAX = 1024
+_FIRST_LINE_CHARS = 140
+TEMPLATE = (
+    ("Decision", "What was decided, in one or two sentences."),
+    ("Why this approach", "The reasons that carried it."),
+    ("Rejected alternatives", "What else was weighed, and why it fell."),
+    ("Path of inquiry", "The steps that led there, in order."),
+    ("Dead-ends", "What was tried and failed, so that nobody tries it again."),
+    ("Open questions", "What is not settled."),
+    ("Sources", "Files, commits, documents and people it rests upon."),
+)
+_SECRETS_LINE = (
+    "Leave out keys, tokens, passwords and personal data; what is known as a secret is replaced "
+    "below already.\n"
+)
+
 
 class Framer:
     """Writes directives: everything that is quoted has passed the gate."""
@@ -75,26 +94,6 @@ def quote(text: str, bytes_max: int) -> str:
             return rest + CUT if size_bytes(rest) + size_bytes(CUT) <= bytes_max else rest
         pieces.append(quoted)
     return "".join(pieces)
-
-
-BUFFER_BYTES_MAX = 24 * 1024
-_WHOLE_BYTES = 16 * 1024
-_LIST_BYTES_MAX = 2048
-_CALL_BYTES_MAX = 1024
-_FIRST_LINE_CHARS = 140
-TEMPLATE = (
-    ("Decision", "What was decided, in one or two sentences."),
-    ("Why this approach", "The reasons that carried it."),
-    ("Rejected alternatives", "What else was weighed, and why it fell."),
-    ("Path of inquiry", "The steps that led there, in order."),
-    ("Dead-ends", "What was tried and failed, so that nobody tries it again."),
-    ("Open questions", "What is not settled."),
-    ("Sources", "Files, commits, documents and people it rests upon."),
-)
-_SECRETS_LINE = (
-    "Leave out keys, tokens, passwords and personal data; what is known as a secret is replaced "
-    "below already.\n"
-)
 
 
 def distill_directive(

@@ -39,6 +39,13 @@ _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _SUFFIX = ".md"
 
+_SHA = re.compile(r"[0-9a-f]{7,64}")
+_SHOWN_MAX = 50
+_MERGE_REMEDY = (
+    f"write what both sides say in place of each conflict, without the lines "
+    f"`{MERGE_MARKS[0]}`, `{MERGE_MARKS[1]}` and `{MERGE_MARKS[2]}`"
+)
+
 
 class Drafts:
     """The drafts of a project. Paths are those of the repository, such as `wiki/concepts/x.md`."""
@@ -200,14 +207,6 @@ def _replace(folder: int, name: str, data: bytes) -> None:
         with suppress(OSError):
             os.unlink(beside, dir_fd=folder)
         raise
-
-
-_SHA = re.compile(r"[0-9a-f]{7,64}")
-_SHOWN_MAX = 50
-_MERGE_REMEDY = (
-    f"write what both sides say in place of each conflict, without the lines "
-    f"`{MERGE_MARKS[0]}`, `{MERGE_MARKS[1]}` and `{MERGE_MARKS[2]}`"
-)
 
 
 @dataclass(frozen=True, slots=True)

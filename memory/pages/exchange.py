@@ -10,6 +10,9 @@ from memory.errors import BadInputError, StoreUnavailableError
 from memory.pages.model import GitError
 from memory.pages.repository import BRANCH, Repository
 
+_PULLED = "refs/context-mode/pulled"
+_REMOTE_CHARS_MAX = 2048
+
 
 def export_pages(repository: Repository, folder: Path) -> tuple[str, ...]:
     """Write all pages into a folder that is empty or missing; return their paths.
@@ -38,10 +41,6 @@ def export_pages(repository: Repository, folder: Path) -> tuple[str, ...]:
     except (OSError, ValueError) as error:
         raise StoreUnavailableError(f"{folder} cannot be written: {error}") from error
     return tuple(written)
-
-
-_PULLED = "refs/context-mode/pulled"
-_REMOTE_CHARS_MAX = 2048
 
 
 def pull(repository: Repository, remote: str = "origin") -> tuple[str, str, tuple[str, ...]]:

@@ -27,6 +27,15 @@ _TAGS_MAX = 64
 _READ_AT_ONCE = 200
 _HEADING = re.compile(r"^#[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 
+INDEX, TAGS = "index.md", "tags.md"
+_HEADINGS: Mapping[PageType, str] = {
+    "concept": "Concepts",
+    "entity": "Entities",
+    "source": "Sources",
+    "analysis": "Analyses",
+}
+_MARKS = re.compile(r"([\\`*_\[\]<>|#~&])")
+
 
 @dataclass(frozen=True, slots=True)
 class Front:
@@ -72,7 +81,7 @@ def describe_text(text: str) -> Front:
 
 
 def are_same(draft: Front, pushed: Front) -> bool:
-    """Tell whether a draft says what a version in the repository does.
+    """Return whether a draft says what a version in the repository does.
 
     A push that was killed may have added sources to the version, and not yet to the draft.
     """
@@ -156,16 +165,6 @@ class Fronts:
 def _front(row: list[object]) -> Front:
     values = [tuple(map(str, one)) if isinstance(one, list) else str(one) for one in row]
     return Front(**dict(zip((one.name for one in fields(Front)), values, strict=True)))  # type: ignore[arg-type]
-
-
-INDEX, TAGS = "index.md", "tags.md"
-_HEADINGS: Mapping[PageType, str] = {
-    "concept": "Concepts",
-    "entity": "Entities",
-    "source": "Sources",
-    "analysis": "Analyses",
-}
-_MARKS = re.compile(r"([\\`*_\[\]<>|#~&])")
 
 
 def make_index_pages(fronts: Mapping[str, Front]) -> dict[str, str]:

@@ -31,6 +31,26 @@ _UNSAFE_IN_LINES = re.compile(
     "[\0-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+"
 )
 
+SECONDS_MAX = 30.0
+OUTPUT_BYTES_MAX = 256 << 20
+_ENVIRONMENT = {**UNATTENDED, "GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
+_ALLOWED = frozenset(
+    ["SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", "http_proxy", "no_proxy", "NO_PROXY", "TMPDIR"]
+)
+"""What is taken over from the environment: a pull over the network may need it."""
+
+_SETTINGS = (
+    *NEUTRAL_SETTINGS,
+    "core.logAllRefUpdates=false",
+    "commit.gpgSign=false",
+    "protocol.ext.allow=never",
+    "gc.auto=0",
+    # Each commit is one pack, which is written faster than its objects one by one.
+    "fastimport.unpackLimit=1",
+    "maintenance.auto=false",
+    "fetch.fsckObjects=true",
+)
+
 
 def one_line(text: str, chars_max: int) -> str:
     """Return a text as a line of its own: no control character, no lone surrogate."""
@@ -122,27 +142,6 @@ def _commit(sha: str, author: str, seconds: str, message: str) -> Commit:
 def _quote(path: str) -> bytes:
     escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'.encode()
-
-
-SECONDS_MAX = 30.0
-OUTPUT_BYTES_MAX = 256 << 20
-_ENVIRONMENT = {**UNATTENDED, "GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
-_ALLOWED = frozenset(
-    ["SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", "http_proxy", "no_proxy", "NO_PROXY", "TMPDIR"]
-)
-"""What is taken over from the environment: a pull over the network may need it."""
-
-_SETTINGS = (
-    *NEUTRAL_SETTINGS,
-    "core.logAllRefUpdates=false",
-    "commit.gpgSign=false",
-    "protocol.ext.allow=never",
-    "gc.auto=0",
-    # Each commit is one pack, which is written faster than its objects one by one.
-    "fastimport.unpackLimit=1",
-    "maintenance.auto=false",
-    "fetch.fsckObjects=true",
-)
 
 
 def find_git() -> str:

@@ -17,6 +17,14 @@ FILE = "context-mode-rewritten"
 _LINE = re.compile(r"([0-9a-f]{40,64}) ([0-9a-f]{40,64}|-)")
 _BYTES_MAX = 64 << 20
 
+VERSIONS_MAX = 20
+"""So many of the newest versions of a page are found."""
+
+HISTORY_MAX = 50
+
+LogEntry = tuple[Commit, tuple[str, ...]]
+"""A commit, and the paths that it changed."""
+
 
 def read_rewritten(repository: Repository) -> dict[str, str]:
     """Return what became of commits that are no more; empty of one that nothing is left of."""
@@ -50,10 +58,6 @@ def follow_rewritten(parent: str, rewritten: Mapping[str, str]) -> str:
         full = [after for before, after in rewritten.items() if before.startswith(parent)]
         return full[0] if len(full) == 1 else parent
     return parent
-
-
-VERSIONS_MAX = 20
-"""So many of the newest versions of a page are found."""
 
 
 def name_page(path: str) -> str:
@@ -104,18 +108,6 @@ def read_versions(
             versions.append((commit, text))
         found[path] = versions[::-1]
     return found
-
-
-HISTORY_MAX = 50
-
-
-LogEntry = tuple[Commit, tuple[str, ...]]
-"""A commit, and the paths that it changed."""
-
-
-def list_history(repository: Repository, path: str, limit: int = HISTORY_MAX) -> list[Commit]:
-    """Return a page's commits, newest first."""
-    return repository.history(path, limit)
 
 
 def list_log(repository: Repository, limit: int = HISTORY_MAX) -> list[LogEntry]:

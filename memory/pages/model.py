@@ -12,23 +12,6 @@ from memory.errors import BadInputError, MemoryRoomError
 if TYPE_CHECKING:
     from memory.pages.answers import Problem
 
-
-class GitError(MemoryRoomError):
-    """git is missing, failed, printed too much or took too long."""
-
-
-class MovedError(MemoryRoomError):
-    """The branch has moved since its head was read; nothing was committed."""
-
-
-class BadPagesError(BadInputError):
-    """Pages cannot be committed; each of their problems is told."""
-
-    def __init__(self, message: str, remedy: str, problems: Sequence[Problem]) -> None:
-        super().__init__(message, remedy)
-        self.problems = tuple(problems)
-
-
 PageType = Literal["concept", "entity", "source", "analysis"]
 PAGE_TYPES: tuple[PageType, ...] = get_args(PageType)
 KNOWLEDGE: tuple[PageType, ...] = ("concept", "analysis")
@@ -47,6 +30,27 @@ DRAFTS_FOLDER = ".contexo"
 PAGE_BYTES_MAX = 1 << 20
 FRONTMATTER_BYTES_MAX = 64 * 1024
 SLUG_CHARS_MAX = 200
+
+Status = Literal["unchanged", "added", "removed", "modified", "renamed"]
+
+_SLUG = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9._-]{{0,{SLUG_CHARS_MAX - 1}}}")
+_SUFFIX = ".md"
+
+
+class GitError(MemoryRoomError):
+    """git is missing, failed, printed too much or took too long."""
+
+
+class MovedError(MemoryRoomError):
+    """The branch has moved since its head was read; nothing was committed."""
+
+
+class BadPagesError(BadInputError):
+    """Pages cannot be committed; each of their problems is told."""
+
+    def __init__(self, message: str, remedy: str, problems: Sequence[Problem]) -> None:
+        super().__init__(message, remedy)
+        self.problems = tuple(problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +96,6 @@ class Commit:
     agent: str = ""
     session: str = ""
     buffer: str = ""
-
-
-Status = Literal["unchanged", "added", "removed", "modified", "renamed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +157,8 @@ class SectionDiff:
     parse_fallback: bool = False
 
 
-_SLUG = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9._-]{{0,{SLUG_CHARS_MAX - 1}}}")
-_SUFFIX = ".md"
-
-
 def is_slug(text: str) -> bool:
-    """Whether a text can name a page."""
+    """Return whether a text can name a page."""
     return bool(_SLUG.fullmatch(text)) and ".." not in text
 
 

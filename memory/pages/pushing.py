@@ -8,7 +8,6 @@ commit, the drafts' new parent and the buffer's archiving, the next push does af
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.gate import Gate
 from memory.pages.answers import Pushed, PushedPage, PushReason, PushRequest
-from memory.pages.buffers import FRESH_S
+from memory.pages.buffers import FRESH_S, write_time
 from memory.pages.directives import (
     distill_directive,
     merge_directive,
@@ -354,11 +353,6 @@ def _subject(written: Sequence[Draft]) -> str:
     return f"Push {', '.join(slugs)}{more}"
 
 
-def write_time(at: float) -> str:
-    """Return a time as the fields of a page have it."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
-
-
 def needs_distilling(  # noqa: PLR0913 - a truth table of its conditions
     types: Iterable[PageType],
     buffer: Buffer | None,
@@ -368,7 +362,7 @@ def needs_distilling(  # noqa: PLR0913 - a truth table of its conditions
     is_disabled: bool,
     now: float,
 ) -> bool:
-    """Tell whether a batch of pages must wait: it has a concept or an analysis, the session's
+    """Return whether a batch of pages must wait: it has a concept or an analysis, the session's
     buffer has turns of the last six hours, and nobody said that it is distilled or need not be."""
     if distill_done or no_distill or is_disabled:
         return False

@@ -115,7 +115,7 @@ def list_pages(pages: Pages, of_type: str = "", tag: str = "") -> tuple[PageRow,
 
 
 def tell_status(pages: Pages) -> PagesStatus:
-    """Tell how drafts, buffers and the repository stand."""
+    """Return how drafts, buffers and the repository stand."""
     head = pages.repository.head()
     count = sum(1 for path in pages.repository.list_paths(head) if slug_of(path)) if head else 0
     return PagesStatus(
@@ -129,7 +129,7 @@ def tell_status(pages: Pages) -> PagesStatus:
 
 
 def compare_all(pages: Pages, paths: list[str]) -> list[Standing]:
-    """Tell how the drafts of paths stand; those that cannot be read are left out."""
+    """Return how the drafts of paths stand; those that cannot be read are left out."""
     drafts, _ = read_drafts(pages.drafts, paths, pages.find_secrets)
     head = pages.repository.head()
     entries = pages.fronts.list_entries(head)
@@ -188,7 +188,7 @@ def compare_drafts(
     tree: Mapping[str, str],
     drafts: Sequence[Draft],
 ) -> list[Standing]:
-    """Tell how drafts stand to a commit, whose paths and contents are given."""
+    """Return how drafts stand to a commit, whose paths and contents are given."""
     rewritten = read_rewritten(repository)
     parents = [follow_rewritten(one.page.front.parent_sha, rewritten) for one in drafts]
     heads = [tree.get(one.path, "") for one in drafts]

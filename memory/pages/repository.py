@@ -343,7 +343,7 @@ def _lines(names: Sequence[str]) -> bytes:
 
 
 def _is_path(path: str) -> bool:
-    """Whether a path can stand in a repository, and in a line."""
+    """Return whether a path can stand in a repository, and in a line."""
     if not path or len(path) > 1024 or re.search("[\0-\x1f\x7f\ud800-\udfff]", path):
         return False
     return not any(part.lower() in ("", ".", "..", ".git") for part in path.split("/"))

@@ -259,7 +259,7 @@ def value_key(value: Any) -> str:  # noqa: ANN401 - what YAML holds
 
 
 def is_list(value: Any) -> bool:  # noqa: ANN401 - what YAML holds
-    """Whether a value is a list that counts as a set."""
+    """Return whether a value is a list that counts as a set."""
     return isinstance(value, list) and not any(isinstance(one, list | dict) for one in value)
 
 

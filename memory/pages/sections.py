@@ -29,6 +29,28 @@ _CERTAIN = re.compile(r"^#{1,6}(?=[ \t\n]|\Z)", re.MULTILINE)
 _ATX = re.compile(r" {0,3}##(?:[ \t]+(.*)|)\Z", re.DOTALL)
 _CLOSING_MARKS = re.compile(r"(?:^|[ \t]+)#+[ \t]*\Z")
 
+SIMILAR_PERCENT = 70
+"""So many of the words of both have to be in both."""
+
+WORK_MAX = 40_000_000
+"""How much is compared: pairs of sections times 64-bit pieces of their words. Beyond, a section is
+compared with those at nearly the same place alone."""
+
+PAIRS_MAX = 200_000
+
+# Scripts that put no spaces between words: two neighbouring signs stand for a word.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff]+"
+)
+_OUTER = (
+    "".join(sign for sign in map(chr, range(0x10000)) if unicodedata.category(sign)[0] == "P")
+    + "`|~<>=^"
+)
+
+Pair = tuple[int, int]
+"""The places of a section in the old version and in the new one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -182,30 +204,6 @@ def _close_fence(text: str, at: int, mark: str) -> int:
 def _follows_blank(text: str, start: int) -> bool:
     before = text.rfind("\n", 0, max(start - 1, 0)) + 1
     return not text[before : max(start - 1, 0)].strip(" \t")
-
-
-SIMILAR_PERCENT = 70
-"""So many of the words of both have to be in both."""
-
-WORK_MAX = 40_000_000
-"""How much is compared: pairs of sections times 64-bit pieces of their words. Beyond, a section is
-compared with those at nearly the same place alone."""
-
-PAIRS_MAX = 200_000
-
-# Scripts that put no spaces between words: two neighbouring signs stand for a word.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff]+"
-)
-_OUTER = (
-    "".join(sign for sign in map(chr, range(0x10000)) if unicodedata.category(sign)[0] == "P")
-    + "`|~<>=^"
-)
-
-
-Pair = tuple[int, int]
-"""The places of a section in the old version and in the new one."""
 
 
 def pair_sections(old: Sequence[Section], new: Sequence[Section]) -> tuple[Pair, ...]:

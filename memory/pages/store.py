@@ -27,7 +27,7 @@ from memory.pages.erasing import finish_erasing, forget_page
 from memory.pages.evolution import blame_page, compare_versions, list_evolution
 from memory.pages.exchange import export_pages, pull
 from memory.pages.fronts import Fronts
-from memory.pages.history import HISTORY_MAX, LogEntry, list_history, list_log
+from memory.pages.history import HISTORY_MAX, LogEntry, list_log
 from memory.pages.model import Commit, SectionDiff
 from memory.pages.pushing import push
 from memory.pages.reading import find_page, list_pages, name_paths, read_page, tell_status
@@ -69,7 +69,7 @@ class Pages:
 
     @property
     def is_ready(self) -> bool:
-        """Whether `init` was run here: the folder of drafts is there, and the repository."""
+        """Return whether `init` was run here: the folder of drafts is there, and the repository."""
         return self.drafts.folder.is_dir() and self.repository.exists
 
     def init(self) -> bool:
@@ -103,7 +103,7 @@ class Pages:
         return list_pages(self, of_type, tag)
 
     def status(self) -> PagesStatus:
-        """Tell how drafts, buffers and the repository stand."""
+        """Return how drafts, buffers and the repository stand."""
         return tell_status(self)
 
     def push(self, asked: PushRequest, buffer: Buffer | None = None) -> Pushed:
@@ -119,7 +119,7 @@ class Pages:
 
     def history(self, slug: str, limit: int = HISTORY_MAX) -> list[Commit]:
         """List a page's commits, newest first."""
-        return list_history(self.repository, find_page(self, slug), limit)
+        return self.repository.history(find_page(self, slug), limit)
 
     def log(self, limit: int = HISTORY_MAX) -> list[LogEntry]:
         """List the commits of all pages, newest first."""
@@ -145,7 +145,7 @@ class Pages:
         )
 
     def blame(self, slug: str) -> SectionDiff:
-        """Tell of each section of a page's newest version which commits it is from."""
+        """Return of each section of a page's newest version which commits it is from."""
         return blame_page(self, slug)
 
     def export(self, folder: Path) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What two texts have in common, in order: words or lines. No two texts make it work for long."""
+"""Words or lines that two texts have in common, in order. No two texts make it work for long."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _compare_words(hunks: _Hunks, old: str, new: str, work: Work) -> None:
 
 
 def _is_word(text: str) -> bool:
-    """Whether a text is one word beyond doubt."""
+    """Return whether a text is one word beyond doubt."""
     return text.isascii() and len(text.split(None, 1)) == 1
 
 

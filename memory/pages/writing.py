@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from memory.errors import BadInputError
 from memory.pages.answers import DraftState, WriteRequest, Written
+from memory.pages.buffers import write_time
 from memory.pages.drafts import check_marks, prepare_draft, with_fields
 from memory.pages.frontmatter import FIELD_NAMES, parse_page, render_page, try_parse
 from memory.pages.model import PAGE_TYPES, SCHEMA, Frontmatter, Page, check_slug, page_path, slug_of
-from memory.pages.pushing import write_time
 from memory.pages.reading import compare_all, name_paths
 
 if TYPE_CHECKING:

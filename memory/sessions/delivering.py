@@ -1,4 +1,4 @@
-"""What an agent is told of a session: its events, its snapshot, and a line when one begins.
+"""News of a session for an agent: its events, its snapshot, and a line when one begins.
 
 A snapshot is given to an agent once. Hooks load this, so nothing else is here.
 """
@@ -31,7 +31,7 @@ def tell_open_tasks(db: sqlite3.Connection, branch: str, since: float, bytes_max
 
 
 def tell_waiting(db: sqlite3.Connection, before: float) -> str:
-    """Say how many completed sessions await a summary; empty where none does."""
+    """Describe how many completed sessions await a summary; empty where none does."""
     count = db.execute(
         "SELECT COUNT(*) FROM session WHERE summary = '' AND relation <> 'subagent'"
         " AND messages > 0 AND (status = 'completed'"
@@ -130,7 +130,7 @@ def mark_delivered(db: sqlite3.Connection, number: int, at: float) -> bool:
 
 
 def was_delivered_since(db: sqlite3.Connection, session_id: str, at: float) -> bool:
-    """Tell whether a snapshot of a session was delivered after a time."""
+    """Return whether a snapshot of a session was delivered after a time."""
     row = db.execute(
         "SELECT MAX(delivered_at) FROM snapshot WHERE session_id = ?", (session_id,)
     ).fetchone()
@@ -138,7 +138,7 @@ def was_delivered_since(db: sqlite3.Connection, session_id: str, at: float) -> b
 
 
 def was_compacted(db: sqlite3.Connection, session_id: str) -> bool:
-    """Tell whether a session has more compactions than when a snapshot was last delivered."""
+    """Return whether a session has more compactions than when a snapshot was last delivered."""
     row = db.execute(
         "SELECT compactions > COALESCE((SELECT compactions FROM snapshot WHERE session_id = ?1"
         " AND delivered_at IS NOT NULL ORDER BY id DESC LIMIT 1), 0) FROM session WHERE id = ?1",

@@ -24,6 +24,28 @@ TURNS_DROPPED = 100
 
 BUFFER_CAP = "buffer_cap"
 
+RESUME_BYTES = 8192
+RESUME_BYTES_MIN = 512
+MESSAGE_BYTES_MAX = 2048
+"""Of one message, so that a long one leaves room for others."""
+
+HEAD_SHARE, SUMMARY_SHARE = 0.25, 0.5
+_MARK_BYTES = 80
+
+DIGEST_BYTES_MAX = 32_768
+ANSWERS_SHOWN = 10
+LAST_BYTES_MAX = 1024
+SHARES = {
+    "What was asked": 6144,
+    "The user's words": 2048,
+    "Summaries of compactions": 8192,
+    "Files": 3072,
+    "Commands": 3072,
+    "Errors": 3072,
+    "Last answers": 6144,
+}
+"""Bytes that each part may take; together less than the whole, with room for the head."""
+
 
 @dataclass(frozen=True, slots=True)
 class CapturedTurn:
@@ -107,15 +129,6 @@ def _write_time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
 
 
-RESUME_BYTES = 8192
-RESUME_BYTES_MIN = 512
-MESSAGE_BYTES_MAX = 2048
-"""Of one message, so that a long one leaves room for others."""
-
-HEAD_SHARE, SUMMARY_SHARE = 0.25, 0.5
-_MARK_BYTES = 80
-
-
 def choose_start(compactions: Sequence[Message], *, first: int = 0, compaction: int = 0) -> int:
     """Return the sequence number to begin at: the one that is given, that of the compaction with
     this number (1 is the first), that of the last one, or 1."""
@@ -171,21 +184,6 @@ def _head(session: Session) -> str:
         ("Compactions", str(session.compactions)),
     )
     return "\n".join(f"{name}: {value}" for name, value in rows if value)
-
-
-DIGEST_BYTES_MAX = 32_768
-ANSWERS_SHOWN = 10
-LAST_BYTES_MAX = 1024
-SHARES = {
-    "What was asked": 6144,
-    "The user's words": 2048,
-    "Summaries of compactions": 8192,
-    "Files": 3072,
-    "Commands": 3072,
-    "Errors": 3072,
-    "Last answers": 6144,
-}
-"""Bytes that each part may take; together less than the whole, with room for the head."""
 
 
 def build_digest(

@@ -21,6 +21,9 @@ from memory.texts import cut_bytes, shorten_path
 
 EVENTS_MAX = 1000
 
+TITLE_BYTES_MAX = 80
+_CLOSING = ("command", "git", "look", "file_edit", "file_read")
+
 
 def evict_events(db: sqlite3.Connection, session_id: str, events_max: int = EVENTS_MAX) -> int:
     """Delete what exceeds the bound, in the transaction that added it; return how many are left.
@@ -36,10 +39,6 @@ def evict_events(db: sqlite3.Connection, session_id: str, events_max: int = EVEN
             (session_id,),
         )
     return int(count[0]) - too_many
-
-
-TITLE_BYTES_MAX = 80
-_CLOSING = ("command", "git", "look", "file_edit", "file_read")
 
 
 class EventWriter:

@@ -37,6 +37,12 @@ FINDINGS: Mapping[str, str] = {
     "action_items": "Action items",
 }
 
+_OF_THIS_MACHINE = ("owner", "pinned")
+_TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
+
+_Keys = tuple[bytes, bytes, bytes | None]
+"""By what a message is known: its key, that of its group, and that of its call."""
+
 
 def escape(text: str) -> str:
     """Return a text as one line of Markdown that shows it, and does nothing else."""
@@ -147,10 +153,6 @@ def _count(number: int | None) -> str:
     return "not recorded" if number is None else f"{number:,}"
 
 
-_OF_THIS_MACHINE = ("owner", "pinned")
-_TOKENS = ("input", "output", "cache_read", "cache_write", "reasoning")
-
-
 class Export(NamedTuple):
     """What an exported file holds. `usage` has the tokens of each response."""
 
@@ -162,10 +164,6 @@ class Export(NamedTuple):
     def truncated(self) -> int:
         """Count the messages of which not all of the text is there."""
         return sum(message["truncated"] for message in self.messages)
-
-
-_Keys = tuple[bytes, bytes, bytes | None]
-"""By what a message is known: its key, that of its group, and that of its call."""
 
 
 def build_export(db: sqlite3.Connection, session: Session, messages: Sequence[Message]) -> Export:

@@ -228,7 +228,7 @@ class _Reading:
         return Imported(elsewhere=True)
 
     def _is_foreign(self, record: SessionRecord) -> bool:
-        """Tell whether a session is of another project: by the folder that it began in."""
+        """Return whether a session is of another project: by the folder that it began in."""
         belongs, folder = self._importing.belongs, record.working_directory
         if belongs is None or self._found.folder or self._found.form or not folder:
             return False

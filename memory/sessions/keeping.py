@@ -1,4 +1,4 @@
-"""What becomes of sessions after they were recorded: their status, summary, end, and forgetting."""
+"""Sessions after they were recorded: their status, summary, end, and forgetting."""
 
 from __future__ import annotations
 

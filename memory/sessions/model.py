@@ -1,4 +1,4 @@
-"""What is read out of the store. Times are seconds since the epoch, None where none is known."""
+"""Records that are read out of the store. Times are seconds since the epoch, None where none is known."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import Any, Literal, NamedTuple
 
 from memory.errors import MemoryRoomError
 
-
-class UnknownSessionError(MemoryRoomError):
-    """No session has this id, or several begin with it."""
-
-
 Status = Literal["active", "paused", "completed", "archived"]
 STATUSES: tuple[Status, ...] = ("active", "paused", "completed", "archived")
 
 TOKENS_BY = ("model", "day", "agent", "session")
 PAUSED_AFTER_S = 30 * 60.0
 COMPLETED_AFTER_S = 24 * 3600.0
+
+
+class UnknownSessionError(MemoryRoomError):
+    """No session has this id, or several begin with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What an importer finds in a transcript, in the order in which it stands there.
+"""Records that an importer finds in a transcript, in the order in which they stand there.
 
 All text is a stranger's: importers pass it on as it is, and the store's gate cleans it. Records
 are named tuples, since a hook makes them. Times are seconds since the epoch, None where the

@@ -13,6 +13,11 @@ from memory.sessions.events import Event
 from memory.sessions.records import CompactionRecord, OutcomeRecord, UsageRecord
 from memory.texts import pack
 
+_KINDS = {"user": "prompts", "tool_call": "calls", "tool_result": "calls"}
+
+COMPACTED = "[Context compacted]"
+"""The text of the message that marks a compaction."""
+
 
 def write_usage(
     db: sqlite3.Connection, session_id: str, key: bytes, group: bytes | None, record: UsageRecord
@@ -106,9 +111,6 @@ class OpenSession:
             self.last_at = at
 
 
-_KINDS = {"user": "prompts", "tool_call": "calls", "tool_result": "calls"}
-
-
 def read_hooked(db: sqlite3.Connection, session_id: str) -> str:
     """Read which kinds of a session's messages come from hooks, as JSON; empty where none do."""
     row = db.execute(
@@ -120,7 +122,7 @@ def read_hooked(db: sqlite3.Connection, session_id: str) -> str:
 def comes_from_elsewhere(
     db: sqlite3.Connection, session: OpenSession, role: str, *, by_hooks: bool
 ) -> bool:
-    """Tell whether messages of this role are taken from the other source."""
+    """Return whether messages of this role are taken from the other source."""
     kind = _KINDS.get(role)
     if kind is None or not (session.hooked or by_hooks):
         return False
@@ -139,10 +141,6 @@ def comes_from_elsewhere(
         (f'{{"hooks": {{"{kind}": 1}}}}', session.id),
     )
     return False
-
-
-COMPACTED = "[Context compacted]"
-"""The text of the message that marks a compaction."""
 
 
 def write_compaction(

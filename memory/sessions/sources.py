@@ -28,6 +28,24 @@ HEAD_BYTES = 1 << 20
 
 EXPECTED_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError)
 
+DRIFT_BYTES = 1 << 20
+"""Of a file of which so much was read and no message found, the form is another than is known."""
+
+ELSEWHERE, UNDECIDED = 1, 2
+"""What a row says of a transcript of another project, and of one whose project cannot be known: it
+is judged again when there is more in it."""
+
+EXPIRED = "expired"
+"""The mark of a transcript whose session was deleted as too old: its last activity."""
+
+EXCERPT_BYTES = 120
+_ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})")
+
+DRIFT = "no message was found in it: this version of the host may write another form"
+
+NAMED = "file:"
+"""Before the form of a source that a person named, so that none takes it for a host's own."""
+
 
 def find_folder(database: Database, importer: Importer, found: Found, file: BinaryIO) -> str | None:
     """Find the working directory of a transcript's session. Empty: its records say, or hooks told
@@ -68,22 +86,6 @@ def name_session(found: Found, folder: str) -> SessionRecord:
         "subagent" if found.parent_id else "",
         working_directory=folder,
     )
-
-
-DRIFT_BYTES = 1 << 20
-"""Of a file of which so much was read and no message found, the form is another than is known."""
-
-ELSEWHERE, UNDECIDED = 1, 2
-"""What a row says of a transcript of another project, and of one whose project cannot be known: it
-is judged again when there is more in it."""
-
-EXPIRED = "expired"
-"""The mark of a transcript whose session was deleted as too old: its last activity."""
-
-EXCERPT_BYTES = 120
-_ESCAPED = re.compile(r"\\u([0-9A-Fa-f]{4})")
-
-DRIFT = "no message was found in it: this version of the host may write another form"
 
 
 class Source(NamedTuple):
@@ -134,10 +136,6 @@ def measure(found: Found, status: os.stat_result | None = None) -> Measure:
     return Measure(status.st_dev, status.st_ino, size, mtime_ns)
 
 
-NAMED = "file:"
-"""Before the form of a source that a person named, so that none takes it for a host's own."""
-
-
 def find_form(db: sqlite3.Connection, path: str) -> str:
     """Return the form of a file that a person named; empty of a host's own transcript."""
     row = db.execute("SELECT agent FROM source WHERE path_key = ?", (digest(path),)).fetchone()
@@ -153,8 +151,8 @@ def is_old(found: Found, since: float) -> bool:
 
 
 def needs_reading(database: Database, found: Found, since: float = 0.0) -> bool:
-    """Tell by a file's status alone whether there may be something new in it. One that last changed
-    before `since` is left out: what is in it would go as soon as it was read."""
+    """Return by a file's status alone whether there may be something new in it. One that last
+    changed before `since` is left out: what is in it would go as soon as it was read."""
     try:
         now = measure(found)
     except OSError:

@@ -314,7 +314,7 @@ class SessionStore:
         return self.take_snapshot(session_id)
 
     def was_compacted(self, session_id: str) -> bool:
-        """Tell whether a session was compacted since a snapshot of it was last given."""
+        """Return whether a session was compacted since a snapshot of it was last given."""
         with self.database.reading() as db:
             return delivering.was_compacted(db, session_id)
 

@@ -327,7 +327,7 @@ class Writer:
         return digest(key) if self._keys_are_global else digest(session.id, key)
 
     def _is_known(self, session: OpenSession, key: bytes) -> bool:
-        """Tell whether a message is there; one that another session has is a copy of it."""
+        """Return whether a message is there; one that another session has is a copy of it."""
         row = self._db.execute(
             "SELECT session_id FROM message WHERE source_key = ?", (key,)
         ).fetchone()

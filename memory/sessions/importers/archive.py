@@ -35,7 +35,7 @@ _DAMAGED = (
 
 
 def is_archive(path: str) -> bool:
-    """Tell by its first bytes whether a file is a zip archive.
+    """Return by its first bytes whether a file is a zip archive.
 
     Raises:
         OSError: it can't be read, or is a link.

@@ -126,8 +126,8 @@ def parse_line(value: Mapping[str, Any], state: State) -> Iterator[Record]:
 def _begin(
     value: Mapping[str, Any], session: str, at: float | None, state: State
 ) -> Iterator[Record]:
-    """Say whose records follow, where that or what is known of it changed. A sidechain is a session
-    of its own: that of a subagent."""
+    """Yield whose records follow, where that or what is known of it changed. A sidechain is a
+    session of its own: that of a subagent."""
     agent = _text(value.get("agentId"))
     is_side = value.get("isSidechain") is True
     own = f"{session}/{agent or 'sidechain'}" if is_side else session

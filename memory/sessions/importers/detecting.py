@@ -74,7 +74,7 @@ def _detect_array(path: str) -> str:
 
 
 def _detect_object(path: str) -> str:
-    """Tell by the names of the members of the file, or of its first line."""
+    """Judge by the names of the members of the file, or of its first line."""
     names = set[str]()
     with suppress(ValueError):
         for name, value, is_one in read_members(path, "messages"):

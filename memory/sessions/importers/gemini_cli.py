@@ -305,7 +305,7 @@ def changed_files(display: object) -> tuple[tuple[str, FileAction], ...]:
 
 
 def _is_new(key: str, state: State) -> bool:
-    """Whether a key was not seen before; it is from now on."""
+    """Return whether a key was not seen before; it is from now on."""
     seen = state.setdefault("seen", {})
     state.setdefault("first", key)
     digest = _digest(key)

@@ -172,7 +172,7 @@ def _read_activity(path: str, state: State) -> Iterator[Record]:
 
 
 def _is_geminis(value: Mapping[str, Any]) -> bool:
-    """Tell whether a record is of Gemini: an activity may have others, such as searches."""
+    """Return whether a record is of Gemini: an activity may have others, such as searches."""
     names = [text(value.get("header")), *map(text, listed(value.get("products")))]
     named = [name.lower() for name in names if name]
     return not named or any("gemini" in name or "bard" in name for name in named)

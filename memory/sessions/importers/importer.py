@@ -1,4 +1,4 @@
-"""What the row of a host has. Nothing here touches the store."""
+"""The row of a host, and what it works on. Nothing here touches the store."""
 
 from __future__ import annotations
 

@@ -34,6 +34,18 @@ _STEPS = 100_000
 _HEADER_BYTES = 20
 _IS_LOGGED = b"\x02\x02"  # the header's two versions, of a database with a write-ahead log
 
+OVERLAP_MS = 10_000
+"""Rows are committed a little later than the times in them say."""
+
+MARKS_MAX = 50
+PROMPTS_MAX = 20
+TABLES = {
+    "session": ("id", "parent_id", "directory", "title", "version", "time_created", "time_updated"),
+    "message": ("id", "session_id", "time_created", "time_updated", "data"),
+    "part": ("id", "message_id", "session_id", "time_updated", "data"),
+}
+_DATA = f"CASE WHEN length(CAST(data AS BLOB)) <= {VALUE_BYTES_MAX} THEN data END"
+
 
 class HostDatabase:
     """One open database. What is no UTF-8 in it is replaced."""
@@ -116,19 +128,6 @@ def _refuse_unless_plain(path: str) -> None:
         return
     if not stat.S_ISREG(mode):
         raise ValueError("no plain file is beside it")
-
-
-OVERLAP_MS = 10_000
-"""Rows are committed a little later than the times in them say."""
-
-MARKS_MAX = 50
-PROMPTS_MAX = 20
-TABLES = {
-    "session": ("id", "parent_id", "directory", "title", "version", "time_created", "time_updated"),
-    "message": ("id", "session_id", "time_created", "time_updated", "data"),
-    "part": ("id", "message_id", "session_id", "time_updated", "data"),
-}
-_DATA = f"CASE WHEN length(CAST(data AS BLOB)) <= {VALUE_BYTES_MAX} THEN data END"
 
 
 class SessionRow(NamedTuple):
@@ -318,5 +317,5 @@ def _from(since: int) -> int:
 
 
 def is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Tell damage of some rows, behind which others may be whole, from a lock or a time limit."""
+    """Return whether some rows are damaged, behind which others may be whole; no lock, no limit."""
     return not isinstance(error, sqlite3.OperationalError)

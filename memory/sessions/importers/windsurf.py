@@ -65,7 +65,7 @@ def _names_project(entry: os.DirEntry[str], project: str) -> bool:
 
 @lru_cache(1024)
 def _looks_like(path: str, size: int, mtime_ns: int, project: str) -> bool:
-    """Tell whether a step names a path in the project; a file is looked at once a version."""
+    """Return whether a step names a path in the project; a file is looked at once a version."""
     below = project.rstrip("/") + "/"
     try:
         with open_plain(path) as file:
