@@ -1,4 +1,4 @@
-"""Records that are read out of the store. Times are seconds since the epoch, None where none is known."""
+"""Records that are read out of the store. Times are seconds since the epoch, None if unknown."""
 
 from __future__ import annotations
 
