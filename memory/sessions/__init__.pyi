@@ -12,7 +12,6 @@ from .digesting import RESUME_BYTES as RESUME_BYTES
 from .digesting import RESUME_BYTES_MIN as RESUME_BYTES_MIN
 from .digesting import build_digest as build_digest
 from .digesting import build_resume as build_resume
-from .digesting import capture_json as capture_json
 from .digesting import capture_turns as capture_turns
 from .digesting import choose_start as choose_start
 from .digesting import describe_message as describe_message

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -47,28 +46,9 @@ SHARES = {
 """Bytes that each part may take; together less than the whole, with room for the head."""
 
 
-@dataclass(frozen=True, slots=True)
-class CapturedTurn:
-    """One turn. `at` is when it began, in seconds since the epoch, None where that is unknown.
-    Texts are empty where they are not kept; `tools` are in the order of their first calls."""
-
-    number: int
-    at: float | None
-    user: str
-    answer: str
-    tools: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Capture:
-    """The turns that are left, and how many went because there were too many."""
-
-    turns: tuple[CapturedTurn, ...]
-    dropped: int
-
-
-def capture_turns(messages: Iterable[Message], prompts: Mapping[int, str]) -> Capture:
-    """Gather a session's messages, which are in order, into turns.
+def capture_turns(messages: Iterable[Message], prompts: Mapping[int, str]) -> list[dict[str, Any]]:
+    """Gather a session's messages, which are in order, into a record a turn, with Contexo's names;
+    what is empty is left out. A mark of what was dropped comes first.
 
     `prompts` says by the numbers of turns what was asked, where a message's own text is gone. What
     came before the first prompt, and turns of which no text or tool is known, are left out.
@@ -77,13 +57,14 @@ def capture_turns(messages: Iterable[Message], prompts: Mapping[int, str]) -> Ca
     for message in messages:
         if message.turn and not message.is_compaction:
             by_turn.setdefault(message.turn, []).append(message)
-    turns = [
+    turns = (
         _gather(number, listed, prompts.get(number, ""))
         for number, listed in sorted(by_turn.items())
-    ]
-    told = [turn for turn in turns if turn.user or turn.answer or turn.tools]
-    dropped = _count_dropped(len(told))
-    return Capture(tuple(told[dropped:]), dropped)
+    )
+    told = [turn for turn in turns if turn.keys() & {"user", "assistant", "tools"}]
+    if dropped := _count_dropped(len(told)):
+        return [{"truncated": {"dropped": dropped, "reason": BUFFER_CAP}}, *told[dropped:]]
+    return told
 
 
 def _count_dropped(count: int) -> int:
@@ -92,37 +73,23 @@ def _count_dropped(count: int) -> int:
     return -(-excess // TURNS_DROPPED) * TURNS_DROPPED
 
 
-def _gather(number: int, messages: list[Message], prompt: str) -> CapturedTurn:
+def _gather(number: int, messages: list[Message], prompt: str) -> dict[str, Any]:
+    """Make the record of a turn. Its time is when it began; its tools are in the order of their
+    first calls."""
     said = {
         role: "\n".join(one.content for one in messages if one.role == role and one.content)
         for role in ("user", "assistant")
     }
     calls = (one.tool_name for one in messages if one.role == "tool_call" and one.tool_name)
-    return CapturedTurn(
-        number,
-        next((one.at for one in messages if one.at is not None), None),
-        cut_bytes(said["user"] or prompt, USER_BYTES_MAX),
-        cut_bytes(said["assistant"], ANSWER_BYTES_MAX),
-        tuple(dict.fromkeys(calls)),
-    )
-
-
-def capture_json(capture: Capture) -> list[dict[str, Any]]:
-    """Build a record a turn, with Contexo's names; what is empty is left out. A mark of what was
-    dropped comes first."""
-    records: list[dict[str, Any]] = []
-    if capture.dropped:
-        records.append({"truncated": {"dropped": capture.dropped, "reason": BUFFER_CAP}})
-    for turn in capture.turns:
-        record = {
-            "ts": None if turn.at is None else _write_time(turn.at),
-            "turn": turn.number,
-            "user": turn.user,
-            "assistant": turn.answer,
-            "tools": list(turn.tools),
-        }
-        records.append({name: value for name, value in record.items() if value})
-    return records
+    at = next((one.at for one in messages if one.at is not None), None)
+    record = {
+        "ts": None if at is None else _write_time(at),
+        "turn": number,
+        "user": cut_bytes(said["user"] or prompt, USER_BYTES_MAX),
+        "assistant": cut_bytes(said["assistant"], ANSWER_BYTES_MAX),
+        "tools": list(dict.fromkeys(calls)),
+    }
+    return {name: value for name, value in record.items() if value}
 
 
 def _write_time(at: float) -> str:

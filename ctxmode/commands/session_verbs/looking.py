@@ -18,7 +18,6 @@ from memory.sessions import (
     Message,
     Session,
     SessionStore,
-    capture_json,
     capture_turns,
     keeping,
     read_events,
@@ -116,7 +115,7 @@ def _read_parts(store: SessionStore, session: Session, parts: set[str]) -> dict[
     if parts & {"turns", "messages"}:
         messages = read_texts(store, session)
         if "turns" in parts:
-            found["turns"] = capture_json(capture_turns(messages, prompts))
+            found["turns"] = capture_turns(messages, prompts)
         if "messages" in parts:
             found["messages"] = [message_json(one) for one in messages]
     return found
