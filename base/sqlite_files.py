@@ -180,9 +180,19 @@ def migrate(db: sqlite3.Connection, steps: Sequence[Step], unnumbered: str = "")
 
 
 @contextmanager
-def transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Open one transaction that writes, done wholly or not at all."""
-    db.execute("BEGIN IMMEDIATE")
+def transaction(
+    db: sqlite3.Connection, *, wait_s: float | None = None
+) -> Iterator[sqlite3.Connection]:
+    """Open one transaction that writes, done wholly or not at all. `wait_s` is how long to wait for
+    other writers, if not as long as the connection does."""
+    if wait_s is not None:
+        (usual,) = db.execute("PRAGMA busy_timeout").fetchone()
+        db.execute(f"PRAGMA busy_timeout = {int(wait_s * 1000)}")
+    try:
+        db.execute("BEGIN IMMEDIATE")
+    finally:
+        if wait_s is not None:
+            db.execute(f"PRAGMA busy_timeout = {usual}")
     try:
         yield db
         db.execute("COMMIT")
