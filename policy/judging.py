@@ -8,8 +8,9 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
+from base.frames import decode, encode
 from policy.analysis import Analysis, analyse
-from policy.deadline import SECONDS, decode, encode, results_of
+from policy.deadline import SECONDS, results_of
 from policy.decide import decide, deny_undecided
 from policy.load import real_path
 from policy.matching import FileFacts, Folders

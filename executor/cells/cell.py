@@ -16,8 +16,7 @@ from dataclasses import replace
 import trio
 
 from executor.engine.box import Exit, LostError
-from executor.engine.messages import read
-from executor.engine.orders import Stdio, anonymous_file, start_with_pipes
+from executor.engine.orders import Stdio, anonymous_file, read_message, start_with_pipes
 from executor.engine.rootfs import UNPRIVILEGED_ID
 from executor.errors import SandboxError
 from executor.instance.child_processes import SPAWNER, take
@@ -221,7 +220,7 @@ class Cell:
             # once, ahead of the message that the supervisor left.
             data, fds = await _receive_fds(self._control)
         self._fds += fds
-        return read(data, FromSupervisor) if data else {}
+        return read_message(data, FromSupervisor) if data else {}
 
 
 class Spawner:
@@ -289,7 +288,7 @@ async def open_spawner(stage: Sequence[str], *, as_root: bool) -> AsyncIterator[
         with trio.move_on_after(START_S_MAX), contextlib.suppress(BrokenPipeError):
             await requests.send(json.dumps(setup).encode())
             data = await requests.recv(MESSAGE_BYTES_MAX)
-        answer = read(data, SetUpAnswer) if data else SetUpAnswer()
+        answer = read_message(data, SetUpAnswer) if data else SetUpAnswer()
         if "uid" not in answer:
             raise SandboxError(answer.get("error", "the spawner did not start"))
         yield Spawner(requests, answer)

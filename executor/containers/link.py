@@ -30,7 +30,7 @@ from executor.containers.agent.messages import (
     parse_acknowledged,
     unpack,
 )
-from executor.engine.messages import check
+from executor.engine.orders import check_message
 from executor.errors import SandboxError
 
 COMPLAINT_BYTES_MAX = 4096
@@ -231,7 +231,7 @@ class Link:
 
     def _take(self, kind: int, number: int, content: bytes) -> None:
         if kind == MESSAGE:
-            self._understand(check(unpack(content)[0], FromAgent))
+            self._understand(check_message(unpack(content)[0], FromAgent))
         elif number in self._files:
             if kind == DATA:
                 self._files[number].write(content)

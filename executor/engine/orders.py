@@ -1,4 +1,4 @@
-"""Orders to the supervisor of a box, packed into JSON and blobs, and the descriptors of a run."""
+"""Orders to the supervisor of a box and its answers, in JSON and blobs; a run's descriptors."""
 
 from __future__ import annotations
 
@@ -10,12 +10,62 @@ import resource
 import struct
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar, cast
 
+import msgspec
+
+from executor.errors import SandboxError
 from executor.model import Limits
 from executor.project.view.search import Guarded
 from executor.spawner import messages
 from executor.spawner.messages import PrewarmMessage, RunDescription
 from runtimes import PrewarmPlan, Step
+
+D = TypeVar("D", bound=Mapping[str, object])
+
+
+def read_message(data: bytes, shape: type[D]) -> D:
+    """The JSON of one message, as the shape says it.
+
+    Raises:
+        SandboxError: it is none, or has a field that the shape lacks or that is of another type.
+    """
+    try:
+        said = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise SandboxError("a supervisor said what is no message; its box is ended") from error
+    return check_message(said, shape)
+
+
+def check_message(said: object, shape: type[D]) -> D:
+    """The same for a message whose JSON was read.
+
+    Raises:
+        SandboxError: it has a field that the shape lacks or that is of another type.
+    """
+    try:
+        known = json.loads(json.dumps(msgspec.convert(said, shape)))  # with lists again
+    except msgspec.ValidationError as error:
+        raise SandboxError(f"a supervisor's message is malformed: {error}") from error
+    if known != said:  # msgspec leaves out what the shape does not know
+        raise SandboxError(
+            f"a supervisor's message is malformed at {_find_stranger(said, known)!r}"
+        )
+    return cast("D", said)
+
+
+def _find_stranger(said: object, known: object) -> str:
+    """Return the path of the first field that is only in what was said."""
+    if not isinstance(said, dict) or not isinstance(known, dict):
+        return ""
+    for name, value in said.items():
+        if name not in known:
+            return str(name)
+        if value != known[name]:
+            below = _find_stranger(value, known[name])
+            return f"{name}.{below}" if below else str(name)
+    return ""
+
 
 PIPE_BYTES = 1024 * 1024
 OUTPUTS = ("stdout", "stderr")

@@ -10,7 +10,8 @@ import traceback
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
-from policy.deadline import SECONDS, confine, decode, encode, limit, take_frame, to_frame
+from base.frames import decode, encode, take_frame, to_frame
+from policy.deadline import SECONDS, confine, limit
 from policy.model import Subject, Verdict
 from policy.rules import Rules
 

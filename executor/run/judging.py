@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator, Collection
 
 import trio
 
+from base.frames import decode, encode, take_frame, to_frame
 from executor.instance.child_processes import JUDGE, ChildProcess, take
 from executor.run.judge_process import JudgeAnswer, JudgeRequest
-from policy.deadline import FRAME_BYTES_MAX, WALL_SECONDS, decode, encode, take_frame, to_frame
+from policy.deadline import FRAME_BYTES_MAX, WALL_SECONDS
 from policy.model import TOO_LARGE, Report, Subject, Verdict, not_judged
 from policy.rules import Rules
 

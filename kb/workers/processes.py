@@ -13,9 +13,9 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from base.frames import receive, send
 from kb.chunks import ChunkedDocument
 from kb.html_markdown import bare_text
-from kb.workers.frames import receive, send
 from kb.workers.wire import (
     ChunkOrder,
     ConvertOrder,

@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 import trio
 
+from base.frames import encode, to_frame
 from executor.instance.child_processes import JUDGE
 from executor.run import judging as judge_module
 from executor.run.judging import Judges, open_judges
 from policy import Decision, Rules, RuleSource, Subject
-from policy.deadline import FRAME_BYTES_MAX, encode, to_frame
+from policy.deadline import FRAME_BYTES_MAX
 from policy.rules import Rule
 
 DENIED = Rules((Rule("r", "command", "Bash(sudo *)", "sudo *", Decision.DENY, RuleSource("s", 1)),))
