@@ -5,11 +5,12 @@ What can never mean a path is refused rather than matched with nothing.
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+
+from base.globs import parse_shell_name, to_expression
 
 MOST_ALTERNATIVES = 256
 """How many globs the braces of one may come to."""
@@ -64,7 +65,8 @@ def compile_glob(glob: str) -> Glob:
 
 
 def _either(globs: list[str]) -> re.Pattern[str]:
-    return re.compile("|".join(map(fnmatch.translate, globs)))
+    ways = (to_expression(parse_shell_name(one), crosses=True) for one in globs)
+    return re.compile("|".join(f"(?s:{way})\\Z" for way in ways))
 
 
 def _alternatives(glob: str) -> list[str]:
@@ -110,7 +112,7 @@ def _anywhere(glob: str) -> str:
 
 
 def _variants(glob: str, whole: str) -> list[str]:
-    """What the glob means in words of `fnmatch`: `**/` may be no folder at all, and a folder is
+    """What the glob means in words of `base.globs`: `**/` may be no folder at all, and a folder is
     all that is in it."""
     if not glob.strip():
         raise GlobError(whole, "names nothing: write * for every file")

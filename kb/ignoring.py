@@ -3,12 +3,112 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from base.globs import parse_name, to_expression
 from base.plain_files import read_plain
-from kb.ignore_pattern import IgnorePattern, PatternTooLargeError, ignore_pattern
+
+# A pattern becomes a regular expression that never goes back: names between two `**` are taken
+# where they are first found, as what stands between two stars of a name is (`base.globs`).
+
+PATTERN_CHARS_MAX = 1024
+STARS_MAX = 64
+
+_ESCAPED_SLASH = re.compile(r"(?<!\\)((?:\\\\)*+)\\/")
+
+
+class PatternTooLargeError(ValueError):
+    """A pattern is longer, or has more stars, than what is matched."""
+
+
+@dataclass(frozen=True, slots=True)
+class IgnorePattern:
+    """A line that says something. `is_bare`: it has no slash and fits a name in any folder."""
+
+    expression: re.Pattern[str] | None  # None where the text itself is all that fits
+    text: str
+    is_bare: bool
+    only_folders: bool
+    ignores: bool
+
+    def fits(self, relative: str, name: str, *, is_folder: bool) -> bool:
+        """Whether the line is about a path, relative to its file's folder."""
+        if self.only_folders and not is_folder:
+            return False
+        subject = name if self.is_bare else relative
+        if self.expression is None:
+            return subject == self.text
+        return self.expression.match(subject) is not None
+
+
+def ignore_pattern(line: str) -> IgnorePattern | None:
+    """The pattern of a line; None for a comment, an empty line, and one that fits nothing.
+
+    Raises:
+        PatternTooLargeError: it has over 1,024 characters or 64 stars.
+    """
+    text = _without_end(line)
+    if not text or text.startswith("#"):
+        return None
+    if len(text) > PATTERN_CHARS_MAX:
+        raise PatternTooLargeError(f"has over {PATTERN_CHARS_MAX:,} characters")
+    if text.count("*") > STARS_MAX:
+        raise PatternTooLargeError(f"has over {STARS_MAX} stars")
+    ignores = not text.startswith("!")
+    text = text.removeprefix("!")
+    only_folders = text.endswith("/")
+    text = text.removesuffix("/")
+    is_bare = "/" not in text
+    text = text.removeprefix("/")
+    if not text:
+        return None
+    is_plain = not any(char in text for char in "*?[\\")
+    expression = None if is_plain else re.compile(_path(text), re.DOTALL)
+    return IgnorePattern(expression, text, is_bare, only_folders, ignores)
+
+
+def _without_end(line: str) -> str:
+    """The line without spaces at its end, but for one behind a backslash."""
+    text = line.rstrip("\r")
+    bare = text.rstrip(" ")
+    escapes = len(bare) - len(bare.rstrip("\\"))
+    return bare + " " if escapes % 2 and len(bare) < len(text) else bare
+
+
+def _path(text: str) -> str:
+    """The expression of a whole pattern: runs of names, with any folders between two runs."""
+    first, *others = _runs(_ESCAPED_SLASH.sub(r"\1/", text))
+    found = "/".join(map(_name, first))
+    for number, names in enumerate(others):
+        lead = "/" if first or number else ""
+        expression = "/".join(map(_name, names))
+        if number < len(others) - 1:
+            found += f"{lead}(?>(?:[^/]++/)*?{expression}(?=/))"
+        elif names:
+            found += f"{lead}(?:[^/]++/)*?{expression}"
+        else:
+            found += f"{lead}.+"  # all that is in a folder, but not the folder itself
+    return found + r"\Z"
+
+
+def _runs(text: str) -> list[list[str]]:
+    """The names between each two `**`, the first and the last run maybe of none."""
+    runs: list[list[str]] = [[]]
+    for name in text.split("/"):
+        if len(name) < 2 or name.strip("*"):
+            runs[-1].append(name)
+        elif len(runs) == 1 or runs[-1]:
+            runs.append([])
+    return runs
+
+
+def _name(text: str) -> str:
+    """The expression of one name."""
+    return to_expression(parse_name(text, is_strict=True))
+
 
 BYTES_MAX = 1024 * 1024  # of one file
 PATTERNS_MAX = 10_000  # of one file

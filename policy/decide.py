@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+from base.globs import is_made_of
 from policy import marks
 from policy.analysis import SHELL_NAMES, Analysis, analyse
 from policy.command_patterns import (
@@ -28,7 +29,6 @@ from policy.matching import (
 from policy.model import Decision, Match, MatchKind, Redirect, Subject, Verdict
 from policy.paths import is_below
 from policy.rules import ADDRESS_RULE, Rule, Rules
-from policy.wildcards import is_made_of
 
 ReadText = Callable[[str], str | None]
 Tools = Collection[str] | None

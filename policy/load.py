@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from base.globs import SPECIAL
 from base.plain_files import read_plain
 from policy.claude import UNREADABLE, Anchors, entries_of, parse_rule, read_settings, warnings_of
 from policy.model import Decision, RuleFileError, RuleSource, Subject
-from policy.name_patterns import SPECIAL
 from policy.paths import is_below, lies_in
 from policy.project_file import read_project_file
 from policy.rules import DEFAULT_RULES, Rule, Rules

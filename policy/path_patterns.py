@@ -7,13 +7,29 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from base.globs import ANY, ONE, SPECIAL, Part, Wildcard, literal_name, name_pattern
 from policy import marks
 from policy.model import Decision
-from policy.name_patterns import SPECIAL, literal_name, name_pattern
 from policy.paths import is_below, lies_in
 from policy.rules import Rule, Rules
-from policy.unknown_text import may_be, parts
-from policy.wildcards import ANY, ONE
+
+_GLOBS = {
+    marks.GLOB_STAR: ANY, marks.GLOB_ONE: ONE, marks.GLOB_SET: ONE, marks.GLOB_ANY: ANY,
+}  # fmt: skip
+
+
+def parts(text: str, *hole: Part) -> Iterator[Part]:
+    """The text's characters, with `hole` for each that is not known."""
+    for char in text:
+        if marks.has_hole(char):
+            yield from hole
+        else:
+            yield _GLOBS.get(char, char)
+
+
+def may_be(text: str, other: str, *hole: Part) -> bool:
+    """Whether a partly known text may be another one, with `hole` for what is not known of it."""
+    return Wildcard(parts(text, *hole)).meets(other)
 
 
 def match_path(spec: str, anchor: str | None, path: str) -> bool:

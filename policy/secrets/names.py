@@ -73,9 +73,10 @@ def _is_secret(name: str) -> bool:
 # Compiled, like those above, with the first name: that takes a hook two milliseconds.
 @functools.cache
 def _any_name() -> re.Pattern[str]:
-    import fnmatch  # noqa: PLC0415
+    from base.globs import parse_shell_name, to_expression  # noqa: PLC0415
 
-    return re.compile("|".join(map(fnmatch.translate, SECRET_NAMES)))
+    ways = (to_expression(parse_shell_name(name), crosses=True) for name in SECRET_NAMES)
+    return re.compile("|".join(f"(?s:{way})\\Z" for way in ways))
 
 
 @functools.lru_cache(64)  # a name is looked at by itself, and at the end of its path

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from base.globs import literal_name
 from policy import marks
-from policy.name_patterns import literal_name
 from policy.paths import lies_in
 from policy.shell import guesses
 from policy.shell.fields import mark_active

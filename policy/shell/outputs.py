@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 
+from base.globs import CLASSES
 from policy import marks
-from policy.name_patterns import CLASSES
 from policy.shell.fields import mark_active
 from policy.shell.options import parse
 from policy.shell.syntax import unescape

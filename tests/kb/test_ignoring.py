@@ -11,8 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from kb.ignore_pattern import CHARS_MAX, STARS_MAX, PatternTooLargeError, ignore_pattern
-from kb.ignoring import PATTERNS_MAX, Ignores
+from kb.ignoring import (
+    PATTERN_CHARS_MAX,
+    PATTERNS_MAX,
+    STARS_MAX,
+    Ignores,
+    PatternTooLargeError,
+    ignore_pattern,
+)
 from kb.walking import Selection, Walk
 from tests.needs import need
 
@@ -114,7 +120,7 @@ def test_a_line_is_matched_without_trying_every_way(line: str, path: str, other:
     assert time.monotonic() - started < SECONDS_MAX
 
 
-@pytest.mark.parametrize("line", ["a" * (CHARS_MAX + 1), "*a" * (STARS_MAX + 1)])
+@pytest.mark.parametrize("line", ["a" * (PATTERN_CHARS_MAX + 1), "*a" * (STARS_MAX + 1)])
 def test_a_line_over_the_bounds_is_not_obeyed_and_told(tmp_path: Path, line: str) -> None:
     with pytest.raises(PatternTooLargeError):
         ignore_pattern(line)

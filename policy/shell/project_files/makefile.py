@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from base.globs import is_made_of
 from policy import marks
 from policy.paths import resolve
 from policy.shell.options import parse
@@ -13,7 +14,6 @@ from policy.shell.outputs import quote
 from policy.shell.programs import SHELLS
 from policy.shell.project_files import ProjectFiles, TargetStep
 from policy.shell.state import VALUE_MAX
-from policy.wildcards import is_made_of
 
 DEPTH_MAX = 16  # variables in variables, files in files
 PATTERNS_MAX = 4  # pattern rules that serve one another
