@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import shutil
@@ -10,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +28,7 @@ FOLDER_PREFIX = "context-mode-base-"
 LOCK = "lock"
 
 
-@contextlib.contextmanager
+@contextmanager
 def workplace(parent: Path) -> Iterator[tuple[str, int]]:
     """A folder of one's own, and the descriptor of its lock, which who works in it inherits.
 
@@ -53,7 +52,7 @@ def workplace(parent: Path) -> Iterator[tuple[str, int]]:
 def sweep(parent: Path) -> None:
     """Remove the folders whose lock nobody holds; one without a lock is just being made."""
     for folder in parent.glob(f"{FOLDER_PREFIX}*"):
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
                 continue
             lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -11,7 +11,7 @@ from docker.errors import DockerException
 from requests.exceptions import RequestException
 
 T = TypeVar("T")
-ANSWER_S_MAX: Final = 3.5
+ANSWER_S_MAX: Final = 3.0
 ALONE_S: Final = 1.0
 
 _REMEDIES: Final = {

@@ -20,6 +20,8 @@ from images.building import Ground, Report
 from images.errors import ImageError, ask, wait_for_silence
 from images.groups import BASE_LABEL, GROUPS, LABEL, Group, reference, toolchains_reference
 
+JOBS_MAX: Final = 2
+"""Builds side by side: while one waits for packages to arrive another unpacks its own."""
 CHECK_S_MAX: Final = 300
 HELLO: Final = ("python3", "-I", "-S", "-B", "/opt/ctxmode/agent/hello.py")
 USER: Final = "65432:65432"
@@ -39,7 +41,7 @@ _HOST: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class ToolchainCheck:
-    """What came of one toolchain: `start_ms` is None if it did not run, and then `output` says
+    """Outcome of one toolchain: `start_ms` is None if it did not run, and then `output` says
     why."""
 
     language: str
@@ -90,10 +92,6 @@ def _run(api: docker.APIClient, group: Group) -> str:
     finally:
         with suppress(APIError, RequestException):
             api.remove_container(container, force=True, v=True)
-
-
-JOBS_MAX: Final = 2
-"""Builds side by side: while one waits for packages to arrive another unpacks its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,9 +23,11 @@ from ctxmode import crash_report
 from ctxmode.doctor.report import anonymous
 from ctxmode.hosts.hooks import verdicts
 from ctxmode.hosts.hooks.calls import Ruling
-from ctxmode.mcp import consent, log_messages
+from ctxmode.insight import rendering
+from ctxmode.mcp import consent, log_messages, server
 from ctxmode.mcp.client import Client
 from ctxmode.mcp.protocol import ProtocolError
+from ctxmode.mcp.tool import Reply
 from ctxmode.operations import audit, library, project_maps, refused_runs
 from ctxmode.render.redaction import redact_answer
 from executor.model import Refusal
@@ -118,6 +121,17 @@ def hook_reason(text: str, _: Path) -> str:
     return said[1]
 
 
+def insight_page(text: str, _: Path) -> str:
+    data = {"query": "", "problem": text, "corrections": (), "hits": ()}
+    page = SimpleNamespace(name="search", build=lambda *_: data)
+    return unescape(str(rendering.render_body(page, SimpleNamespace(problems=()), None)))
+
+
+def shown_diff(text: str, _: Path) -> str:
+    diff = "".join(f"+{line}\n" for line in text.split("\n"))
+    return server._redact(Reply(f"@@ -0,0 +1,9 @@\n{diff}", {})).text
+
+
 def capture(text: str, folder: Path) -> str:
     taken = Capture(folder / "spool", 6000)
     taken.feed(f"{'x ' * 1780}{text} {'y ' * 9000}".encode())
@@ -146,6 +160,8 @@ DOORS: dict[str, Door] = {
     "an error of the protocol": lambda text, _: ProtocolError(-1, text).message,
     "a question to the user": lambda text, _: consent.word_question({"question": text}),
     "a hook's reason": hook_reason,
+    "a page of insight": insight_page,
+    "a diff of changes": shown_diff,
     "a report": lambda text, _: anonymous(text, {}),
 }
 
