@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ctxmode.operations.library import Library
     from ctxmode.operations.searching import SearchRequest
     from ctxmode.operations.usage import Recorder
-    from ctxmode.web.answers import FetchAnswer
+    from ctxmode.web.model import FetchAnswer
     from ctxmode.web.pages import FetchRequest
     from executor import Background, Backgrounds, Caller, Completed, LocalEngine, Request
     from executor.engine.engine import PackagesAnswer

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ctxmode.commands.table import Verb
-from ctxmode.errors import UsageError, why
-from ctxmode.suggestions import did_you_mean, or_all
+from ctxmode.errors import UsageError, did_you_mean, or_all, why
 
 BUDGET = "answer_bytes"
 """Where a command line's budget for the whole answer is, if it has one."""

@@ -21,14 +21,13 @@ from typing import Any
 
 from ctxmode import exit_codes
 from ctxmode.commands.run import ask_consent
-from ctxmode.errors import UsageError
+from ctxmode.errors import UsageError, or_all
 from ctxmode.launch import print_answer, with_app
 from ctxmode.operations.batch import CONCURRENCY_MAX, BatchCommand, BatchRequest, run_batch
 from ctxmode.parsing import read_input
 from ctxmode.render.progress_line import ignore_progress, waiting
 from ctxmode.render.results import BY_VERB, batch_text
 from ctxmode.render.terminal_output import for_stdout
-from ctxmode.suggestions import or_all
 from executor import Caller
 
 KEYS = ("commands", "queries", "timeout_s", "concurrency", "cwd", "scope", "profile")

@@ -26,7 +26,7 @@ import time
 
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
-from ctxmode.errors import UsageError
+from ctxmode.errors import UsageError, did_you_mean
 from ctxmode.launch import print_answer
 from ctxmode.operations.changes import (
     ChangeSets,
@@ -37,7 +37,6 @@ from ctxmode.operations.changes import (
     to_json,
 )
 from ctxmode.render.terminal_output import for_review
-from ctxmode.suggestions import did_you_mean
 from executor.project.store.manifest import PREVENTING
 
 ACTIONS = ("list", "show", "apply", "drop")

@@ -55,7 +55,7 @@ def _labels(args: argparse.Namespace) -> list[str]:
 
 
 def _profiles(args: argparse.Namespace) -> list[str]:
-    from ctxmode.config.profiles import load_profiles  # noqa: PLC0415
+    from ctxmode.config.engine_settings import load_profiles  # noqa: PLC0415
 
     config = load_config(args.project)
     return list(load_profiles(config.project, config.config_home).by_name)

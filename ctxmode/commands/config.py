@@ -24,12 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from ctxmode import exit_codes
-from ctxmode.config.engine_settings import load_names
+from ctxmode.config.engine_settings import load_names, load_profiles
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, read
 from ctxmode.config.locations import Config, load_config
 from ctxmode.config.packages import load_packages
 from ctxmode.config.prices import load_prices
-from ctxmode.config.profiles import load_profiles
 from ctxmode.config.schema import build_schema
 from ctxmode.config.settings import SETTINGS, load_settings
 from ctxmode.config.transcripts import load_recording, read_choices

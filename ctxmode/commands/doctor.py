@@ -21,7 +21,7 @@ from functools import partial
 from ctxmode import exit_codes, launch
 from ctxmode.app import App
 from ctxmode.config.locations import load_config
-from ctxmode.doctor import remedies
+from ctxmode.doctor import report
 from ctxmode.doctor.diagnosis import Diagnosis, diagnose_closed
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.launch import print_json, with_app
@@ -62,18 +62,18 @@ def run(args: argparse.Namespace) -> int:
     elif args.json:
         print_json(diagnosis.to_json())
     else:
-        from ctxmode.doctor.table import show  # noqa: PLC0415 - rich is for people only
+        from ctxmode.doctor.report import show_diagnosis  # noqa: PLC0415 - rich is for people only
 
-        show(diagnosis, verbose=args.verbose)
+        show_diagnosis(diagnosis, verbose=args.verbose)
     return exit_codes.ERROR if diagnosis.critical else exit_codes.OK
 
 
 def _show_hints(diagnosis: Diagnosis, *, as_json: bool) -> None:
-    found = remedies.remedies(diagnosis)
+    found = report.remedies(diagnosis)
     if as_json:
         print_json({"hints": [asdict(one) for one in found]})
     else:
-        sys.stdout.write(remedies.script(found))
+        sys.stdout.write(report.install_script(found))
 
 
 def _report(args: argparse.Namespace, diagnosis: Diagnosis) -> str:

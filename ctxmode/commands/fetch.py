@@ -25,8 +25,7 @@ from ctxmode.operations.library import age_s, open_library
 from ctxmode.render.progress_line import waiting
 from ctxmode.render.terminal_output import for_stdout
 from ctxmode.web import http
-from ctxmode.web.answers import FetchAnswer, fetch_text
-from ctxmode.web.model import Bounds, Network
+from ctxmode.web.model import Bounds, FetchAnswer, Network, fetch_text
 from ctxmode.web.pages import DAY_S, FetchRequest, PageRequest, fetch
 
 

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ctxmode import exit_codes, launch
 from ctxmode.doctor import container_engine
-from ctxmode.errors import ContextModeError, UsageError
+from ctxmode.errors import ContextModeError, UsageError, or_all
 from ctxmode.launch import print_answer, print_json
-from ctxmode.suggestions import or_all
 from images import GROUPS, Group, group
 
 if TYPE_CHECKING:

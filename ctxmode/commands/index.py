@@ -25,8 +25,7 @@ from ctxmode.launch import print_json, with_library
 from ctxmode.operations.answers import IndexAnswer
 from ctxmode.operations.indexing import IndexRequest
 from ctxmode.operations.library import Library
-from ctxmode.render.amounts import size
-from ctxmode.render.highlight import one_line
+from ctxmode.render.highlight import one_line, size
 from ctxmode.render.progress_line import waiting
 from ctxmode.render.results import index_text
 

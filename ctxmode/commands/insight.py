@@ -17,7 +17,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from ctxmode import exit_codes, garbage, launch
+from ctxmode import command_line, exit_codes, launch
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
 
@@ -33,15 +33,15 @@ def run(args: argparse.Namespace) -> int:
     if args.html is not None:
         if args.open or args.port is not None:
             raise UsageError("--html serves nothing", "Leave out --port and --open.")
-        from ctxmode.insight.exporting import write_file  # noqa: PLC0415 - few write one
+        from ctxmode.insight.site import write_file  # noqa: PLC0415 - few write one
 
         path = Path(args.html).absolute()
         size = write_file(config, path)
         sys.stderr.write(f"context-mode: wrote {path}: {size} bytes\n")
         return exit_codes.OK
-    from ctxmode.insight.server import serve_insight  # noqa: PLC0415 - only who serves pays
+    from ctxmode.insight.site import serve_insight  # noqa: PLC0415 - only who serves pays
 
-    garbage.resume()
+    command_line.resume()
     announce = partial(_announce, opens=args.open)
     launch.run(partial(serve_insight, config, args.port or 0, announce))
     sys.stderr.write("context-mode: nobody looked for 30 minutes\n")

@@ -18,7 +18,7 @@ from pathlib import Path
 from ctxmode import exit_codes
 from ctxmode.launch import print_answer, print_json, with_library
 from ctxmode.operations.library import Library
-from ctxmode.render.amounts import size
+from ctxmode.render.highlight import size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

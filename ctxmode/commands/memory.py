@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from ctxmode.commands.memory_verbs import asking, exchanging, keeping, transferring, writing
+from ctxmode.commands.memory_verbs import opening, transferring
 from ctxmode.errors import UsageError
 from ctxmode.parsing import Parser
 from memory.facts import CATEGORIES, CONFIDENCES, DEFAULT_BUDGET, FORMS, MAIN, SCOPES
@@ -143,7 +143,7 @@ def _add_transfer(add: Add) -> None:
     export = add(
         "export", "write what stands, as JSON, Markdown, or a section of CLAUDE.md or DECISIONS.md"
     )
-    export.add_argument("--format", default="json", choices=exchanging.FORMATS,
+    export.add_argument("--format", default="json", choices=transferring.FORMATS,
         help="default json")  # fmt: skip
     export.add_argument("-o", "--output", default="", metavar="FILE",
         help="a new file; of CLAUDE.md and DECISIONS.md only the section is replaced")  # fmt: skip
@@ -184,24 +184,24 @@ def run(args: argparse.Namespace) -> int:
 
 
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "remember": writing.remember,
-    "prime": writing.prime,
-    "pin": writing.change,
-    "unpin": writing.change,
-    "forget": writing.change,
-    "recall": asking.recall,
-    "search": asking.search,
-    "list": asking.list_facts,
-    "show": asking.look,
-    "blame": asking.look,
-    "log": asking.log,
-    "tail": asking.tail,
-    "stats": asking.stats,
-    "branch": keeping.branch,
-    "diff": keeping.compare,
-    "merge": keeping.merge,
-    "export": exchanging.export,
-    "import": exchanging.import_file,
+    "remember": opening.remember,
+    "prime": opening.prime,
+    "pin": opening.change,
+    "unpin": opening.change,
+    "forget": opening.change,
+    "recall": opening.recall,
+    "search": opening.search,
+    "list": opening.list_facts,
+    "show": opening.look,
+    "blame": opening.look,
+    "log": opening.log,
+    "tail": opening.tail,
+    "stats": opening.stats,
+    "branch": opening.branch,
+    "diff": opening.compare,
+    "merge": opening.merge,
+    "export": transferring.export,
+    "import": transferring.import_file,
     "check": transferring.check,
     "backup": transferring.backup,
     "snapshots": transferring.list_snapshots,

@@ -22,12 +22,11 @@ from functools import partial
 
 import kb
 from ctxmode import exit_codes
-from ctxmode.errors import UsageError
+from ctxmode.errors import UsageError, did_you_mean
 from ctxmode.launch import print_json, with_library
 from ctxmode.operations.library import Library
-from ctxmode.render.amounts import age, size
+from ctxmode.render.highlight import age, size
 from ctxmode.render.terminal_output import for_stdout
-from ctxmode.suggestions import did_you_mean
 
 _LABEL = re.compile(r"(out-[0-9a-z]+)/(stdout|stderr) \((.*)\)", re.DOTALL)
 ACTIONS = {"show": 1, "diff": 2}

@@ -26,11 +26,10 @@ from typing import TYPE_CHECKING
 from ctxmode import exit_codes
 from ctxmode.commands.run import ask_consent
 from ctxmode.config.locations import load_config
-from ctxmode.errors import ContextModeError, UsageError, why
+from ctxmode.errors import ContextModeError, UsageError, did_you_mean, or_all, why
 from ctxmode.launch import print_answer, with_app
-from ctxmode.render.amounts import age, size
+from ctxmode.render.highlight import age, size
 from ctxmode.render.terminal_output import for_review
-from ctxmode.suggestions import did_you_mean, or_all
 from executor.model import Request
 from executor.packages.store import LayerStore
 from executor.request import Caller

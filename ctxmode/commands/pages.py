@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from ctxmode.commands.page_verbs import capturing, looking, sharing, writing
+from ctxmode.commands.page_verbs import opening
 from memory.pages import EVOLUTION_MAX, HISTORY_MAX, PAGE_TYPES
 
 Add = Callable[..., argparse.ArgumentParser]
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_looking(add)
     _add_sharing(add)
     capture = add("capture", "keep a turn (hooks do), show what is kept, or what to distil")
-    capture.add_argument("what", metavar="WHAT", choices=capturing.ACTIONS, help="what to do")
+    capture.add_argument("what", metavar="WHAT", choices=opening.ACTIONS, help="what to do")
     capture.add_argument("--session", default="", metavar="ID", help="default: the newest")
 
 
@@ -125,20 +125,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "init": sharing.init,
-    "write": writing.write,
-    "push": writing.push,
-    "forget": writing.forget,
-    "read": looking.read,
-    "list": looking.list_pages,
-    "status": looking.status,
-    "diff": looking.compare,
-    "blame": looking.look,
-    "history": looking.look,
-    "evolution": looking.look,
-    "log": looking.look,
-    "pull": sharing.pull,
-    "path": sharing.path,
-    "export": sharing.export,
-    "capture": capturing.capture,
+    "init": opening.init,
+    "write": opening.write,
+    "push": opening.push,
+    "forget": opening.forget,
+    "read": opening.read,
+    "list": opening.list_pages,
+    "status": opening.status,
+    "diff": opening.compare,
+    "blame": opening.look,
+    "history": opening.look,
+    "evolution": opening.look,
+    "log": opening.look,
+    "pull": opening.pull,
+    "path": opening.path,
+    "export": opening.export,
+    "capture": opening.capture,
 }

@@ -21,7 +21,7 @@ from ctxmode.errors import UsageError
 from ctxmode.launch import print_answer, with_library
 from ctxmode.operations.library import Library, age_s
 from ctxmode.operations.purging import PurgeRequest
-from ctxmode.render.amounts import inflect
+from ctxmode.render.highlight import inflect
 from ctxmode.render.progress_line import waiting
 from ctxmode.render.results import purge_text
 

@@ -30,8 +30,7 @@ from ctxmode.operations.refused_runs import (
     to_json,
 )
 from ctxmode.operations.usage_schema import STEPS
-from ctxmode.render.amounts import age, inflect
-from ctxmode.render.highlight import one_line
+from ctxmode.render.highlight import age, inflect, one_line
 from ctxmode.render.results import describe
 
 LIMIT = 20

@@ -21,11 +21,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ctxmode import exit_codes, garbage, launch
+from ctxmode import command_line, exit_codes, launch
+from ctxmode.config.engine_settings import load_profiles
 from ctxmode.config.locations import Config, load_config, prepare_storage
-from ctxmode.config.profiles import load_profiles
-from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.suggestions import or_all
+from ctxmode.errors import ContextModeError, UsageError, or_all
 
 if TYPE_CHECKING:
     from ctxmode.mcp.tools import Offer
@@ -139,7 +138,7 @@ def _choose_tools(
 def _serve_http(
     args: argparse.Namespace, config: Config, tools: Offer, others: dict[str, Path]
 ) -> None:
-    from ctxmode.mcp.http import serving, tokens  # noqa: PLC0415 - only who serves HTTP pays
+    from ctxmode.mcp.http import gate, serving  # noqa: PLC0415 - only who serves HTTP pays
 
     prepare_storage(config)
     if (args.certificate is None) != (args.key is None):
@@ -154,13 +153,13 @@ def _serve_http(
     file = Path(args.token_file) if args.token_file else None
     site = serving.Site(
         config,
-        tokens.load_tokens(file, os.environ, config.state_dir / "http-token"),
+        gate.load_tokens(file, os.environ, config.state_dir / "http-token"),
         frozenset(args.allow_host or ()),
         frozenset(args.allow_origin or ()),
         others,
         tools,
     )
-    garbage.resume()
+    command_line.resume()
     with _hold_presence(config):
         launch.run(partial(serving.serve_http, site, address))
 

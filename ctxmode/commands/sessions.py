@@ -21,15 +21,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from ctxmode.commands.session_verbs import (
-    across,
-    keeping,
-    looking,
-    recording,
-    status,
-    summarising,
-    transferring,
-)
+from ctxmode.commands.session_verbs import keeping, looking, status
 from ctxmode.config.locations import load_config
 from ctxmode.launch import tell
 from ctxmode.operations.sessions import list_notices
@@ -143,17 +135,17 @@ def _count_of(least: int) -> Callable[[str], int]:
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "list": looking.list_sessions,
     "show": looking.show,
-    "tools": across.tools,
-    "compactions": across.compactions,
+    "tools": looking.tools,
+    "compactions": looking.compactions,
     "snapshot": looking.snapshot,
     "resume": looking.resume,
-    "track": recording.track,
+    "track": keeping.track,
     "status": status.status,
-    "queue": summarising.queue,
-    "digest": summarising.digest,
-    "summarize": summarising.summarize,
-    "export": transferring.export,
-    "import": transferring.import_sessions,
+    "queue": looking.queue,
+    "digest": looking.digest,
+    "summarize": looking.summarize,
+    "export": keeping.export,
+    "import": keeping.import_sessions,
     **dict.fromkeys(keeping.STATUS_OF, keeping.set_status),
     "pin": keeping.pin,
     "unpin": keeping.pin,

@@ -28,7 +28,7 @@ from ctxmode.errors import UsageError
 from ctxmode.launch import print_json, tell, with_library
 from ctxmode.operations.library import Library
 from ctxmode.render import highlight
-from ctxmode.render.amounts import size
+from ctxmode.render.highlight import size
 from ctxmode.render.passages import STALE
 from ctxmode.render.terminal_output import for_stdout, is_runner_log
 

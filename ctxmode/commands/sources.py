@@ -18,7 +18,7 @@ import kb
 from ctxmode import exit_codes
 from ctxmode.launch import print_json, with_library
 from ctxmode.operations.library import Library
-from ctxmode.render.amounts import age, size
+from ctxmode.render.highlight import age, size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -85,6 +85,6 @@ def _show_tokens(config: Config, args: argparse.Namespace) -> None:
     if args.json:
         print_json(figures.to_json())
     else:
-        from ctxmode.render.token_table import show  # noqa: PLC0415 - rich
+        from ctxmode.render.session_tables import show_tokens  # noqa: PLC0415 - rich
 
-        show(figures)
+        show_tokens(figures)

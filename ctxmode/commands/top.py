@@ -32,8 +32,7 @@ from ctxmode.commands.stop import stop
 from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
 from ctxmode.launch import print_json
-from ctxmode.render.amounts import size
-from ctxmode.render.highlight import one_line
+from ctxmode.render.highlight import one_line, size
 from ctxmode.render.terminal import console
 from executor.instance import control
 

@@ -19,8 +19,7 @@ from functools import partial
 from ctxmode import exit_codes, launch
 from ctxmode.config.locations import load_config
 from ctxmode.launch import print_json
-from ctxmode.trial.show import TrialProgress, show
-from ctxmode.trial.steps import run_trial
+from ctxmode.trial.steps import TrialProgress, run_trial, show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ctxmode import exit_codes, garbage, launch
+from ctxmode import command_line, exit_codes, launch
 from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import UsageError, translate_errors, unwrap, why
 
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     with _translated_errors():
         terms = _make_terms(args, config, folder)
         cluster = _find_cluster(args.cluster, config, folder)
-        garbage.resume()
+        command_line.resume()
         launch.run(partial(_work, cluster, terms))
     return exit_codes.OK
 

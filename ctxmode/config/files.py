@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ctxmode.config import file_names
-from ctxmode.errors import UsageError, why
-from ctxmode.suggestions import or_all
+from ctxmode.errors import UsageError, or_all, why
 
 BYTES_MAX = 1024 * 1024
 USER_FILE = Path(file_names.USER_FILE)

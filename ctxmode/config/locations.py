@@ -18,9 +18,9 @@ from ctxmode.config.file_names import (
     SESSIONS_SUFFIX,
     STORES_FOLDER,
     USER_FACTS,
+    find_project,
     name_stores,
 )
-from ctxmode.config.project import find_project
 from ctxmode.errors import ContextModeError, UsageError, why
 
 _ENDING = re.compile(r"(?:\.usage|\.sessions|\.memory|\.repomap)?\.sqlite3$")

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read
-from ctxmode.errors import UsageError
-from ctxmode.suggestions import did_you_mean
+from ctxmode.errors import UsageError, did_you_mean
 from executor.model import Limits
 from executor.settings import Settings
 from kb.tokens import DEAREST, FAMILIES

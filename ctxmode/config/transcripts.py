@@ -157,3 +157,27 @@ def read_if_there(path: str, root: str) -> ConfigFile | None:
     from ctxmode.config.files import read  # noqa: PLC0415
 
     return read(Path(path), Path(root))
+
+
+TABLE, NAME = "memory", "session_start"
+VARIABLE = "CONTEXT_MODE_MEMORY_SESSION_START"
+_TRUTHS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+
+
+def is_wanted(project: str, config_home: str, environ: Mapping[str, str]) -> bool:
+    """Tell whether an agent gets the pinned facts when a conversation begins.
+
+    Raises:
+        UsageError: a file cannot be read.
+    """
+    wanted = True
+    for path, root, may_turn_on in (
+        (os.path.join(config_home, USER_FILE), "/", True),
+        (os.path.join(project, PROJECT_FILE), project, False),
+    ):
+        file = read_if_there(path, root)
+        table = file.data.get(TABLE) if file is not None else None
+        said = table.get(NAME) if isinstance(table, Mapping) else None
+        if said is False or (said is True and may_turn_on):
+            wanted = said
+    return _TRUTHS.get(environ.get(VARIABLE, "").lower(), wanted)

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import trio
 
 from ctxmode.app import App, open_app
+from ctxmode.config.file_names import PROJECT_MARKS
 from ctxmode.config.locations import Config, refuse_folder, require_project
-from ctxmode.config.project import PROJECT_MARKS
 from ctxmode.errors import ContextModeError, UsageError, unwrap
-from ctxmode.mcp.log_messages import Levels
+from ctxmode.mcp.conversation import Levels
 
 if TYPE_CHECKING:
     from fleet.front import Fleet

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from ctxmode import garbage
+from ctxmode import command_line
 from ctxmode.config.locations import Config
-from ctxmode.mcp import lines, listing, protocol
+from ctxmode.mcp import listing, messages, protocol
 from ctxmode.mcp.messages import (
     LINE_BYTES_MAX,
     Id,
@@ -50,7 +50,7 @@ async def serve_stdio(config: Config, tools: Offer) -> None:
             async with trio.open_nursery() as nursery:
                 connection = Connection(sink, tools, nursery)
                 nursery.start_soon(_open_server, config, tools, connection)
-                await connection.read(lines.LineReader(source, LINE_BYTES_MAX))
+                await connection.read(messages.LineReader(source, LINE_BYTES_MAX))
                 nursery.cancel_scope.cancel()
         except* (BrokenPipeError, trio.TooSlowError):
             pass
@@ -70,10 +70,10 @@ def load_what_calls_need() -> None:
     """Load what every call needs, and what the most frequent one needs besides."""
     for name in ("ctxmode.mcp.server", "ctxmode.mcp.tools.execute"):
         importlib.import_module(name)
-    from ctxmode.mcp import log_messages  # noqa: PLC0415 - loaded by now
+    from ctxmode.mcp import conversation  # noqa: PLC0415 - loaded by now
 
-    log_messages.configure()
-    garbage.resume()
+    conversation.configure()
+    command_line.resume()
 
 
 @contextmanager
@@ -124,7 +124,7 @@ class Connection:
         self._server = server
         self._opened.set()
 
-    async def read(self, reader: lines.LineReader) -> None:
+    async def read(self, reader: messages.LineReader) -> None:
         """Take messages until there are no more."""
         while line := await reader.line():
             if line.strip():
@@ -251,7 +251,7 @@ class Connection:
             await self._writing.acquire()
         try:
             with trio.fail_after(WRITE_DEADLINE_S):
-                await lines.write(self._sink, line)
+                await messages.write(self._sink, line)
         finally:
             self._writing.release()
 

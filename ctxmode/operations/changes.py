@@ -8,7 +8,7 @@ from typing import Any
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.render.amounts import age, size
+from ctxmode.render.highlight import age, size
 from ctxmode.render.results import CHANGE_MARKS
 from executor.model import readable
 from executor.project.commit import Commit, CommitError

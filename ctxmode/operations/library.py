@@ -21,8 +21,7 @@ from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import UsageError, translate_errors
 from ctxmode.operations import mirroring, searching
 from ctxmode.operations.searching import SearchRequest
-from ctxmode.render.amounts import size
-from ctxmode.render.highlight import one_line
+from ctxmode.render.highlight import one_line, size
 from kb.files import CHANGED
 
 # A search loads nothing that indexes, explains or judges, so that it answers sooner.

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from ctxmode.config.file_names import find_project
 from ctxmode.config.locations import Config
-from ctxmode.config.project import find_project
 from ctxmode.operations import sessions as operations
 from ctxmode.operations.session_sources import find_oldest, list_sources
 from ctxmode.operations.session_tracking import maintain

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ctxmode.config.project import find_project
+from ctxmode.config.file_names import find_project
 from ctxmode.hosts.hooks.tool_names import tool_call
 from memory.sessions import Deed, SessionStore
 

@@ -13,13 +13,12 @@ import trio
 
 from ctxmode import __version__
 from ctxmode.app import App
-from ctxmode.config.profiles import load_profiles
+from ctxmode.config.engine_settings import load_profiles
 from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import ContextModeError, translate_errors
 from ctxmode.operations.artifacts import deliver
 from ctxmode.operations.output_folder import RefusedError, remove_folder
 from ctxmode.pipelines.cache import CaseCache
-from ctxmode.pipelines.graph import cases_of
 from ctxmode.pipelines.model import (
     CaseStatus,
     Outcome,
@@ -27,9 +26,9 @@ from ctxmode.pipelines.model import (
     PipelineCase,
     PipelineReport,
     PipelineStep,
+    cases_of,
 )
-from ctxmode.render.refusals import refusal_text
-from ctxmode.render.results import ending
+from ctxmode.render.results import ending, refusal_text
 from executor import Caller
 from executor.model import Request, Status
 from executor.profile import ProjectAccess

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ctxmode.render.amounts import size
+from ctxmode.render.highlight import size
 
 if TYPE_CHECKING:
     from ctxmode.doctor.diagnosis import ClientsHealth, Diagnosis, FactsHealth, PagesHealth

@@ -6,8 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
-from ctxmode.render.amounts import age, inflect
-from ctxmode.render.highlight import one_line
+from ctxmode.render.highlight import age, inflect, one_line
 from memory.pages import (
     DRAFTS_FOLDER,
     BufferStatus,

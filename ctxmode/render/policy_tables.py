@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ctxmode.render import terminal
 from ctxmode.render.highlight import harmless, one_line
-from ctxmode.render.refusals import with_lines
+from ctxmode.render.results import with_lines
 from policy import CaseReport, Explanation, Match, Rule, Rules, Verdict
 from policy.rules import ADDRESS_RULE
 

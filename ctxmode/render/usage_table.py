@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ctxmode.operations.figures import ESTIMATOR, FORMULA, Counts, ToolFigures
-from ctxmode.render.amounts import size
-from ctxmode.render.highlight import one_line
+from ctxmode.render.highlight import one_line, size
 
 BAR_COLUMNS = 30
 BLOCKS = " ▏▎▍▌▋▊▉█"

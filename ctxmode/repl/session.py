@@ -16,9 +16,8 @@ from ctxmode.errors import ContextModeError, unwrap
 from ctxmode.render.highlight import harmless
 from ctxmode.render.live_output import LiveOutput
 from ctxmode.render.progress_line import waiting
-from ctxmode.render.refusals import refusal_text
-from ctxmode.render.results import ending
-from ctxmode.repl import commands
+from ctxmode.render.results import ending, refusal_text
+from ctxmode.repl import reading
 from ctxmode.repl.reading import Reader
 from executor import Caller
 from executor.model import Request, Result, Status
@@ -52,8 +51,8 @@ class ReplSession:
         """Read and run programs to the end of what is typed."""
         while (text := await read()) is not None:
             try:
-                if commands.is_command(text):
-                    command = commands.parse(text)
+                if reading.is_command(text):
+                    command = reading.parse(text)
                     if command.name == ".quit":
                         return
                     await self._obey(command)
@@ -66,13 +65,13 @@ class ReplSession:
                     raise
                 say(str(error))
 
-    async def _obey(self, command: commands.ReplCommand) -> None:
+    async def _obey(self, command: reading.ReplCommand) -> None:
         if command.name == ".help":
-            say(commands.help_text())
+            say(reading.help_text())
         elif command.name == ".load":
             await self._run(replace(self.request, path=command.file))
         elif command.name == ".save":
-            say(await trio.to_thread.run_sync(commands.save, self.typed, Path(command.file)))
+            say(await trio.to_thread.run_sync(reading.save, self.typed, Path(command.file)))
         else:
             self.request = replace(self.request, fresh=True)
             say("what comes next starts anew")

@@ -12,9 +12,12 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import trio
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from ctxmode.app import App, open_app
 from ctxmode.config.locations import Config
@@ -22,9 +25,18 @@ from ctxmode.errors import ContextModeError
 from ctxmode.operations.library import Library
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.operations.side_by_side import work_through
+from ctxmode.render import terminal
+from ctxmode.render.highlight import size
 from ctxmode.render.progress_line import waiting
-from ctxmode.trial.corpus import Corpus, gather
-from ctxmode.trial.questions import INPUT_NAME, QUESTIONS, WORD, SampleProgram, load_programs
+from ctxmode.trial.corpus import (
+    INPUT_NAME,
+    QUESTIONS,
+    WORD,
+    Corpus,
+    SampleProgram,
+    gather,
+    load_programs,
+)
 from executor import Request, Status
 
 RUN_S_MAX = 50.0
@@ -277,3 +289,73 @@ def _judge(answers: tuple[TrialAnswer, ...], listed: LargeOutput | None) -> list
     if len(listed.searches) < SEARCHES:
         wrong.append(f"only {len(listed.searches)} searches could be made")
     return wrong + [f"search {s.query!r}: wrong passage" for s in listed.searches if not s.correct]
+
+
+class TrialProgress:
+    """Says which language has answered, on a terminal only."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def tell(self, answered: TrialAnswer) -> None:
+        if self._stream.isatty():
+            mark = "ok" if answered.correct else "WRONG"
+            self._stream.write(f"{answered.language}: {mark} in {answered.wall_s:.2f} s\n")
+
+
+def show(trial: Trial) -> None:
+    """Print the whole of it."""
+    console = terminal.console()
+    parts = ", ".join(f"{part.name} {size(part.bytes)}" for part in trial.input.parts)
+    console.print(Text(f"Input: {size(len(trial.input.content))} of this machine: {parts}"))
+    console.print(_answers(trial))
+    if trial.missing:
+        console.print(Text(f"Not here: {', '.join(trial.missing)} (context-mode doctor says why)"))
+    if trial.listed is not None:
+        _show_listed(console, trial.listed)
+    console.print(Text(_summary(trial), style="green" if trial.ok else "red"))
+    for problem in trial.problems:
+        console.print(Text(f"  {problem}", style="red"))
+
+
+def _answers(trial: Trial) -> Table:
+    title = f"\nEach language read all of it, in sandbox tier {trial.tier}"
+    columns = ("language", "question", "answer", "right", "time", "read", "returned")
+    right = ("answer", "time", "read", "returned")
+    table = terminal.build_table(*columns, right=right, title=title)
+    for a in trial.answers:
+        table.add_row(
+            a.language,
+            a.question,
+            Text(a.printed[:60]),
+            Text("yes", style="green") if a.correct else Text("no", style="red"),
+            f"{a.wall_s:.2f} s",
+            size(a.bytes_read),
+            size(a.bytes_returned),
+        )
+    return table
+
+
+def _show_listed(console: Console, listed: LargeOutput) -> None:
+    console.print(
+        Text(
+            f"\nA large output of {size(listed.bytes_total)}: {size(listed.bytes_returned)} came "
+            f"back, {size(listed.bytes_indexed)} are searchable as {listed.output_id}"
+        )
+    )
+    for found in listed.searches:
+        where = f"bytes {found.start_byte} to {found.end_byte}"
+        mark = "found" if found.correct else "WRONG"
+        console.print(
+            Text(f"  search {found.query}: {mark} in {where}: {found.expected_line[:60]}")
+        )
+
+
+def _summary(trial: Trial) -> str:
+    right = sum(answer.correct for answer in trial.answers)
+    read = size(sum(answer.bytes_read for answer in trial.answers))
+    returned = size(sum(answer.bytes_returned for answer in trial.answers))
+    return (
+        f"\n{right} of {len(trial.answers)} languages right; {read} read, {returned} returned; "
+        f"{trial.wall_s:.1f} s."
+    )

@@ -24,7 +24,8 @@ from ctxmode.doctor.report import anonymous
 from ctxmode.hosts.hooks import verdicts
 from ctxmode.hosts.hooks.calls import Ruling
 from ctxmode.insight import rendering
-from ctxmode.mcp import consent, log_messages, server
+from ctxmode.mcp import client as consent
+from ctxmode.mcp import conversation, server
 from ctxmode.mcp.client import Client
 from ctxmode.mcp.protocol import ProtocolError
 from ctxmode.mcp.tool import Reply
@@ -100,7 +101,7 @@ def log_message(text: str, _: Path) -> str:
         sent.append(message["data"])
 
     record = logging.LogRecord("ctxmode", logging.WARNING, "", 1, "%s", (text,), None)
-    trio.run(log_messages.tell, SimpleNamespace(tell=tell), deque([record]), frozenset(["warning"]))
+    trio.run(conversation.tell, SimpleNamespace(tell=tell), deque([record]), frozenset(["warning"]))
     return sent[0]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import trio
 
 import kb
-from ctxmode.config.profiles import PROJECT_FILE, USER_FILE, load_profiles
+from ctxmode.config.engine_settings import PROJECT_FILE, USER_FILE, load_profiles
 from ctxmode.errors import ContextModeError
 from executor import Limits, Request, Result, Settings, Status
 from executor.pool.pool import BURST_MAX

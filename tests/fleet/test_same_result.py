@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import policy
-from ctxmode.trial.questions import INPUT_NAME, QUESTIONS, SampleProgram, load_programs
+from ctxmode.trial.corpus import INPUT_NAME, QUESTIONS, SampleProgram, load_programs
 from executor import Caller, LocalEngine, Request
 from executor.engine.engine import Completed
 from executor.instance.lock import remove

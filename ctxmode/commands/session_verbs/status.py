@@ -17,14 +17,13 @@ from ctxmode import exit_codes
 from ctxmode.config.files import PROJECT_FILE, USER_FILE
 from ctxmode.config.locations import Config, load_config
 from ctxmode.config.transcripts import Recording
-from ctxmode.hosts.setup.recorded import find_registered
+from ctxmode.hosts.setup.target import find_registered
 from ctxmode.launch import print_json, tell
 from ctxmode.operations import sessions as operations
 from ctxmode.operations.session_sources import apply_choice, find_oldest
 from ctxmode.operations.session_store import find_users_store
 from ctxmode.operations.session_tracking import load_bounds
-from ctxmode.render.amounts import inflect, size
-from ctxmode.render.highlight import one_line
+from ctxmode.render.highlight import inflect, one_line, size
 from memory.sessions import SourceStatus, is_old, keeping, reading
 from memory.sessions.importers import Importer, list_importers
 

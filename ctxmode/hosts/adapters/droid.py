@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ctxmode.hosts.adapters import claude_code
-from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling
-from ctxmode.hosts.hooks.unasked import add_as_text
+from ctxmode.hosts.hooks.calls import Answer, Purpose, Ruling, add_as_text
 
 FOLDER_VARIABLES = ("FACTORY_PROJECT_DIR",)
 EVENTS: Mapping[str, Purpose] = {

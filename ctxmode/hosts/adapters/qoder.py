@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ctxmode.hosts.adapters import claude_code
-from ctxmode.hosts.hooks.calls import Purpose
-from ctxmode.hosts.hooks.unasked import add_as_text, answer_by_code
+from ctxmode.hosts.hooks.calls import Purpose, add_as_text, answer_by_code
 
 FOLDER_VARIABLES: tuple[str, ...] = ()
 EVENTS: Mapping[str, Purpose] = {

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ctxmode.hosts.adapters import gemini_cli
-from ctxmode.hosts.hooks.calls import Purpose
-from ctxmode.hosts.hooks.unasked import answer_by_code
+from ctxmode.hosts.hooks.calls import Purpose, answer_by_code
 
 FOLDER_VARIABLES = ("TABNINE_PROJECT_DIR",)
 EVENTS: Mapping[str, Purpose] = {

@@ -91,7 +91,7 @@ def _tell_pinned(bell: Bell) -> str:
     if not files or (bell.text("source", "trigger") == "resume" and not _is_after_compaction(bell)):
         return ""
     with _logged(bell), limit_time(PINNED_S):
-        from ctxmode.config.session_start import is_wanted  # noqa: PLC0415
+        from ctxmode.config.transcripts import is_wanted  # noqa: PLC0415
 
         if is_wanted(bell.project, config_home(bell), bell.environ):
             return pinned.tell_pinned(files)

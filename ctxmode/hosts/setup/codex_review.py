@@ -15,7 +15,7 @@ from typing import Any
 
 from ctxmode.errors import ContextModeError
 from ctxmode.hosts.setup.hosts import BY_NAME
-from ctxmode.hosts.setup.json_syntax import parse
+from ctxmode.hosts.setup.json_edits import parse
 from ctxmode.hosts.setup.target import Target, read
 from policy.strict_data import load_toml
 

@@ -5,14 +5,69 @@ Paths begin with `~/` for a person's files; others are relative to the project.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ctxmode.hosts import skill
 from ctxmode.hosts.adapters import cursor
-from ctxmode.hosts.setup import kiro, opencode
-from ctxmode.hosts.setup.hook_program import WriteText, hook_program
-from ctxmode.hosts.setup.host import Command, Hooks, Host, Known, Places, WholeFile
+from ctxmode.hosts.setup.host import (
+    Command,
+    Hooks,
+    Host,
+    Known,
+    Places,
+    WholeFile,
+    WriteText,
+    hook_program,
+)
+
+SOURCE = Path(__file__).parent.parent / "hooks" / "opencode_plugin.ts"
+_COMMAND = 'const COMMAND: string[] = ["context-mode"];'
+_SESSIONS = "const RECORDS_SESSIONS = true;"
+_KILO = '\nexport default { id: "context-mode", server: ContextMode };\n'
+
+
+def plugin_text(command: Sequence[str], *, records_sessions: bool = True) -> str:
+    """The plugin's text; it may tell us nothing of sessions and turns."""
+    own = f"const COMMAND: string[] = {json.dumps(list(command))};"
+    text = SOURCE.read_text(encoding="utf-8").replace(_COMMAND, own)
+    return text if records_sessions else text.replace(_SESSIONS, _SESSIONS.replace("true", "false"))
+
+
+def kilo_plugin_text(command: Sequence[str], *, records_sessions: bool = True) -> str:
+    """The same for Kilo Code, which takes a plugin by its default export."""
+    text = plugin_text(command, records_sessions=records_sessions).replace(
+        "`context-mode setup opencode`", "`context-mode setup kilo`"
+    )
+    return text.rstrip() + "\n" + _KILO
+
+
+_JUDGED = "PreToolUse"
+_TURNS = ("UserPromptSubmit", "Stop")
+
+
+def hooks_text(command: Sequence[str], *, records_sessions: bool = True) -> str:
+    """The file's text; it may leave out the hooks of turns."""
+    hooks = [_hook(command, "rules", _JUDGED, matcher=".*")]
+    if records_sessions:
+        hooks += [_hook(command, "turns", trigger) for trigger in _TURNS]
+    return json.dumps({"version": "v1", "hooks": hooks}, indent=2) + "\n"
+
+
+def _hook(command: Sequence[str], purpose: str, trigger: str, **more: str) -> dict[str, Any]:
+    """A hook. Its name tells whose it is, for the format has no comments."""
+    line = shlex.join([*command, "hook", "kiro", trigger])
+    return {
+        "name": f"{purpose} of context-mode (written by `context-mode setup kiro`)",
+        "trigger": trigger,
+        **more,
+        "action": {"type": "command", "command": line},
+        "enabled": True,
+    }
+
 
 SERVER_NAME = "context-mode"
 SKILL = f"skills/{skill.NAME}/SKILL.md"
@@ -182,7 +237,7 @@ HOSTS = (
     Host(
         "opencode", "OpenCode", Places("~/.config/opencode/opencode.json", "opencode.json"),
         ("mcp", SERVER_NAME), _opencode,
-        plugins=(_plugin("~/.config/opencode/plugins", ".opencode/plugins", opencode.plugin_text),),
+        plugins=(_plugin("~/.config/opencode/plugins", ".opencode/plugins", plugin_text),),
         rules=Places("~/.config/opencode/AGENTS.md", "AGENTS.md"),
         source="opencode.ai/docs: mcp-servers, plugins, rules",
         known=Known("2026-11-23", "1.18.33"),
@@ -206,7 +261,7 @@ HOSTS = (
     Host(
         "kiro", "Kiro", Places("~/.kiro/settings/mcp.json", ".kiro/settings/mcp.json"), _MCP,
         _words, rules=Places("~/.kiro/steering/context-mode.md", ".kiro/steering/context-mode.md"),
-        plugins=(WholeFile(Places("", ".kiro/hooks/context-mode.json"), kiro.hooks_text),),
+        plugins=(WholeFile(Places("", ".kiro/hooks/context-mode.json"), hooks_text),),
         source="kiro.dev/docs: mcp, steering, cli/v3/hooks",
     ),
     Host(
@@ -263,7 +318,7 @@ HOSTS = (
     Host(
         "kilo", "Kilo Code", Places("~/.config/kilo/kilo.json", "kilo.json"),
         ("mcp", SERVER_NAME), _opencode,
-        plugins=(_plugin("~/.config/kilo/plugin", ".kilo/plugin", opencode.kilo_plugin_text),),
+        plugins=(_plugin("~/.config/kilo/plugin", ".kilo/plugin", kilo_plugin_text),),
         rules=Places("", "AGENTS.md"), spoken="opencode", known=Known("2026-11-25", "7.7.7"),
         source="kilo.ai/docs: mcp, automate/extending/plugins",
     ),

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ctxmode.hosts.setup.json_syntax import find_value
+from ctxmode.hosts.setup.json_edits import find_value
 from policy.strict_data import load_toml
 
 Value = str | bool | int | Sequence[str]

@@ -29,8 +29,8 @@ from starlette.types import Message, Receive, Scope, Send
 from ctxmode import crash_report
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
-from ctxmode.mcp.arguments import explain
-from ctxmode.mcp.http import bodies
+from ctxmode.mcp.http import gate
+from ctxmode.mcp.tool import explain
 from ctxmode.operations import facts
 from ctxmode.operations.fact_answers import (
     FactAnswer,
@@ -148,7 +148,7 @@ async def answer_api(config: Config, path: str, scope: Scope, receive: Receive, 
         if wanted:
             asked["wanted"] = wanted
         if route.body is not None:
-            messages = await bodies.receive_body(receive, BODY_BYTES_MAX)
+            messages = await gate.receive_body(receive, BODY_BYTES_MAX)
             request = await trio.to_thread.run_sync(_read_body, route.body, messages)
         else:
             request = FactRequest(**(dict(route.given or {}) | asked))

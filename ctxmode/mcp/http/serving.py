@@ -3,28 +3,92 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 from hypercorn.config import Config as Hypercorn
+from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.types import JSONRPCMessage
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from ctxmode.config.locations import Config, prepare_storage
-from ctxmode.mcp import log_messages
-from ctxmode.mcp.http import bodies
+from ctxmode.mcp import conversation
+from ctxmode.mcp.http import gate
 from ctxmode.mcp.http.connections import Connections, listen
-from ctxmode.mcp.http.events import RETRY_MS, Conversations
-from ctxmode.mcp.http.gate import LOOPBACK, Admission, Gate
+from ctxmode.mcp.http.gate import LOOPBACK, Admission, Gate, Tokens
 from ctxmode.mcp.http.memory_api import PLACE, answer_api
 from ctxmode.mcp.http.metrics import Metrics
 from ctxmode.mcp.http.sdk_server import build_sdk_server
-from ctxmode.mcp.http.tokens import Tokens
 from ctxmode.mcp.projects import open_projects
 from ctxmode.mcp.server import Server
 from ctxmode.mcp.tools import Offer, list_offered
+
+EVENTS_MAX = 256
+BYTES_MAX = 4 * 1024 * 1024
+RETRY_MS = 1000
+"""How long a client is asked to wait before it takes up a stream again."""
+
+
+class _Event(NamedTuple):
+    number: int
+    stream: str
+    message: JSONRPCMessage | None
+    bytes: int
+
+
+class Events(EventStore):
+    """The latest events of one conversation; the oldest are dropped beyond either limit."""
+
+    def __init__(self) -> None:
+        self._events: deque[_Event] = deque()
+        self._numbers = count(1)
+        self._bytes = 0
+
+    async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
+        """Keep an event of a stream and return its id; None is the event that opens a stream."""
+        size = 0 if message is None else len(message.model_dump_json())
+        event = _Event(next(self._numbers), stream_id, message, size)
+        self._events.append(event)
+        self._bytes += size
+        while len(self._events) > EVENTS_MAX or self._bytes > BYTES_MAX:
+            self._bytes -= self._events.popleft().bytes
+        return str(event.number)
+
+    async def replay_events_after(
+        self, last_event_id: str, send_callback: EventCallback
+    ) -> str | None:
+        """Send what came after an event of its stream, and return the stream; None if the event is
+        not known any more."""
+        known = next((one for one in self._events if str(one.number) == last_event_id), None)
+        if known is None:
+            return None
+        for event in tuple(self._events):
+            is_later = event.stream == known.stream and event.number > known.number
+            if is_later and event.message is not None:
+                await send_callback(EventMessage(event.message, str(event.number)))
+        return known.stream
+
+
+class Conversations(StreamableHTTPSessionManager):
+    """The SDK's conversations with events of their own each: the SDK names streams by the ids of
+    requests, which are the same in every conversation."""
+
+    @property
+    def event_store(self) -> EventStore:
+        """A new store: the SDK asks once for each conversation."""
+        return Events()
+
+    @event_store.setter
+    def event_store(self, given: EventStore | None) -> None:
+        """Take no notice of what the SDK sets, which would be one for all."""
+
 
 BODY_BYTES_MAX = 8 * 1024 * 1024
 CONVERSATIONS_MAX = 256  # of each name of a token
@@ -58,7 +122,7 @@ class Site:
 async def serve_http(site: Site, address: Address) -> None:
     """Serve until cancelled. A ContextModeError says that the address or the storage cannot be
     used."""
-    log_messages.configure()
+    conversation.configure()
     prepare_storage(site.config)
     listener = listen(address.host, address.port)
     port = listener.getsockname()[1]
@@ -123,11 +187,11 @@ class Endpoints:
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] == "POST":
-            messages = await bodies.receive_body(receive, BODY_BYTES_MAX)
-            if problem := await bodies.find_problem(messages, BODY_BYTES_MAX):
+            messages = await gate.receive_body(receive, BODY_BYTES_MAX)
+            if problem := await gate.find_problem(messages, BODY_BYTES_MAX):
                 await JSONResponse({"error": problem}, 400)(scope, receive, send)
                 return
-            receive = bodies.replay(messages, receive)
+            receive = gate.replay(messages, receive)
         name = scope["user"].username
         await self._conversations[name].handle_request(scope, receive, _explain_full(name, send))
 

@@ -6,11 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ctxmode.mcp import structured
-from ctxmode.mcp.arguments import Arguments
-from ctxmode.mcp.output_schemas import BACKGROUND, RUN, object_schema
-from ctxmode.mcp.reply import Reply, background_reply
-from ctxmode.mcp.tool import ANSWER_GRACE_S, RUNS_CODE, CallContext, Tool, seconds
+from ctxmode.mcp import reply
+from ctxmode.mcp.reply import BACKGROUND, RUN, Reply, background_reply, object_schema
+from ctxmode.mcp.tool import ANSWER_GRACE_S, RUNS_CODE, Arguments, CallContext, Tool, seconds
 from ctxmode.render import results
 
 
@@ -25,7 +23,7 @@ class BackgroundArguments(Arguments):
 async def _call(call: CallContext, given: BackgroundArguments) -> Reply:
     if given.handle is None:
         known = call.app.backgrounds(call.client.owner)
-        listed = [structured.background(one, with_output=False) for one in known]
+        listed = [reply.describe_background(one, with_output=False) for one in known]
         return Reply(results.backgrounds_text(known), {"background": listed})
     wait_s = seconds(given.wait) or 0
     owner = call.client.owner

@@ -7,11 +7,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from ctxmode.mcp import structured
-from ctxmode.mcp.arguments import Arguments, Milliseconds, Query, Strings, read_list
-from ctxmode.mcp.output_schemas import FLAG, LIST, QUERIES, object_schema
-from ctxmode.mcp.reply import Reply, count_produced_bytes
-from ctxmode.mcp.tool import RUNS_CODE, CallContext, Tool, run_deadline, seconds
+from ctxmode.mcp import reply
+from ctxmode.mcp.reply import FLAG, LIST, QUERIES, Reply, count_produced_bytes, object_schema
+from ctxmode.mcp.tool import (
+    RUNS_CODE,
+    Arguments,
+    CallContext,
+    Milliseconds,
+    Query,
+    Strings,
+    Tool,
+    read_list,
+    run_deadline,
+    seconds,
+)
 from ctxmode.operations.batch import BatchCommand, BatchRequest, run_batch
 from ctxmode.render import results
 
@@ -70,7 +79,7 @@ async def _call(call: CallContext, given: BatchArguments) -> Reply:
     )
     answer = await run_batch(call.app, request, call.caller_midway, fetching=call.caller)
     produced = sum(count_produced_bytes(one.answer) for one in answer.commands if one.answer)
-    return Reply(results.batch_text(answer), structured.batch(answer), produced=produced)
+    return Reply(results.batch_text(answer), reply.describe_batch(answer), produced=produced)
 
 
 TOOL = Tool(

@@ -10,10 +10,8 @@ import trio
 from pydantic import Field
 
 from ctxmode.errors import UsageError
-from ctxmode.mcp.arguments import Arguments
-from ctxmode.mcp.output_schemas import LIST, object_schema
-from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import RUNS_CODE, CallContext, Tool
+from ctxmode.mcp.reply import LIST, Reply, object_schema
+from ctxmode.mcp.tool import RUNS_CODE, Arguments, CallContext, Tool
 from ctxmode.operations import changes as kept_changes
 
 DIFF_BYTES_MAX = 16 * 1024

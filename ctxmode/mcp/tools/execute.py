@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from ctxmode.mcp.arguments import Arguments, Milliseconds, Strings
-from ctxmode.mcp.output_schemas import BACKGROUND, RUN, object_schema
-from ctxmode.mcp.reply import Reply, background_reply, run_reply
-from ctxmode.mcp.tool import RUNS_CODE, CallContext, Tool, run_deadline, seconds
+from ctxmode.mcp.reply import BACKGROUND, RUN, Reply, background_reply, object_schema, run_reply
+from ctxmode.mcp.tool import (
+    RUNS_CODE,
+    Arguments,
+    CallContext,
+    Milliseconds,
+    Strings,
+    Tool,
+    run_deadline,
+    seconds,
+)
 from executor.model import Request
 from runtimes import LANGUAGES
 

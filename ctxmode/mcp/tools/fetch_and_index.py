@@ -6,11 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from ctxmode.mcp.arguments import Arguments, read_list
-from ctxmode.mcp.output_schemas import LIST, object_schema
-from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import ANSWER_GRACE_S, FETCHES, CallContext, Tool
-from ctxmode.web.answers import fetch_text
+from ctxmode.mcp.reply import LIST, Reply, object_schema
+from ctxmode.mcp.tool import ANSWER_GRACE_S, FETCHES, Arguments, CallContext, Tool, read_list
+from ctxmode.web.model import fetch_text
 from ctxmode.web.pages import DAY_S, FetchRequest, PageRequest
 
 PAGE_KEYS = ("url", "status", "source", "title", "sections", "bytes", "error")

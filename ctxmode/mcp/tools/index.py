@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from ctxmode.mcp.arguments import Arguments, Strings
-from ctxmode.mcp.output_schemas import INTEGER, TEXT, object_schema
-from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import ADDS, CallContext, Tool
+from ctxmode.mcp.reply import INTEGER, TEXT, Reply, object_schema
+from ctxmode.mcp.tool import ADDS, Arguments, CallContext, Strings, Tool
 from ctxmode.operations.indexing import IndexRequest
 from ctxmode.render import results
 

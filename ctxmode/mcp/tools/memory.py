@@ -10,10 +10,8 @@ from pydantic import BeforeValidator, Field
 from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import UsageError
-from ctxmode.mcp.arguments import Arguments, Strings
-from ctxmode.mcp.output_schemas import object_schema
-from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import FORGETS, CallContext, Tool
+from ctxmode.mcp.reply import Reply, object_schema
+from ctxmode.mcp.tool import FORGETS, Arguments, CallContext, Strings, Tool
 from ctxmode.operations.fact_answers import (
     FactAnswer,
     FactRequest,

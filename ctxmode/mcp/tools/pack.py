@@ -6,10 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from ctxmode.mcp.arguments import Arguments, Strings
-from ctxmode.mcp.output_schemas import INTEGER, LIST, object_schema
-from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import READS, CallContext, Tool
+from ctxmode.mcp.reply import INTEGER, LIST, Reply, object_schema
+from ctxmode.mcp.tool import READS, Arguments, CallContext, Strings, Tool
 from ctxmode.operations.library import Library
 from repomap.pack_model import BUDGET
 

@@ -10,10 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, create_model
 
 from ctxmode.config.file_names import has_drafts
-from ctxmode.mcp.arguments import Arguments
-from ctxmode.mcp.output_schemas import object_schema
-from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import FETCHES, CallContext, Tool
+from ctxmode.mcp.reply import Reply, object_schema
+from ctxmode.mcp.tool import FETCHES, Arguments, CallContext, Tool
 from ctxmode.operations.facts import find_author
 from ctxmode.operations.library import Library
 from ctxmode.operations.page_answers import PageAnswer, PageRequest, answer

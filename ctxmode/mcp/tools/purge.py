@@ -7,10 +7,8 @@ from typing import Literal
 from pydantic import Field
 
 from ctxmode.errors import UsageError
-from ctxmode.mcp.arguments import Arguments
-from ctxmode.mcp.output_schemas import INTEGER, object_schema
-from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import FORGETS, CallContext, Tool
+from ctxmode.mcp.reply import INTEGER, Reply, object_schema
+from ctxmode.mcp.tool import FORGETS, Arguments, CallContext, Tool
 from ctxmode.operations.library import age_s
 from ctxmode.operations.purging import PurgeRequest
 from ctxmode.render import results

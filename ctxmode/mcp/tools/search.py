@@ -6,11 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from ctxmode.mcp import structured
-from ctxmode.mcp.arguments import Arguments, Query, read_list
-from ctxmode.mcp.output_schemas import QUERIES, object_schema
-from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import READS, CallContext, Tool
+from ctxmode.mcp import reply
+from ctxmode.mcp.reply import QUERIES, Reply, object_schema
+from ctxmode.mcp.tool import READS, Arguments, CallContext, Query, Tool, read_list
 from ctxmode.operations.searching import SEARCH_BYTES_MAX, SearchRequest
 from ctxmode.render import passages
 from kb.tokens import BYTES_PER_TOKEN
@@ -38,7 +36,7 @@ async def _call(call: CallContext, given: SearchArguments) -> Reply:
         budget_bytes=given.budget * BYTES_PER_TOKEN,
     )
     answer = await call.app.search(request)
-    return Reply(passages.search_text(answer), structured.search(answer))
+    return Reply(passages.search_text(answer), reply.describe_search(answer))
 
 
 TOOL = Tool(

@@ -13,10 +13,8 @@ from pydantic import BeforeValidator, Field
 
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.hosts.agents import name_agent
-from ctxmode.mcp.arguments import Arguments
-from ctxmode.mcp.output_schemas import LIST, TEXT, object_schema
-from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import ADDS, CallContext, Tool
+from ctxmode.mcp.reply import LIST, TEXT, Reply, object_schema
+from ctxmode.mcp.tool import ADDS, Arguments, CallContext, Tool
 from ctxmode.operations import session_answers as answers
 from ctxmode.operations.library import Library
 from ctxmode.operations.session_choice import (
@@ -29,7 +27,7 @@ from ctxmode.operations.session_choice import (
     refuse_if_off,
 )
 from ctxmode.operations.sessions import list_notices, open_sessions
-from ctxmode.render import session_texts
+from ctxmode.render import fact_texts
 from memory.sessions import (
     DIGEST_BYTES_MAX,
     RESUME_BYTES,
@@ -98,15 +96,15 @@ def _answer(
     is_queue = given.about == "queue" and not wanted
     if not library.config.sessions_file.exists():
         if is_queue:
-            return _reply(session_texts.queue_text(()), ())
+            return _reply(fact_texts.queue_text(()), ())
         raise UsageError("no session is kept yet", NONE_KEPT)
     with open_sessions(library.config) as store:
         if is_queue:
             waiting = _clean(store, answers.list_waiting(store, owners))
-            return _reply(session_texts.queue_text(waiting), waiting[: session_texts.SHOWN_MAX])
+            return _reply(fact_texts.queue_text(waiting), waiting[: fact_texts.SHOWN_MAX])
         chosen = _clean(store, choose_sessions(store, wanted, agent, owners, own=own))
         if len(chosen) > 1:
-            return _reply(session_texts.choice_text(chosen, given.about), chosen)
+            return _reply(fact_texts.choice_text(chosen, given.about), chosen)
         (session,) = chosen
         if given.text is not None:
             from ctxmode.operations.session_facts import keep_summary  # noqa: PLC0415 - few do
@@ -126,7 +124,7 @@ def _clean(store: SessionStore, sessions: Sequence[Session]) -> list[Session]:
 
 def _read(store: SessionStore, session: Session, about: str) -> str:
     unread = count_unread(store, session)
-    end = session_texts.behind_text(unread) if unread else ""
+    end = fact_texts.behind_text(unread) if unread else ""
     if about == "snapshot":
         room = _measure_room(SNAPSHOT_BYTES_MAX, end)
         text = store.build_snapshot(session.id, bytes_max=room) or NOTHING_YET
@@ -134,7 +132,7 @@ def _read(store: SessionStore, session: Session, about: str) -> str:
         room = _measure_room(RESUME_BYTES, end)
         text = answers.read_resume(store, session, bytes_max=room)[1]
     else:
-        end = "\n".join(filter(None, (session_texts.keep_text(session), end)))
+        end = "\n".join(filter(None, (fact_texts.keep_text(session), end)))
         room = _measure_room(DIGEST_BYTES_MAX, end)
         text = answers.read_digest(store, session)
     text = cut_bytes(store.clean(text).removesuffix("\n"), room)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from ctxmode.doctor.diagnosis import list_prewarmed
-from ctxmode.mcp.arguments import NoArguments
-from ctxmode.mcp.output_schemas import OBJECT, object_schema
-from ctxmode.mcp.reply import Reply
-from ctxmode.mcp.tool import READS, CallContext, Tool
+from ctxmode.mcp.reply import OBJECT, Reply, object_schema
+from ctxmode.mcp.tool import READS, CallContext, NoArguments, Tool
 from ctxmode.operations.figures import build_stats_json, read_tool_figures
 from ctxmode.operations.quotas import read_holdings
 from ctxmode.render import health

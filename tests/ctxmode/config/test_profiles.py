@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxmode.config.profiles import PROJECT_FILE, USER_FILE, load_profiles
+from ctxmode.config.engine_settings import PROJECT_FILE, USER_FILE, load_profiles
 from ctxmode.errors import ContextModeError
 from executor.network import parse
 from executor.profile import ANALYZE, BUILD, PROFILES, Profile, ProjectAccess

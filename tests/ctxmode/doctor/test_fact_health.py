@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth, check_facts
-from ctxmode.doctor.remedies import remedies
+from ctxmode.doctor.report import remedies
 from ctxmode.operations.facts import open_memory
 from ctxmode.render.health import doctor_text
 from executor import Isolation

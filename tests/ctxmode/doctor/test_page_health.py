@@ -5,7 +5,7 @@ from pathlib import Path
 from ctxmode.config.file_names import name_capture_mark
 from ctxmode.doctor import diagnosis
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth, check_pages
-from ctxmode.doctor.remedies import remedies
+from ctxmode.doctor.report import remedies
 from ctxmode.render.health import doctor_text
 from executor import Isolation
 from memory.pages import git

@@ -13,7 +13,7 @@ from ctxmode import cli
 from ctxmode.doctor import report
 from ctxmode.doctor.container_engine import EngineHealth
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth
-from ctxmode.doctor.remedies import GIVES, remedies, script
+from ctxmode.doctor.report import GIVES, install_script, remedies
 from executor import Isolation, LanguageReport, Layer
 from executor.engine.layers import REMEDIES
 
@@ -76,14 +76,14 @@ def test_every_layer_says_what_it_gives():
 
 
 def test_hints_are_a_script_that_a_shell_can_read():
-    text = script(remedies(diagnosis(isolation=layers(REMEDIES))))
+    text = install_script(remedies(diagnosis(isolation=layers(REMEDIES))))
     assert "\nsudo apt-get install lua5.4\n" in text
     subprocess.run(["sh", "-n"], input=text, text=True, check=True)
 
 
 def test_where_all_works_the_script_says_so():
     whole = diagnosis(languages={}, container_engine=EngineHealth(False))
-    assert script(remedies(whole)).startswith("# Nothing to mend")
+    assert install_script(remedies(whole)).startswith("# Nothing to mend")
 
 
 def test_a_report_tells_nothing_of_its_sender():

@@ -8,10 +8,9 @@ import pytest
 
 from base.sqlite_files import connect
 from ctxmode.errors import UsageError
-from ctxmode.insight.exporting import write_file
 from ctxmode.insight.model import Asked
 from ctxmode.insight.pages import PAGES
-from ctxmode.insight.site import BY_PATH, build_page
+from ctxmode.insight.site import BY_PATH, build_page, write_file
 from ctxmode.operations import audit
 from ctxmode.operations.facts import open_memory
 from ctxmode.operations.indexing import IndexRequest

@@ -5,7 +5,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from ctxmode.mcp.arguments import NoArguments, explain, input_schema
+from ctxmode.mcp.tool import NoArguments, explain, input_schema
 from ctxmode.mcp.tools.batch_execute import BatchArguments, LabelledCommand
 from ctxmode.mcp.tools.execute import ExecuteArguments
 from ctxmode.mcp.tools.execute_file import ExecuteFileArguments

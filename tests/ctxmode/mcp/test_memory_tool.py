@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from ctxmode.config.files import USER_FILE
 from ctxmode.errors import UsageError
-from ctxmode.mcp import consent
+from ctxmode.mcp import client as consent
 from ctxmode.mcp.tool import CallContext
 from ctxmode.mcp.tools.memory import TOOL
 from ctxmode.operations.facts import open_memory

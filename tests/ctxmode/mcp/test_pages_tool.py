@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from ctxmode.errors import UsageError
-from ctxmode.mcp import page_resources
+from ctxmode.mcp import resources
 from ctxmode.mcp.resources import content_of
 from ctxmode.mcp.tool import CallContext
 from ctxmode.mcp.tools.pages import TOOL
@@ -94,7 +94,7 @@ async def test_c13_a_draft_that_is_behind_is_merged_and_told_of(begun):
     (project / path).write_text(older.replace("A second", "Two seconds"))
     await ask(begun, action="push")
     (project / path).write_text(older.replace("A second", "Three seconds"))
-    told = page_resources.read(begun.config, "ctx://wiki/retries")
+    told = resources.read_page(begun.config, "ctx://wiki/retries")
     assert told.startswith("<DRIFT_NOTICE")
     refused = await ask(begun, action="push")
     assert refused.text.startswith("<MERGE_REQUIRED")
@@ -148,7 +148,7 @@ async def test_pages_are_resources_by_our_addresses_and_contexos(begun):
         content = content_of(begun.library, uri)
         assert (content["uri"], content["mimeType"]) == (uri, "text/markdown")
         assert text in content["text"]
-    listed = {row["uri"] for row in page_resources.list_pages(begun.config)}
+    listed = {row["uri"] for row in resources.list_pages(begun.config)}
     assert {"ctx://index", "context-mode://page/concept/retries"} <= listed
 
 
@@ -172,7 +172,7 @@ async def test_what_is_no_page_is_refused(begun, uri):
 
 
 def test_nothing_is_listed_where_pages_are_not_begun(desk):
-    assert page_resources.list_pages(desk.config) == []
+    assert resources.list_pages(desk.config) == []
     with pytest.raises(UsageError, match="not begun"):
         content_of(desk.library, "ctx://index")
 

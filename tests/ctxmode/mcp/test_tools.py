@@ -8,7 +8,7 @@ import pytest
 
 import kb
 from ctxmode.mcp import listing, tools
-from ctxmode.mcp.readers import reads_text_only
+from ctxmode.mcp.listing import reads_text_only
 from ctxmode.mcp.tool import DEFAULT_HINTS, FETCHING_S
 from ctxmode.mcp.tools import NAMES, list_offered
 from docs import tool_list

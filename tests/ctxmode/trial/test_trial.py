@@ -8,7 +8,7 @@ import pytest
 import runtimes
 from ctxmode.errors import ContextModeError
 from ctxmode.trial import corpus
-from ctxmode.trial.questions import QUESTIONS, load_programs
+from ctxmode.trial.corpus import QUESTIONS, load_programs
 from ctxmode.trial.steps import build_listing, find_rare_words
 
 TEXT = b"""\

@@ -12,8 +12,7 @@ import trio
 from ctxmode.errors import UsageError
 from ctxmode.operations import audit
 from ctxmode.operations.library import open_library
-from ctxmode.web.answers import FetchAnswer, PageAnswer, PageStatus, fetch_text
-from ctxmode.web.model import Bounds
+from ctxmode.web.model import Bounds, FetchAnswer, PageAnswer, PageStatus, fetch_text
 from ctxmode.web.pages import FetchRequest, PageRequest, fetch
 from tests.ctxmode.web.site import answer, redirect, serving
 
