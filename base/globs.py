@@ -71,16 +71,14 @@ def parse_shell_name(text: str) -> Iterator[Part]:
         at += 1
         end = text.find("]", at + 1 + (text[at : at + 1] == "!")) if char == "[" else -1
         if end > 0:
-            yield _set_of(text[at:end].removeprefix("!"), is_negated=text[at] == "!")
+            is_negated = text[at] == "!"
+            # Such a bracket knows neither escapes nor classes.
+            members = re.findall(r"(?s)(.)(?:-(.))?", text[at + is_negated : end])
+            ranges = tuple((first, last or first) for first, last in members)
+            yield CharacterSet(ranges, is_negated)
             at = end + 1
         else:
             yield {"*": ANY, "?": ONE}.get(char, char)
-
-
-def _set_of(members: str, *, is_negated: bool) -> CharacterSet:
-    """Return the set of a shell's bracket, which knows neither escapes nor classes."""
-    ranges = re.findall(r"(?s)(.)(?:-(.))?", members)
-    return CharacterSet(tuple((first, last or first) for first, last in ranges), is_negated)
 
 
 def _read_set(text: str, at: int, is_strict: bool) -> tuple[CharacterSet, int] | None:

@@ -140,26 +140,21 @@ def connect_read_only(
         SchemaError: it has more or fewer steps behind it.
         sqlite3.Error: as SQLite reports it.
     """
-    db = _connect_read_only(_uri(path), wait_s)
+    db = _open(f"{_uri(path)}?mode=ro", wait_s)
     try:
+        try:
+            db.execute("SELECT 1 FROM sqlite_master").fetchone()
+        except sqlite3.Error as error:
+            if _primary_code(error) not in _NOT_SHARED:
+                raise
+            db.close()
+            db = _open(f"{_uri(path)}?immutable=1", wait_s)
         if steps is not None and _version(db, steps) < len(steps):
             message = "it is of an earlier release: using its project brings it up to date"
             raise SchemaError(message)
     except BaseException:
         db.close()
         raise
-    return db
-
-
-def _connect_read_only(uri: str, wait_s: float) -> sqlite3.Connection:
-    db = _open(f"{uri}?mode=ro", wait_s)
-    try:
-        db.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except BaseException as error:
-        db.close()
-        if _primary_code(error) not in _NOT_SHARED:
-            raise
-        return _open(f"{uri}?immutable=1", wait_s)
     return db
 
 
