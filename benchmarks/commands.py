@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import yaml
 
-from policy.wordlist import word_set
+from base.wordlist import word_set
 
 PACKAGES = ("/usr/lib/node_modules", "/usr/share/nodejs", "/usr/local/lib/node_modules")
 CHARACTERS_MAX = 20_000  # longer commands are left out

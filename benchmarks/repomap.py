@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from base import secrets
 from benchmarks.harness import ROOT, Bench, NotMeasuredError, measure, read_output
 from benchmarks.processes import read_processors_s
 from ctxmode.operations.project_maps import hide_secrets, redact
 from kb.tokens import DEAREST, estimate, estimate_tokens
-from policy import secrets
 from repomap import workers
 from repomap.evidence import match_field
 from repomap.fitting import fit

@@ -16,6 +16,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from base.secrets import find_secrets
 from benchmarks.harness import Bench, measure
 from benchmarks.shapes import SHAPES, Session, make_session
 from ctxmode.operations.session_store import parse_call
@@ -28,7 +29,6 @@ from memory.sessions.schema import create_tables
 from memory.sessions.snapshot import Subject, build_snapshot
 from memory.sessions.writing import Writer
 from memory.texts import shorten_path
-from policy.secrets import find_secrets
 
 CALLS_BEFORE, CALLS_AFTER, CALLS_ASKED = 20, 5, 30
 COMMAND_CHARS = 80

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from base.secrets import find_secrets, is_secret_path
+from base.secrets.telling_names import kind_of
 from executor.model import Request
 from executor.run.execution import grant_environment
 from executor.terms import JudgedRequest
@@ -18,8 +20,6 @@ from fleet.snapshot import Snapshot
 from fleet.travel import StaysHereError
 from fleet.tree import Digest
 from policy.rules import Rules
-from policy.secrets import find_secrets, is_secret_path
-from policy.secrets.telling_names import kind_of
 
 SHELL_NAMES: Final = frozenset({"PWD", "OLDPWD"})
 """Variables that look like passwords and say where a shell is."""

@@ -13,6 +13,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 import trio
 
+from base.secrets.detector import find_form
 from executor.errors import RequestError
 from executor.model import MIB
 from executor.project.view.contents import read_up_to
@@ -22,7 +23,6 @@ from executor.project.view.tree import FOLDER_FLAGS
 from executor.project.view.tree import Tree as OpenTree
 from fleet.travel import CLOSED, SECRET, Guard, StaysHereError, Terms, look_at
 from fleet.tree import Digest, Entry, Tree, TreeError, build
-from policy.secrets.detector import find_form
 
 SEARCHED_BYTES_MAX: Final = MIB
 """Files up to this size are searched for tokens, which takes 40 times as long as a digest."""

@@ -14,6 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final
 
+from base.secrets import is_secret_path
 from executor.errors import RequestError
 from executor.model import GIB, MIB
 from executor.project.view.record import EntryState, state_of
@@ -21,7 +22,6 @@ from executor.project.view.search import ProjectSearch
 from executor.project.view.tree import OpenFolder, walk
 from executor.project.view.work_copy import BYTES_MAX, ENTRIES_MAX
 from fleet.tree import Entry
-from policy.secrets import is_secret_path
 
 BYTES_MAX_CEILING: Final = 4 * GIB
 LARGEST_SHOWN = 5

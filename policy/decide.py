@@ -145,7 +145,7 @@ def evaluate_fetch(url: str, rules: Rules, *, allow_private: bool = False) -> Ve
     To be asked again at every redirect, and with `check_address` once the name is resolved. With
     `allow_private` it may be of this machine or of a private network.
     """
-    from policy.addresses import check_url  # noqa: PLC0415 - only who fetches pays for its tables
+    from base.addresses import check_url  # noqa: PLC0415 - only who fetches pays for its tables
 
     effect = Download(marks.show(url), False, (), _place(url))  # nothing of it is unknown
     if refused := check_url(url, allow_private=allow_private).refused:

@@ -33,7 +33,7 @@ def host_of(url: str) -> str:
     host = host.removesuffix(".").lower()
     if _PLAIN.fullmatch(host):
         return host
-    from policy.addresses import plain_host  # noqa: PLC0415 - few hosts need its tables
+    from base.addresses import plain_host  # noqa: PLC0415 - few hosts need its tables
 
     return plain_host(host) or host
 
@@ -285,7 +285,7 @@ def download_matches(download: Download, rules: Rules, surface: str) -> Iterator
 def _is_for_curl(download: Download) -> bool:
     """Whether a request is one that no tool makes: it sends something, or is to this machine or to
     a private network, or its scheme is none of the web's."""
-    from policy.addresses import check_url  # noqa: PLC0415 - as in evaluate_fetch
+    from base.addresses import check_url  # noqa: PLC0415 - as in evaluate_fetch
 
     if re.search(_SENDS, " ".join(("", *download.argv, ""))):
         return True

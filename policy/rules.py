@@ -74,7 +74,7 @@ DEFAULT_RULES = (
     ),
 )
 
-# Not in the list above, because no file can loosen it: see policy/addresses.py.
+# Not in the list above, because no file can loosen it: see base/addresses.py.
 ADDRESS_RULE = Rule(
     id="default.address",
     kind="fetch",

@@ -6,11 +6,11 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from base.strict_data import load_toml
+from base.wordlist import word_set
 from policy.claude import Anchors, parse_rule
 from policy.model import Decision, RuleFileError, RuleSource
 from policy.rules import RedirectTo, Rule
-from policy.strict_data import load_toml
-from policy.wordlist import word_set
 
 TABLES_MAX = 500
 _TOP_KEYS = ("default", "rule", "trusted_projects")

@@ -112,7 +112,7 @@ executor/pool/test_prewarming.py::test_a_warm_run_is_told executor/containers/te
 executor/containers/test_remote.py executor/containers/test_engine_lost.py
 executor/containers/test_gvisor.py executor/containers/test_parity.py images/test_making.py
 e2e/test_known_defects.py::test_none images/test_program.py
-policy/test_secrets.py::test_long_hostile_text policy/test_readings.py::test_of_twenty
+base/test_secrets.py::test_long_hostile_text base/test_readings.py::test_of_twenty
 e2e/test_conformance.py e2e/test_inspector.py e2e/test_typescript_client.py e2e/test_mcp_fuzz.py
 e2e/test_docs_commands.py e2e/test_hostile_project.py kb/test_work.py kb/test_structured.py
 kb/test_eviction.py runtimes/test_wrapping.py e2e/test_killed_imports.py

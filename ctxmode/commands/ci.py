@@ -40,6 +40,7 @@ from functools import partial
 from io import BytesIO
 from pathlib import Path
 
+from base.secrets import redact
 from ctxmode import exit_codes
 from ctxmode.config.locations import load_config
 from ctxmode.config.settings import load_settings
@@ -53,7 +54,6 @@ from ctxmode.pipelines.model import Outcome, PipelineReport, cases_of
 from ctxmode.pipelines.reports import progress
 from ctxmode.pipelines.running import PipelineOptions, run_pipeline
 from ctxmode.render.terminal_output import for_stdout
-from policy.secrets import redact
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

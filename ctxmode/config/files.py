@@ -65,7 +65,7 @@ def read(path: Path, root: Path = Path("/")) -> ConfigFile:
 
 def parse(path: Path, text: str) -> ConfigFile:
     """Read the data and lines of a file's text; a UsageError says where it is no TOML."""
-    from policy.strict_data import load_toml  # noqa: PLC0415 - where there is such a file
+    from base.strict_data import load_toml  # noqa: PLC0415 - where there is such a file
 
     try:
         data = load_toml(text)

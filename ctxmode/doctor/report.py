@@ -21,6 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from base.remedy import command_of
+from base.secrets import redact
 from ctxmode import __version__
 from ctxmode.doctor.container_engine import EngineHealth
 from ctxmode.doctor.diagnosis import Diagnosis, PartHealth
@@ -36,7 +37,6 @@ from ctxmode.render.health import (
 )
 from ctxmode.render.highlight import harmless, size
 from executor import Isolation, LanguageReport
-from policy.secrets import redact
 
 # What each layer of isolation, or part, gives once it works.
 GIVES = {

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 import trio
 
+from base.secrets import redact
 from ctxmode import crash_report
 from ctxmode.app import App
 from ctxmode.errors import ContextModeError, UsageError
@@ -20,7 +21,6 @@ from ctxmode.mcp.conversation import Conversation
 from ctxmode.mcp.projects import Projects
 from ctxmode.mcp.protocol import STATELESS_REVISIONS, ProtocolError
 from ctxmode.render.results import with_lines
-from policy.secrets import redact
 
 # Up to revision 2025-11-25 the server sends the client a request while the call goes on. From
 # 2026-07-28 on the answer to the call says what is needed, and the client calls again. So the

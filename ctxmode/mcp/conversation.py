@@ -11,8 +11,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Protocol
 
+from base.secrets import redact
 from ctxmode.mcp.protocol import LEVELS, LOG_LEVEL_KEY, Envelope
-from policy.secrets import redact
 
 
 class Conversation(Protocol):

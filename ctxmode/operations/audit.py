@@ -54,7 +54,7 @@ def entry(
 
 def excerpt(text: str) -> str:
     """Cut the beginning of a text to one line, without secrets."""
-    from policy.secrets import redact  # noqa: PLC0415 - not every verdict is written
+    from base.secrets import redact  # noqa: PLC0415 - not every verdict is written
 
     masked = redact(text[:SEARCHED_CHARS_MAX]).text
     line = " ".join(masked.split())

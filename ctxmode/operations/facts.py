@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from base.secrets import find_secrets
 from base.store_copies import find_last_copy
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.errors import ContextModeError, UsageError
@@ -26,7 +27,6 @@ from memory.facts import (
     is_less,
     read_mark,
 )
-from policy.secrets import find_secrets
 
 PERSON = "user"
 """The author's name of whoever types a command; no client may call itself by it."""

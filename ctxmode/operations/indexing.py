@@ -15,6 +15,7 @@ from pathlib import Path
 
 import policy
 from base.plain_files import open_plain
+from base.secrets import is_secret_path
 from ctxmode.config.locations import Config, refuse_folder
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.operations.answers import IndexAnswer
@@ -36,7 +37,6 @@ from kb.decoding import BINARY_SAMPLE, is_binary
 from kb.files import FileState
 from kb.globs import GlobError
 from kb.walking import Why, is_utf8
-from policy.secrets import is_secret_path
 
 TERMS_SHOWN = 12
 FOLDERS_REMEMBERED = 4096

@@ -27,12 +27,12 @@ from kb.files import CHANGED
 # A search loads nothing that indexes, explains or judges, so that it answers sooner.
 if TYPE_CHECKING:
     import policy
+    from base.secrets import Secret
     from ctxmode.operations.answers import IndexAnswer, SearchAnswer
     from ctxmode.operations.indexing import IndexRequest
     from ctxmode.operations.purging import PurgeRequest
     from kb.files import FileState
     from kb.reading import Section
-    from policy.secrets import Secret
 
 SETTLING_S = 1.0
 QUEUE_S = 2.0
@@ -350,7 +350,7 @@ def _quota(config: Config) -> int:
 
 
 def _secrets(data: bytes) -> Sequence[Secret]:
-    from policy.secrets import find_secrets  # noqa: PLC0415 - where something is added
+    from base.secrets import find_secrets  # noqa: PLC0415 - where something is added
 
     return find_secrets(data)
 

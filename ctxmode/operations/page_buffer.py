@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
+from base.secrets import find_secrets
 from ctxmode.config.file_names import DRAFTS_FOLDER, is_captured
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
@@ -32,7 +33,6 @@ from memory.pages import (
 )
 from memory.sessions import SessionStore
 from memory.texts import unpack
-from policy.secrets import find_secrets
 
 IMPORT_S = 5.0
 COMMITS_MAX = 1000

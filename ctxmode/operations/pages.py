@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from base.secrets import find_secrets
 from ctxmode.config import file_names
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.config.rules import make_hides
@@ -18,7 +19,6 @@ from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.operations.page_place import find_repository
 from memory.errors import BadInputError, MemoryRoomError
 from memory.pages import Pages, Repository, find_git
-from policy.secrets import find_secrets
 
 OFF_VARIABLE = file_names.CAPTURE_OFF
 IDENTITY_S_MAX = 5.0

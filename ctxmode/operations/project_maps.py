@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import policy
+from base import secrets
 from ctxmode.config.locations import Config, prepare_storage, require_project
 from ctxmode.config.rules import load as load_rules
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import ContextModeError, UsageError
-from policy import secrets
 from repomap import workers
 from repomap.model import MapError, MapInputError, ScanReport
 from repomap.pack_model import Redaction

@@ -46,7 +46,7 @@ class KeptRefusals(NamedTuple):
 
 def mask(refusal: Refusal) -> Refusal:
     """Mask the secrets of a refusal."""
-    from policy.secrets import redact  # noqa: PLC0415 - most runs are refused nothing
+    from base.secrets import redact  # noqa: PLC0415 - most runs are refused nothing
 
     texts = (redact(text).text for text in (refusal.target, refusal.by, refusal.remedy))
     target, by, remedy = texts

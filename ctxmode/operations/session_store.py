@@ -45,7 +45,7 @@ def open_session_store(  # noqa: PLR0913
     Raises:
         MemoryRoomError: it cannot be opened, or is missing and not to be made.
     """
-    from policy.secrets import find_secrets  # noqa: PLC0415 - not where nothing is new
+    from base.secrets import find_secrets  # noqa: PLC0415 - not where nothing is new
 
     return SessionStore(
         path,

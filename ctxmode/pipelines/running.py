@@ -11,6 +11,7 @@ from pathlib import Path
 
 import trio
 
+from base.secrets import redact
 from ctxmode import __version__
 from ctxmode.app import App
 from ctxmode.config.engine_settings import load_profiles
@@ -35,7 +36,6 @@ from executor.profile import ProjectAccess
 from executor.run.capture import safe_name
 from executor.run.output_routing import Answer
 from policy import find_hidden_paths
-from policy.secrets import redact
 
 LINES_SHOWN = 30
 ARTIFACTS_VARIABLE = "CI_ARTIFACTS"

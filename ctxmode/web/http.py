@@ -15,6 +15,7 @@ from urllib.parse import urldefrag, urljoin
 import httpx2
 import trio
 
+from base.addresses import CheckedUrl, check_address, check_url
 from ctxmode import __version__
 from ctxmode.web.model import (
     Bounds,
@@ -25,7 +26,6 @@ from ctxmode.web.model import (
     Validators,
     ValidatorsOf,
 )
-from policy.addresses import CheckedUrl, check_address, check_url
 
 ENCODINGS = "gzip, deflate"
 _GZIP_OR_ZLIB, _RAW = 47, -15

@@ -17,6 +17,7 @@ import trio
 
 import kb
 import policy
+from base.secrets import redact
 from ctxmode.errors import ContextModeError, UsageError, translate_errors
 from ctxmode.operations import audit
 from ctxmode.operations.library import Library
@@ -39,7 +40,6 @@ from kb.decoding import as_utf8, is_binary
 from kb.detect import detect
 from kb.html_markdown import title_of
 from policy.messages import cut, fit
-from policy.secrets import redact
 
 PDF_S_MAX = 60.0
 PDF_WORKER = Path(__file__).with_name("pdf_worker.py")

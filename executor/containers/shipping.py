@@ -13,13 +13,13 @@ import tarfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from base.secrets import is_secret_path
 from executor.engine.unpacking import take_out, unpack
 from executor.errors import RequestError
 from executor.model import GIB
 from executor.project.view.search import ProjectSearch
 from executor.project.view.tree import FOLDER_FLAGS, OpenFolder, walk
 from executor.project.view.work_copy import BYTES_MAX, ENTRIES_MAX
-from policy.secrets import is_secret_path
 
 NAMING = ("objects/info/alternates",)  # texts of a substitute that name what is shown beside it
 HINT = "use a local engine, or tier A: see `context-mode doctor`"

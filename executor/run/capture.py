@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from base.secrets.detector import find_divided
 from executor.engine.engine import FileSpool
 from executor.model import Artifact, Stream, readable
 from executor.spawner.messages import ArtifactsHandedOver
-from policy.secrets.detector import find_divided
 
 NAME_CHARACTERS_MAX = 80
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from base.wordlist import word_set
 from policy.host.tree import Role, RoleTree, text_of
-from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from base.wordlist import word_set
 from policy import marks
 from policy.effects import encode
 from policy.host import passing
@@ -21,7 +22,6 @@ from policy.host.strings import product, string_texts
 from policy.host.transforms import Known
 from policy.host.tree import Role, RoleTree, read_tree, text_of
 from policy.shell.state import ShellState
-from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node

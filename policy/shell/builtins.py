@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from base.wordlist import word_set
 from policy import marks
 from policy.effects import program_name
 from policy.paths import normal
@@ -23,7 +24,6 @@ from policy.shell.redirections import file_text
 from policy.shell.script_files import only_what_is_certain, text_on_disk
 from policy.shell.state import ShellState
 from policy.shell.syntax import Literal, Part, Substitution, Word
-from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from policy.shell.state import Frame, ShellState

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from base.wordlist import word_set
 from policy import marks
 from policy.shell.options import Parsed, parse
 from policy.shell.programs import CliRow
 from policy.shell.redirections import STDIN_PATHS, file_text
 from policy.shell.state import ShellState
-from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from policy.shell.state import Frame

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from base.wordlist import words
 from policy.shell.call import ProgramCall, index_of
 from policy.shell.options import Parsed, parse
 from policy.shell.redirections import file_text
-from policy.wordlist import words
 
 _STRING = r"\s*[(]?\s*\[?\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)')"
 

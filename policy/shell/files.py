@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from base.globs import literal_name
+from base.wordlist import word_set, words
 from policy import marks
 from policy.paths import lies_in
 from policy.shell import guesses
 from policy.shell.fields import mark_active
-from policy.wordlist import word_set, words
 
 if TYPE_CHECKING:
     from policy.shell.call import ProgramCall

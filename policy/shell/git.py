@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from base.wordlist import words
 from policy import marks
 from policy.shell.files import report_diffs
 from policy.shell.options import parse
 from policy.shell.outputs import quote
 from policy.shell.programs import outer_values
 from policy.shell.state import ShellState
-from policy.wordlist import words
 
 if TYPE_CHECKING:
     from policy.shell.call import ProgramCall

@@ -12,6 +12,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from base.wordlist import word_set
 from policy import grammars
 from policy.shell.lex import tokenize
 from policy.shell.syntax import (
@@ -29,7 +30,6 @@ from policy.shell.syntax import (
     Token,
     Word,
 )
-from policy.wordlist import word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import re
 
+from base.wordlist import word_set
 from policy.shell.syntax import Literal, Parameter, Part, Redirection, ShellSyntaxError, Token, Word
 from policy.shell.words import (
     Cursor,
@@ -17,7 +18,6 @@ from policy.shell.words import (
     read_word,
     skip_blanks,
 )
-from policy.wordlist import word_set
 
 
 def read_heredoc_body(cursor: Cursor, heredoc: Heredoc) -> tuple[Part, ...]:

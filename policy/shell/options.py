@@ -4,8 +4,8 @@ import functools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from base.wordlist import read_rows
 from policy import marks
-from policy.wordlist import read_rows
 
 
 class Parsed(NamedTuple):

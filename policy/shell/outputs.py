@@ -7,11 +7,11 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from base.globs import CLASSES
+from base.wordlist import word_set, words
 from policy import marks
 from policy.shell.fields import mark_active
 from policy.shell.options import parse
 from policy.shell.syntax import unescape
-from policy.wordlist import word_set, words
 
 _AS_SOURCE = str.maketrans(
     {marks.GLOB_STAR: "*", marks.GLOB_ONE: "?"}

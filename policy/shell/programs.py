@@ -8,8 +8,8 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from base.wordlist import read_rows, word_set
 from policy.shell.options import parse
-from policy.wordlist import read_rows, word_set
 
 # From the programs' manuals. An option that is missing here is read both ways, its following
 # word as its value and as the subcommand; a row settles which.

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from base.wordlist import words
 from policy import marks
 from policy.effects import program_name
 from policy.shell import files
@@ -20,7 +21,6 @@ from policy.shell.programs import CONSOLES, PROGRAMS, UNKNOWN_PROGRAM, Interpret
 from policy.shell.redirections import file_text
 from policy.shell.script_files import only_what_is_certain, run_script_text, text_on_disk
 from policy.shell.state import ShellState
-from policy.wordlist import words
 
 if TYPE_CHECKING:
     from policy.shell.state import Frame

@@ -19,6 +19,8 @@ from typing import Any
 import pytest
 import trio
 
+from base.secrets import find_secrets, redact
+from base.secrets.detector import find_form
 from ctxmode import crash_report
 from ctxmode.doctor.report import anonymous
 from ctxmode.hosts.hooks import verdicts
@@ -38,9 +40,7 @@ from kb import Origin, Store
 from kb.model import SourceSpec
 from memory.gate import Gate
 from memory.pages.cleaning import redact as redact_page
-from policy.secrets import find_secrets, redact
-from policy.secrets.detector import find_form
-from tests.policy.spellings import CASES, core_of, reveal
+from tests.base.spellings import CASES, core_of, reveal
 
 Door = Callable[[str, Path], str]
 GATE = Gate(find_secrets)

@@ -152,7 +152,9 @@ SAMPLES = {
 def titles(source: str, language: str) -> list[str]:
     """The paths of definitions in order, without the marks where enclosing ones go on."""
     return [
-        " > ".join(mark.title) for mark in code.code_marks(source.encode(), language) if mark.identifiers
+        " > ".join(mark.title)
+        for mark in code.code_marks(source.encode(), language)
+        if mark.identifiers
     ]
 
 

@@ -148,7 +148,7 @@ def _find_part(event: Mapping[str, Any], way: Sequence[str]) -> Mapping[str, Any
 
 
 def _find_secrets(text: str) -> Sequence[SecretSpan]:
-    from policy.secrets import find_secrets  # noqa: PLC0415 - with the first text
+    from base.secrets import find_secrets  # noqa: PLC0415 - with the first text
 
     return find_secrets(text)
 

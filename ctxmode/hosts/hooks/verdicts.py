@@ -61,7 +61,7 @@ def steps(
 
 def _pack(said: Ruling, verdicts: Sequence[Verdict]) -> bytes:
     if said.text:
-        from policy.secrets import redact  # noqa: PLC0415 - most calls pass in silence
+        from base.secrets import redact  # noqa: PLC0415 - most calls pass in silence
 
         said = said._replace(text=redact(said.text).text)
     return json.dumps((said, [verdict.to_json() for verdict in verdicts])).encode()

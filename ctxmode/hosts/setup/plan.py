@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from base.strict_data import load_toml
 from base.whole_files import replace_file
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.hosts import skill
@@ -22,7 +23,6 @@ from ctxmode.hosts.setup.host import Command, Hooks, Host, Scope, WholeFile
 from ctxmode.hosts.setup.hosts import HOSTS
 from ctxmode.hosts.setup.json_edits import find_value, parse
 from ctxmode.hosts.setup.target import Target, find_server, has_server, inside, read
-from policy.strict_data import load_toml
 
 Edit = Callable[[str | None], str | None]
 

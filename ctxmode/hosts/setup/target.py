@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from base.host_homes import find_place
 from base.plain_files import read_plain
+from base.strict_data import load_toml
 from ctxmode.errors import ContextModeError, why
 from ctxmode.hosts.agents import AGENTS
 from ctxmode.hosts.setup.host import SCOPES, Command, Host, Scope
@@ -16,7 +17,6 @@ from ctxmode.hosts.setup.hosts import HOSTS, SERVER_NAME
 from ctxmode.hosts.setup.json_edits import find_value, parse
 from policy import real_path
 from policy.project_file import read_project_file
-from policy.strict_data import load_toml
 
 BYTES_MAX = 16 << 20  # a host may keep its history beside its servers
 

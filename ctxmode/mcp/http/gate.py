@@ -22,8 +22,8 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from base.strict_data import strict_json
 from ctxmode.errors import UsageError, why
-from policy.strict_data import strict_json
 
 SMALL_BYTES = 64 * 1024  # parsed in place: well below a millisecond
 

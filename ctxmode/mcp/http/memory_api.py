@@ -26,6 +26,7 @@ from pydantic import (
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
+from base.strict_data import strict_json
 from ctxmode import crash_report
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
@@ -42,7 +43,6 @@ from ctxmode.operations.fact_numbers import counterfactual
 from ctxmode.render import redaction
 from kb.tokens import estimate_tokens
 from memory.facts import DEFAULT_BUDGET, MAIN, Author
-from policy.strict_data import strict_json
 
 PLACE = "api"
 BODY_BYTES_MAX = 1024 * 1024

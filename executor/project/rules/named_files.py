@@ -19,11 +19,11 @@ from base.bounded_run import BoundedRunError, Bounds, run_bounded
 from base.git_environment import GIT_PATH
 from base.host_homes import MOVED, find_place
 from base.plain_files import read_head
+from base.wordlist import word_set, words
 from executor.project.rules.names import ObeyedNames, fold
 from executor.project.view.record import Record
 from executor.project.view.tree import find_inside
 from policy import real_path
-from policy.wordlist import word_set, words
 
 # What only a shell knows: a variable, what a command prints, braces, a glob.
 _UNKNOWN = re.compile(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from base import capabilities
+from base.secrets import is_secret_path
 from executor.errors import RequestError
 from executor.instance.lock import remove
 from executor.model import GIB
@@ -23,7 +24,6 @@ from executor.project.view.contents import attributes, set_attributes
 from executor.project.view.record import PLAIN, EntryState, Record, is_below, take
 from executor.project.view.tree import FOLDER_FLAGS, Tree
 from executor.spawner.stand_ins import stand_in
-from policy.secrets import is_secret_path
 
 BYTES_MAX = GIB
 ENTRIES_MAX = 200_000

@@ -213,7 +213,7 @@ def _find_secrets(search: ProjectSearch) -> frozenset[str]:
 
 
 def _is_secret(search: ProjectSearch, path: str) -> bool:
-    from policy.secrets import is_secret_path  # noqa: PLC0415 - only errors ask
+    from base.secrets import is_secret_path  # noqa: PLC0415 - only errors ask
 
     return search.denies(path) or is_secret_path(path)
 

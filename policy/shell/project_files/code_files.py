@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from base.wordlist import words
 from policy.shell.options import parse
 from policy.shell.project_files import ProjectFiles, TargetStep, command_line, tasks
 from policy.shell.run import CONFIGURED, PROJECT_FILES
-from policy.wordlist import words
 
 
 class Row(NamedTuple):

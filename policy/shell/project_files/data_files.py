@@ -120,7 +120,7 @@ def read_data(name: str, text: str) -> dict[str, Any]:
         elif "Procfile" in name:
             found = {"tasks": dict(re.findall(r"(?m)^([\w-]+):[ \t]*(.+)", text))}
         else:
-            from policy.strict_data import load_toml  # noqa: PLC0415
+            from base.strict_data import load_toml  # noqa: PLC0415
 
             found = load_toml(text)
     except (ValueError, RecursionError):

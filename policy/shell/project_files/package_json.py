@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from base.globs import is_made_of
+from base.wordlist import words
 from policy.shell.project_files import ProjectFiles, TargetStep, command_line, table, tasks, texts
 from policy.shell.project_files.data_files import read_data
 from policy.shell.project_files.task_rows import ROWS
 from policy.shell.project_files.tasks import Asked
 from policy.shell.run import PROJECT_FILES
-from policy.wordlist import words
 
 _OF_ALL = words("workspaces ws r recursive")
 

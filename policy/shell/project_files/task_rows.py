@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from policy.wordlist import words
+from base.wordlist import words
 
 
 class TaskFile(NamedTuple):

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from base.globs import is_made_of
+from base.wordlist import words
 from policy import marks
 from policy.paths import resolve
 from policy.shell.options import Parsed, parse
 from policy.shell.project_files import ProjectFiles, TargetStep, command_line, table, texts
 from policy.shell.project_files.data_files import read_data
 from policy.shell.project_files.task_rows import PACKAGE, PYTHON, ROWS, SAME, TaskFile
-from policy.wordlist import words
 
 _SHOWS = words("l list list-all show evaluate summary dry dry-run n help h")
 _COMMANDS = words(

@@ -5,6 +5,7 @@ from decimal import Decimal
 import jsonschema
 import pytest
 
+from base.strict_data import load_toml
 from ctxmode.commands.config import describe_config
 from ctxmode.config.files import PROJECT_FILE, USER_FILE
 from ctxmode.config.locations import Config
@@ -12,7 +13,6 @@ from ctxmode.config.prices import Price, Prices, load_prices
 from ctxmode.config.schema import build_schema
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import UsageError
-from policy.strict_data import load_toml
 
 GOOD = """
 [transcripts]

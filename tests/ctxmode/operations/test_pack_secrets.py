@@ -11,7 +11,7 @@ from ctxmode.config.locations import load_config
 from ctxmode.operations.map_files import write_map
 from ctxmode.operations.packs import PackAsked, make_pack
 from repomap.reading import MARK
-from tests.policy.secret_corpus import POSITIVES, PRIVATE_KEYS
+from tests.base.secret_corpus import POSITIVES, PRIVATE_KEYS
 from tests.repomap.repositories import write_files
 
 BUDGET = 1_000_000

@@ -7,11 +7,11 @@ from contextlib import closing
 import pytest
 
 import kb
+from base.secrets import find_secrets
 from ctxmode.errors import UsageError
 from ctxmode.operations.library import open_store
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.operations.searching_everywhere import USER_DATABASE, search_everywhere
-from policy.secrets import find_secrets
 from tests.ctxmode.projects import answer, prompt
 
 SESSION = "bbbb0000-0000-4000-8000-000000000002"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 
+from base.secrets import find_secrets
 from memory.facts.ledger import Entry, add_fact, append
 from memory.facts.model import MAIN, Author
 from memory.facts.reading import find_at, read_changes, read_facts
 from memory.facts.store import FactStore
-from policy.secrets import find_secrets
 
 ME = Author("claude_code", "s1")
 OTHER = Author("codex", "s2")

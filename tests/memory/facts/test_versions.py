@@ -4,13 +4,13 @@ import time
 
 import pytest
 
+from base.secrets import find_secrets
 from memory.facts import reading
 from memory.facts.branching import create_branch
 from memory.facts.erasing import erase
 from memory.facts.model import Author, Draft
 from memory.facts.store import FactStore
 from memory.facts.writing import forget, pin, remember
-from policy.secrets import find_secrets
 
 ADA = Author("ada")
 PATH = "/memory/general/a"

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from base.secrets import find_secrets
 from memory.errors import BadInputError
 from memory.pages.answers import PushRequest, WriteRequest
 from memory.pages.buffer_files import TurnRecord
@@ -16,7 +17,6 @@ from memory.pages.repository import Repository
 from memory.pages.section_merging import MERGE_MARKS, merge_sections
 from memory.pages.store import Pages
 from memory.texts import cut_bytes
-from policy.secrets import find_secrets
 
 NOW = 1.7e9
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"

@@ -9,8 +9,8 @@ from memory.sessions.digesting import capture_turns
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.keeping import Summary, read_summary
 from memory.sessions.reading import find_session
+from tests.base.secret_corpus import made
 from tests.memory.sessions.claude_records import Maker, bring_in, open_store, write
-from tests.policy.secret_corpus import made
 
 OWN = "claude_code:11111111-2222-3333-4444-555555555555"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from base.secrets import find_secrets
 from memory.sessions import keeping
 from memory.sessions.cues import CUES, find_bindings
 from memory.sessions.delivering import read_events
@@ -20,7 +21,6 @@ from memory.sessions.reading import list_sessions
 from memory.sessions.records import MessageRecord, SessionRecord
 from memory.sessions.snapshot import HEAD, SNAPSHOT_BYTES_MAX, Subject, build_snapshot
 from memory.sessions.store import SessionStore
-from policy.secrets import find_secrets
 from tests.memory.sessions.claude_records import Maker, bring_in, open_store, rows, write
 
 SECRET = "ghp_" + "R7kQ2mZx9LpV4tWc8YbN" + "3sDf6HgJ1aKe5uTo"  # made up

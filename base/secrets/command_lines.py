@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 
 from base.named_tuples import NamedTuple
-from policy.secrets.readings import Reading
-from policy.secrets.telling_names import kind_of
+from base.secrets.readings import Reading
+from base.secrets.telling_names import kind_of
 
 _VALUE = rb"""(?:"(?P<double>[^"\r\n]{1,200})"|'(?P<single>[^'\r\n]{1,200})'"""
 _VALUE += rb"""|(?P<value>[^\s"'`|;&<>()]{1,200}+))"""
@@ -149,7 +149,7 @@ def _match_at(form: Form, mark: bytes, data: bytes, at: int) -> tuple[str, int, 
 
 
 def _is_secret(form: Form, kind: str, value: bytes) -> bool:
-    from policy.secrets.assignments import may_be_value  # noqa: PLC0415 - they ask each other
+    from base.secrets.assignments import may_be_value  # noqa: PLC0415 - they ask each other
 
     if kind == "basic-credential":
         return _is_basic(value)

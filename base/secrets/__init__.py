@@ -8,12 +8,12 @@ Text may be str or bytes; ranges are in its own units. Work grows linearly with 
 
 from __future__ import annotations
 
-from policy.secrets.detector import Secret, find_secrets
+from base.secrets.detector import Secret, find_secrets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from policy.secrets.names import SECRET_NAMES, is_secret_name, is_secret_path
-    from policy.secrets.redaction import Redacted, redact
+    from base.secrets.names import SECRET_NAMES, is_secret_name, is_secret_path
+    from base.secrets.redaction import Redacted, redact
 else:
 
     def __getattr__(name: str) -> object:

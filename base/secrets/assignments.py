@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from policy.secrets.placeholders import is_placeholder
-from policy.secrets.readings import Expression, Reading
-from policy.secrets.telling_names import has_keyword, names
+from base.secrets.placeholders import is_placeholder
+from base.secrets.readings import Expression, Reading
+from base.secrets.telling_names import has_keyword, names
 
 VALUE_BYTES_MAX = 4096
 LINE_START_BYTES_MAX = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from policy.secrets.readings import Expression
+from base.secrets.readings import Expression
 
 # Words that documents and templates put in place of a value (compared in lower case).
 _WORDS = Expression(

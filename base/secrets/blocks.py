@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from policy.secrets.placeholders import is_placeholder
-from policy.secrets.readings import Expression, Reading
-from policy.secrets.tokens import is_filler
+from base.secrets.placeholders import is_placeholder
+from base.secrets.readings import Expression, Reading
+from base.secrets.tokens import is_filler
 
 # RFC 7468 (PKCS #8, PKCS #1, SEC 1), RFC 9580 (PGP), PROTOCOL.key of OpenSSH. What stands between
 # two lines of the body may be written out (`\n` in JSON), quoted, commented or indented.

@@ -14,7 +14,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_net
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from policy.wordlist import word_set
+from base.wordlist import word_set
 
 SCHEMES = {"http": 80, "https": 443}
 

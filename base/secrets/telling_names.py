@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-from policy.secrets.readings import Expression, Reading
-from policy.wordlist import word_set, words
+from base.secrets.readings import Expression, Reading
+from base.wordlist import word_set, words
 
 # What is searched for, in lower case; the whole name is then taken apart.
 KEYWORDS = tuple(

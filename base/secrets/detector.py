@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from base.named_tuples import NamedTuple
-from policy.secrets.readings import SHORT_BYTES, Reading, list_readings
-from policy.secrets.telling_names import MARKS
+from base.secrets.readings import SHORT_BYTES, Reading, list_readings
+from base.secrets.telling_names import MARKS
 
 CUT_BYTES = 8192
 """How far around a cut a secret is looked for."""
@@ -61,7 +61,7 @@ def find_secrets(text: str | bytes) -> tuple[Secret, ...]:
         for rank, (module, name, marks) in enumerate(FINDERS):
             sought = marks if len(reading.data) <= SHORT_BYTES else reading.select(marks)
             if any(map(reading.lowered.__contains__, sought)):
-                path = f"policy.secrets.{module}"
+                path = f"base.secrets.{module}"
                 __import__(path)  # `importlib` takes a hook a millisecond
                 finder: Finder = getattr(sys.modules[path], name)
                 for kind, start, end in finder(reading):
@@ -90,8 +90,8 @@ def find_divided(data: bytes, at: int) -> tuple[int, int]:
 
 def find_form(data: bytes) -> str:
     """Return the kind of a token or private key, by its form alone; "" if a text has none."""
-    from policy.secrets.blocks import find_private_keys  # noqa: PLC0415 - it loads this package
-    from policy.secrets.tokens import find_tokens  # noqa: PLC0415
+    from base.secrets.blocks import find_private_keys  # noqa: PLC0415 - it loads this package
+    from base.secrets.tokens import find_tokens  # noqa: PLC0415
 
     for reading in list_readings(data):
         for kind, _, _ in (*find_private_keys(reading), *find_tokens(reading)):

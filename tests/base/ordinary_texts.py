@@ -8,8 +8,8 @@ from __future__ import annotations
 import string
 from collections.abc import Iterator, Mapping
 
-from policy.wordlist import words
-from tests.policy.secret_corpus import ALNUM, BASE64, LOWER_HEX, made
+from base.wordlist import words
+from tests.base.secret_corpus import ALNUM, BASE64, LOWER_HEX, made
 
 PACKAGES = words(
     """passwd libpam-modules password-store rpassword generate-password passport passport-jwt

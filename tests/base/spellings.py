@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from urllib.parse import quote, unquote
 
-from tests.policy.secret_corpus import BASE32, URL_SAFE, key_block, made
+from tests.base.secret_corpus import BASE32, URL_SAFE, key_block, made
 
 TOKEN = "ghp_" + made(36)
 VALUE = made(32)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.secrets import (
+from base.secrets import (
     Secret,
     assignments,
     blocks,
@@ -28,11 +28,11 @@ from policy.secrets import (
     redact,
     telling_names,
 )
-from policy.secrets.readings import Expression, Reading
-from policy.secrets.tokens import TOKEN_FORMS
-from policy.wordlist import words
-from tests.policy.ordinary_texts import TEXTS
-from tests.policy.secret_corpus import NEGATIVES, POSITIVES, PRIVATE_KEYS
+from base.secrets.readings import Expression, Reading
+from base.secrets.tokens import TOKEN_FORMS
+from base.wordlist import words
+from tests.base.ordinary_texts import TEXTS
+from tests.base.secret_corpus import NEGATIVES, POSITIVES, PRIVATE_KEYS
 
 # The standard library has no other reader of expressions.
 constants: Any = importlib.import_module("re._constants")
@@ -205,7 +205,7 @@ def test_long_hostile_text_is_soon_read():
     code = (
         "import json, resource, sys\n"
         "resource.setrlimit(resource.RLIMIT_CPU, (45, 45))\n"
-        "from policy.secrets import find_secrets\n"
+        "from base.secrets import find_secrets\n"
         "for unit in json.load(sys.stdin):\n"
         "    find_secrets((unit * (250_000 // len(unit))).encode())\n"
     )

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.secrets import find_secrets, readings, redact
-from policy.secrets.readings import list_readings
-from tests.policy.ordinary_texts import TEXTS
-from tests.policy.secret_corpus import NEGATIVES, POSITIVES
-from tests.policy.spellings import CASES, TOKEN, WAYS, core_of, planted, reveal
+from base.secrets import find_secrets, readings, redact
+from base.secrets.readings import list_readings
+from tests.base.ordinary_texts import TEXTS
+from tests.base.secret_corpus import NEGATIVES, POSITIVES
+from tests.base.spellings import CASES, TOKEN, WAYS, core_of, planted, reveal
 
 SAMPLE = 2000
 ALL = 20_000

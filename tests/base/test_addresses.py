@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.addresses import (
+from base.addresses import (
     CARRIERS,
     PRIVATE_RANGES,
     REFUSED_RANGES,
@@ -17,7 +17,7 @@ from policy.addresses import (
     check_url,
     plain_host,
 )
-from policy.wordlist import words
+from base.wordlist import words
 
 ALLOWED_URLS = (
     ("https://example.org/a?b#c", "example.org", 443),

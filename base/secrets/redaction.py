@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import AnyStr, Generic, NamedTuple
 
-from policy.secrets.detector import Secret, find_secrets
+from base.secrets.detector import Secret, find_secrets
 
 
 class Redacted(NamedTuple, Generic[AnyStr]):

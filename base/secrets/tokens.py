@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 
 from base.named_tuples import NamedTuple
-from policy.secrets.readings import Reading, split_words
-from policy.wordlist import read_rows
+from base.secrets.readings import Reading, split_words
+from base.wordlist import read_rows
 
 _SEEN_BYTES = 1024
 """How much of a token is looked at before the costlier question of where it begins."""

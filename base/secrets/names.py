@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from policy.wordlist import words
+from base.wordlist import words
 
 # Matched against the last part of a path, in lower case: on some disks `.ENV` is `.env`.
 SECRET_NAMES = words(
