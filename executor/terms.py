@@ -54,13 +54,8 @@ class Parts:
     instance: Instance
 
 
-@dataclass(frozen=True, slots=True)
-class RuleCheck:
-    """What the rules are asked of a program, and what they say of the files it is given."""
-
-    subject: policy.Subject
-    rules: policy.Rules
-    of_files: tuple[policy.Verdict, ...]
+RuleCheck = tuple[policy.Subject, policy.Rules, tuple[policy.Verdict, ...]]
+"""What rules are asked of a program, and what they say of the files that it is given."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import stat
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, Generic, TypeVar
 
 import trio
 
@@ -31,11 +31,8 @@ READS_MAX = 3
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO, errno.EISDIR})
 
 
-class KnownFile(NamedTuple):
-    """The findings of reading a file: its digest, and the kind of a token in it, or nothing."""
-
-    digest: Digest
-    token: str = ""
+KnownFile = tuple[Digest, str]
+"""The findings of reading a file: its digest, and the kind of a token in it, or ""."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +66,11 @@ class FileReading:
                 state, file = found
             if began_ns - state.ctime_ns > SETTLED_NS:
                 settled[state] = file
-            if file.token:
-                self.left_out[path] = file.token
+            digest, token = file
+            if token:
+                self.left_out[path] = token
             else:
-                yield Entry(path, file.digest, bool(state.mode & stat.S_IXUSR))
+                yield Entry(path, digest, bool(state.mode & stat.S_IXUSR))
         known.clear()
         known.update(settled)
 
@@ -99,7 +97,7 @@ class FileReading:
                     return None
                 before = state_of(info)
                 known = _examine(descriptor, before.size)
-                if known.digest.size_bytes == before.size and (
+                if known[0].size_bytes == before.size and (
                     state_of(os.fstat(descriptor)) == before
                 ):
                     return before, known
@@ -117,7 +115,7 @@ def _examine(descriptor: int, expected: int) -> KnownFile:
         size += len(piece)
         if expected <= SEARCHED_BYTES_MAX:
             token = find_form(piece)
-    return KnownFile(Digest(seen.hexdigest(), size), token)
+    return Digest(seen.hexdigest(), size), token
 
 
 def read_pieces(descriptor: int, expected: int) -> Iterator[bytes]:

@@ -88,25 +88,18 @@ async def open_containers(
         runtime = runtime or engine.facts.default_runtime  # by its name, which decides some things
     with contextlib.closing(engine):
         labels = hosts.list_labels(shown.instance.id, shown.instance.folder, project)
-        found = await _find(engine, shown, runtime, labels)
-        async with _try_out(engine, shown, runtime, labels, limits, found.trial) as place:
-            probes = folder / f"probes-{found.key}.json"
-            yield BackEnd(place, place.open_box, found.toolchains, probes, place.pool)
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What the images have: `trial` is a language whose image is there, `key` names all of them."""
-
-    toolchains: Mapping[str, runtimes.Discovery]
-    trial: str
-    key: str
+        toolchains, trial, key = await _find(engine, shown, runtime, labels)
+        async with _try_out(engine, shown, runtime, labels, limits, trial) as place:
+            probes = folder / f"probes-{key}.json"
+            yield BackEnd(place, place.open_box, toolchains, probes, place.pool)
 
 
 async def _find(
     engine: DockerEngine, shown: _Shown, runtime: str, labels: Mapping[str, str]
-) -> _Found:
-    """What can be run on this engine, once it is rid of what dead servers left.
+) -> tuple[Mapping[str, runtimes.Discovery], str, str]:
+    """Find what can be run on this engine, once it is rid of what dead servers left.
+
+    Return what the images have, a language whose image is there, and a name for all images.
 
     Raises:
         SandboxUnavailableError: nothing.
@@ -126,7 +119,7 @@ async def _find(
         raise SandboxUnavailableError(f"tier {TIER}: {error}", START_ENGINE) from error
     trial = next(name for name, reference in references.items() if present[reference])
     key = hashlib.sha256(f"{sorted(present.values())}{runtime}".encode()).hexdigest()[:16]
-    return _Found(toolchains, trial, key)
+    return toolchains, trial, key
 
 
 @contextlib.asynccontextmanager

@@ -149,11 +149,11 @@ def _pack_cell(spec: CellSpec, system: rootfs.SystemEntries, devices: tuple[str,
         "scopes_signals": spec.scopes_signals,
     }
     if spec.told:
-        rest = packed.blob(spec.told.program)
-        description["told"] = {"filter": rest, "errors": list(spec.told.errors)}
+        rest = packed.blob(spec.told[0])
+        description["told"] = (rest, list(spec.told[1]))
     if spec.judged:
-        filter_ = packed.blob(spec.judged.program)
-        description["judged"] = {"filter": filter_, "kinds": list(spec.judged.kinds)}
+        filter_ = packed.blob(spec.judged[0])
+        description["judged"] = (filter_, list(spec.judged[1]))
     if spec.namespaces:
         _describe_tree(description, spec, system, devices, packed)
     return packed.pack(description)
@@ -170,7 +170,7 @@ def _describe_tree(
     read_only = READ_ONLY | NOSUID | NODEV
     accounts = rootfs.account_files(spec.uid, spec.gid)
     accounts |= rootfs.NAME_SERVICE if spec.names else {}
-    binds = [(path, path, read_only) for path in system.binds]
+    binds = [(path, path, read_only) for path in system[0]]
     binds += [(source, target, read_only) for source, target in spec.binds]
     writable: tuple[str, ...] = (spec.scratch, spec.home, rootfs.SHARED_MEMORY, *rootfs.DEVICES)
     commits = spec.access is ProjectAccess.COMMIT
@@ -180,7 +180,7 @@ def _describe_tree(
     description["job_bytes"] = JOB_BYTES
     description["binds"] = [*binds, *((path, path, NOSUID) for path in devices)]
     description["shown"] = list(spec.shown)
-    description["symlinks"] = list(system.links)
+    description["symlinks"] = list(system[1])
     description["files"] = [packed.file(path, content) for path, content in accounts.items()]
     description["scratch"] = {
         "bytes": spec.limits.scratch_bytes,

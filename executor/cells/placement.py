@@ -221,7 +221,7 @@ def _landlock_abi() -> int:
 def not_of_the_system(paths: Iterable[str]) -> Iterator[str]:
     """Those paths that the system folders of a cell don't show anyway."""
     paths = tuple(paths)
-    shown = rootfs.system_entries().binds if paths else ()
+    shown = rootfs.system_entries()[0] if paths else ()
     for path in paths:
         if not any(path == folder or path.startswith(f"{folder}/") for folder in shown):
             yield path

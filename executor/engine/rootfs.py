@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import NamedTuple
 
 from executor.model import MIB
 
@@ -86,11 +85,9 @@ NAME_SERVICE = {
 }
 
 
-class SystemEntries(NamedTuple):
-    """What of the host's system a cell shows."""
-
-    binds: tuple[str, ...]  # folders and files that exist here as themselves
-    links: tuple[tuple[str, str], ...]  # (target, link) of symbolic ones, as on a merged /usr
+SystemEntries = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
+"""The host's system as a cell shows it: folders and files that exist here as themselves, and
+(target, link) of symbolic ones, as on a merged /usr."""
 
 
 def system_entries() -> SystemEntries:
@@ -111,7 +108,7 @@ def _look_up(changed: tuple[int, ...]) -> SystemEntries:
     paths = (*SYSTEM_FOLDERS, *(f"/etc/{name}" for name in ETC_ENTRIES))
     links = tuple((os.readlink(path), path) for path in paths if os.path.islink(path))
     binds = (path for path in paths if os.path.exists(path) and not os.path.islink(path))
-    return SystemEntries(tuple(binds), (*links, *LINKS))
+    return tuple(binds), (*links, *LINKS)
 
 
 def account_files(uid: int, gid: int) -> dict[str, bytes]:

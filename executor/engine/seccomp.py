@@ -212,12 +212,8 @@ def notices(
     return _export(rules)
 
 
-@dataclass(frozen=True, slots=True)
-class ToldCalls:
-    """The refusing filter without the calls that are told, and by number the error of each."""
-
-    program: bytes
-    errors: tuple[tuple[int, int], ...]
+ToldCalls = tuple[bytes, tuple[tuple[int, int], ...]]
+"""The refusing filter without the calls that are told, and by number the error of each."""
 
 
 @functools.cache
@@ -234,7 +230,7 @@ def build_told(*, namespaces: bool = True) -> ToldCalls | None:
     errors = dict.fromkeys(name_denied_calls(), errno.EPERM)
     errors[_number("socket")] = errno.EAFNOSUPPORT if namespaces else errno.EACCES
     rest = program(Filter(namespaces=namespaces, without_told=True))
-    return ToldCalls(rest, tuple(errors.items()))
+    return rest, tuple(errors.items())
 
 
 @functools.cache
@@ -246,12 +242,8 @@ def name_denied_calls() -> dict[int, str]:
     return numbers
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedCalls:
-    """A filter that asks about calls, and by number how each of them names its process."""
-
-    program: bytes
-    kinds: tuple[tuple[int, str], ...]
+JudgedCalls = tuple[bytes, tuple[tuple[int, str], ...]]
+"""A filter that asks about calls, and by number how each of them names its process."""
 
 
 @functools.cache
@@ -293,7 +285,7 @@ def build_judged(abi: int) -> JudgedCalls:
         _deny_owners(rules)
     if abi < TRUNCATION_ABI:
         _deny_truncation(rules)
-    return JudgedCalls(_export(rules), tuple(kinds))
+    return _export(rules), tuple(kinds)
 
 
 def _deny_truncation(rules: pyseccomp.SyscallFilter) -> None:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from executor.project.view.search import ProjectSearch
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 # https://pip.pypa.io/en/stable/reference/requirements-file-format/
 #
@@ -41,22 +40,17 @@ _DIGEST = re.compile(r"sha\d{3}:[0-9a-f]{64,128}")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 
 
-class RequirementList(NamedTuple):
-    """The packages of a list, a line each, and the addresses of registries that it names."""
+def read_list(path: str, read: Callable[[str], bytes]) -> tuple[str, tuple[str, ...]]:
+    """Read a list and all that it includes. `read` gives a file's content, or refuses it.
 
-    text: str
-    indexes: tuple[str, ...]
-
-
-def read_list(path: str, read: Callable[[str], bytes]) -> RequirementList:
-    """A list and all that it includes. `read` gives a file's content, or refuses it.
+    Return its packages, a line each, and the addresses of registries that it names.
 
     Raises:
         RequestError: a line names what is not taken, or `read` refuses a file.
     """
     reading = _Reading(read)
     lines = dict.fromkeys(reading.lines(path))
-    return RequirementList("\n".join(lines), tuple(dict.fromkeys(reading.indexes)))
+    return "\n".join(lines), tuple(dict.fromkeys(reading.indexes))
 
 
 @dataclass(slots=True)
@@ -211,13 +205,13 @@ def _read_list(path: str, row: Ecosystem, search: ProjectSearch) -> Wanted:
         contents[file] = _read(file, search)
         return contents[file]
 
-    found = read_list(path, read)
-    if f" {row.locked_by}" not in found.text:
+    text, indexes = read_list(path, read)
+    if f" {row.locked_by}" not in text:
         name = os.path.basename(path)
-        return Wanted(row.name, found.text, file=name, indexes=found.indexes)
+        return Wanted(row.name, text, file=name, indexes=indexes)
     # A lock is taken as it is, down to its last byte.
-    content = contents[path] if len(contents) == 1 else f"{found.text}\n".encode()
-    return Wanted(row.name, lock={row.lock_name: content}, indexes=found.indexes)
+    content = contents[path] if len(contents) == 1 else f"{text}\n".encode()
+    return Wanted(row.name, lock={row.lock_name: content}, indexes=indexes)
 
 
 def _read(path: str, search: ProjectSearch) -> bytes:

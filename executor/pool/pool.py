@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import trio
 
@@ -150,12 +150,8 @@ class PoolLimits:
     total_max: int = USES_MAX * PURPOSES_MAX
 
 
-class _Use(NamedTuple):
-    """When a use began, how many there were then at once, and in the burst so far."""
-
-    at: float
-    at_once: int
-    in_burst: int
+_Use = tuple[float, int, int]
+"""When a use began, how many there were then at once, and in the burst so far."""
 
 
 @dataclass(slots=True, eq=False)
@@ -177,22 +173,22 @@ class _Shelf(Generic[P, M]):
     trouble: str = ""
 
     def last_used_at(self) -> float:
-        return self.uses[-1].at if self.uses else float("-inf")
+        return self.uses[-1][0] if self.uses else float("-inf")
 
     def begin_use(self, now: float) -> None:
         self.in_use += 1
-        before = takewhile(lambda use: use.at > now - BURST_S, reversed(self.uses))
-        self.uses.append(_Use(now, self.in_use, 1 + sum(1 for _ in before)))
+        before = takewhile(lambda use: use[0] > now - BURST_S, reversed(self.uses))
+        self.uses.append((now, self.in_use, 1 + sum(1 for _ in before)))
 
     def target(self, now: float, limits: PoolLimits) -> int:
         """How many should be idle."""
-        recent = [use for use in self.uses if use.at > now - AGE_S_MAX]
+        recent = [use for use in self.uses if use[0] > now - AGE_S_MAX]
         if len(recent) < limits.uses_min or now < self.not_before:
             return 0
-        peak = [use for use in recent if use.at > now - PEAK_S]
+        peak = [use for use in recent if use[0] > now - PEAK_S]
         makeable = min(BURST_MAX, int(REFILL_S / self.making_s))
-        in_burst = min(makeable, max((use.in_burst for use in peak), default=0))
-        at_once = max((use.at_once for use in peak), default=0)
+        in_burst = min(makeable, max((in_burst for _, _, in_burst in peak), default=0))
+        at_once = max((at_once for _, at_once, _ in peak), default=0)
         return min(limits.idle_max, max(limits.idle_min, in_burst, at_once))
 
 

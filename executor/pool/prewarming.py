@@ -78,7 +78,7 @@ def _list_shown(spec: CellSpec, run: RunSpec) -> Iterator[str]:
     A mount goes on showing the old file where a host program puts a new one in its place. A
     copy-on-write view goes on showing what it has looked up before.
     """
-    yield from rootfs.system_entries().binds
+    yield from rootfs.system_entries()[0]
     for _, path in (*spec.binds, *spec.shown):
         yield path
     for step in run.steps:

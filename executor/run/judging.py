@@ -78,8 +78,8 @@ class _Judge:
     """One process, and what it knows of the rules."""
 
     def __init__(self, one: ChildProcess) -> None:
-        self.process = one.process
-        self._socket = trio.socket.from_stdlib_socket(one.requests)
+        self.process, requests = one
+        self._socket = trio.socket.from_stdlib_socket(requests)
         self._rules: Rules | None = None
 
     @property

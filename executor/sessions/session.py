@@ -290,13 +290,13 @@ class Session:
         Raises:
             SandboxError: the box is gone, or the view could not be renewed.
         """
-        beginning = await self._view.begin()
-        await cell.order(b"begin", beginning.order)
+        order, note = await self._view.begin()
+        await cell.order(b"begin", order)
         while "begun" not in (message := await cell.message()):
             if "run" not in message:
                 raise SandboxError(message.get("error", "the session's supervisor was killed"))
             self._forget(message["run"])  # it had ended when all was stopped
-        progress.note = beginning.note or progress.note
+        progress.note = note or progress.note
         progress.isolation = with_room(progress.isolation, cell.layers, self.profile)
         self.gate.connections = progress.connections
         progress.cell = cell

@@ -46,7 +46,6 @@ from .refused import INSTANCES_MAX, WATCHES_MAX
 from .staging import leave_root, stage
 from .supervisor import (
     PrewarmedProgram,
-    PrewarmedRun,
     Supervisor,
     measure,
     outcome,
@@ -118,7 +117,7 @@ def _run(
         tree.place_files(run)
         confinement, made = (
             read_confinement(cell, run.data),
-            PrewarmedRun(notices.of_cell(cell.data, handles)),
+            notices.of_cell(cell.data, handles),
         )
         supervisor, stdio = Supervisor(control, run.data, confinement, by, made), by
     if cell.data["namespaces"]:

@@ -103,7 +103,7 @@ def enter_program(
         _take_on(confinement)
         is_heard = False
         if confinement.judged:
-            is_heard = _hand_over_listener(confinement.judged.filter, end, is_required=True)
+            is_heard = _hand_over_listener(confinement.judged[0], end, is_required=True)
         elif line.notices:
             is_heard = _hand_over_listener(line.notices, end)
         # What the supervisor is asked about it refuses; if it is gone, the kernel does.

@@ -108,23 +108,6 @@ class Scratch(TypedDict):
     folders: list[tuple[str, str, int]]
 
 
-class JudgedCallsMessage(TypedDict):
-    """The calls that are judged one by one."""
-
-    filter: Blob
-    kinds: list[tuple[int, str]]
-
-
-class ToldCallsMessage(TypedDict):
-    """The refused calls of which the supervisor is told.
-
-    `filter` is what remains of the refusing filter where it is; `errors` has the error of each.
-    """
-
-    filter: Blob
-    errors: list[tuple[int, int]]
-
-
 class BoxDescription(TypedDict):
     """What every box is told of itself."""
 
@@ -137,10 +120,12 @@ class BoxDescription(TypedDict):
     seccomp: Blob
     notices: Blob
     heavy_notices: Blob
-    told: NotRequired[ToldCallsMessage]
+    # The refused calls of which the supervisor is told: what remains of the refusing filter where
+    # it is, and the error of each.
+    told: NotRequired[tuple[Blob, list[tuple[int, int]]]]
     project: NotRequired[ProjectMessage]
     scopes_signals: NotRequired[bool]
-    judged: NotRequired[JudgedCallsMessage]
+    judged: NotRequired[tuple[Blob, list[tuple[int, str]]]]  # a filter, and calls by their kinds
     own_kernel: NotRequired[bool]
 
 

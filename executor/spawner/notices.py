@@ -111,4 +111,4 @@ def of_cell(cell: BoxDescription, handles: Handles) -> Notices:
     """Those of a cell's programs."""
     project, told = cell.get("project"), cell.get("told")
     renames = Renames(project["target"], handles.view) if project else None
-    return Notices(renames, RefusedCounts(dict(told["errors"]) if told else {}), handles.names)
+    return Notices(renames, RefusedCounts(dict(told[1]) if told else {}), handles.names)

@@ -36,7 +36,7 @@ COUNTED_CALLS = dict(zip(SYS_INOTIFY, (errno.EMFILE, errno.EMFILE, errno.ENOSPC)
 def read_filter(cell: Description[BoxDescription]) -> bytes:
     """The refusing filter without the calls that are told; empty where none are."""
     told = cell.data.get("told")
-    return cell.blob(told["filter"]) if told else b""
+    return cell.blob(told[0]) if told else b""
 
 
 class RefusedCounts:

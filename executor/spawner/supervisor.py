@@ -10,7 +10,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from . import tree
 from .changes import ReportedChanges
@@ -48,35 +48,32 @@ class Launched:
         return self.pid
 
 
-@dataclass(frozen=True, slots=True)
-class PrewarmedRun:
-    """What there is already when a run begins, perhaps the process of its first step."""
-
-    notices: Notices
-    population: Population = field(default_factory=Population)
-    launched: Launched | None = None
-
-
 class Supervisor:
-    """One run: its steps one after the other, and the limits that no kernel mechanism sums."""
+    """One run: its steps one after the other, and the limits that no kernel mechanism sums.
 
-    def __init__(
+    Of a prewarmed run there are processes already, one of them that of its first step.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a run has, and what of it is there already
         self,
         control: socket.socket,
         run: RunDescription,
         confinement: Confinement,
         stdio: Sequence[int],
-        prewarmed: PrewarmedRun,
+        notices: Notices,
+        *,
+        population: Population | None = None,
+        launched: Launched | None = None,
     ) -> None:
         self._control = control
         self._run = run
         self._confinement = confinement
         self._stdio = tuple(stdio)
-        self.population = prewarmed.population
-        self.notices = prewarmed.notices
+        self.population = population or Population()
+        self.notices = notices
         self.population.poller.register(self.notices.fd, select.POLLIN)
         self.reason: str | None = None  # why the run was ended from here
-        self._first = prewarmed.launched
+        self._first = launched
         self.is_still = False  # what is left of the run is for the kernel to take apart
 
     def run_steps(self) -> tuple[str, int]:
@@ -357,8 +354,11 @@ class PrewarmedProgram:
             self._exits = True  # and is told of that just once
 
     def _supervisor(self, control: socket.socket, run: Description[RunDescription]) -> Supervisor:
-        prewarmed = PrewarmedRun(self._notices, self._population, self._launched)
-        return Supervisor(control, run.data, self._confine(run.data), self.stdio, prewarmed)
+        return Supervisor(
+            *(control, run.data, self._confine(run.data), self.stdio, self._notices),
+            population=self._population,
+            launched=self._launched,
+        )
 
 
 def _remove(path: str) -> None:

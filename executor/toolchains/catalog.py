@@ -164,13 +164,9 @@ CACHE_VERSION = 1
 TOO_LATE = "its hello program did not end within"
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What a probe found; kept until one of the candidate's files changes."""
-
-    start_ms: float | None
-    reason: str
-    version: str | None
+_Answer = tuple[float | None, str, str | None]
+"""What a probe found: how fast it starts, why it does not, its version. It is kept until one of the
+candidate's files changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,13 +231,13 @@ class Toolchains:
             runnable=True,
             path=chosen.candidate.path,
             toolchain=chosen.candidate.toolchain.name,
-            version=self._answers[_key(chosen.candidate)].version,
+            version=self.version(chosen.candidate),
             start_ms=chosen.start_ms,
         )
 
     def version(self, candidate: runtimes.Candidate) -> str | None:
         """What a proven toolchain said of itself."""
-        return self._answers[_key(candidate)].version
+        return self._answers[_key(candidate)][2]
 
     def describe(self, candidate: runtimes.Candidate) -> ProvenToolchain:
         """A proven toolchain, as what is made for it depends on it."""
@@ -283,8 +279,8 @@ class Toolchains:
                 await trio.to_thread.run_sync(_save, self._cache_file, dict(self._answers))
         results = []
         for candidate in candidates:
-            answer = self._answers[_key(candidate)]
-            results.append(runtimes.ProbeResult(candidate, answer.start_ms, answer.reason))
+            start_ms, reason, _ = self._answers[_key(candidate)]
+            results.append(runtimes.ProbeResult(candidate, start_ms, reason))
         return results
 
     async def _probe(self, candidate: runtimes.Candidate) -> None:
@@ -298,7 +294,7 @@ class Toolchains:
                 break
             best = took_ms if best is None else min(best, took_ms)
         version = await self._version(candidate) if best is not None else None
-        self._answers[_key(candidate)] = _Answer(best, reason, version)
+        self._answers[_key(candidate)] = (best, reason, version)
 
     async def _hello(self, candidate: runtimes.Candidate) -> tuple[float | None, str]:
         row = candidate.language
@@ -372,7 +368,8 @@ def _load(file: Path) -> dict[str, _Answer]:
         data = read_json(file)
         if data is None or data["version"] != CACHE_VERSION:
             return {}
-        return {key: _Answer(**answer) for key, answer in data["answers"].items()}
+        answers = data["answers"].items()
+        return {key: (one["start_ms"], one["reason"], one["version"]) for key, one in answers}
     except (KeyError, TypeError, AttributeError):
         return {}
 
@@ -380,9 +377,9 @@ def _load(file: Path) -> dict[str, _Answer]:
 def _save(file: Path, answers: Mapping[str, _Answer]) -> None:
     """Replace the file as a whole; not being able to costs the next start its probes, no more."""
     plain = {
-        k: {"start_ms": a.start_ms, "reason": a.reason, "version": a.version}
-        for k, a in answers.items()
-        if not a.reason.startswith(TOO_LATE)
+        key: {"start_ms": start_ms, "reason": reason, "version": version}
+        for key, (start_ms, reason, version) in answers.items()
+        if not reason.startswith(TOO_LATE)
     }
     with contextlib.suppress(OSError):
         write_json(file, {"version": CACHE_VERSION, "answers": plain})

@@ -90,7 +90,7 @@ def older_landlock(packed: Packed, kind: str) -> None:
     signal_scope(packed, kind)
     if kind == "cell" and "judged" in packed.data:
         judged = judged_calls(abi=5)
-        packed.data["judged"] = {"filter": packed.blob(judged.program), "kinds": judged.kinds}
+        packed.data["judged"] = (packed.blob(judged[0]), judged[1])
 
 
 def landlock(packed: Packed, kind: str) -> None:

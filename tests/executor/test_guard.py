@@ -326,9 +326,9 @@ async def test_a_text_that_holds_up_its_judge_is_refused_and_the_server_goes_on(
         "judging.judge = lambda *_: sum(itertools.repeat(0))\n"
     )
     serve = "serve(int(sys.argv[1]))\n"
-    code = JUDGE.arguments[1].replace(serve, held_up + serve)
+    code = JUDGE[0][1].replace(serve, held_up + serve)
     with monkeypatch.context() as patched:
-        patched.setattr(judge, "JUDGE", JUDGE._replace(arguments=("-c", code)))
+        patched.setattr(judge, "JUDGE", (("-c", code), *JUDGE[1:]))
         # The one that waits is the usual one; it is lost, and the next is held up.
         first = await guarded(Request("shell", "echo ran"))
         await guarded.lose_judges()

@@ -115,12 +115,12 @@ class Multiplexer:
             raise BrokenStreamError("the server has hung up")
         for kind, number, content in self._frames.feed(data):
             if kind == ORDER:
-                opened = carry_out(content, self._control)
-                for port, listener in opened.listeners:
+                read, written, listeners = carry_out(content, self._control)
+                for port, listener in listeners:
                     self._listeners[listener.fileno()] = (listener, port)
-                for name, ours in opened.written:
+                for name, ours in written:
                     self._open(name, source=ours)
-                for name, ours in opened.read:
+                for name, ours in read:
                     self._open(name, target=ours)
                 continue
             channel = self._channels.get(number)

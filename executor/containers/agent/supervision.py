@@ -8,7 +8,6 @@ import socket
 import stat
 import tarfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import cast
 
 from executor.spawner import artifacts, changes, notices, session, tree
@@ -22,7 +21,7 @@ from executor.spawner.messages import (
     RunReport,
     send,
 )
-from executor.spawner.supervisor import PrewarmedRun, Supervisor, measure, outcome
+from executor.spawner.supervisor import Supervisor, measure, outcome
 from executor.spawner.view import FOLDER
 
 from .messages import AgentOrder, unpack
@@ -30,13 +29,9 @@ from .messages import AgentOrder, unpack
 NO_CHANGE = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
 
 
-@dataclass(slots=True)
-class Opened:
-    """The agent's ends of what an order opened, by the numbers of their channels."""
-
-    read: list[tuple[int, int]] = field(default_factory=list)  # the program reads what we write
-    written: list[tuple[int, int]] = field(default_factory=list)
-    listeners: list[tuple[int, socket.socket]] = field(default_factory=list)  # by port
+Opened = tuple[list[tuple[int, int]], list[tuple[int, int]], list[tuple[int, socket.socket]]]
+"""The agent's ends of what an order opened: of what the program reads and of what it writes, by
+the numbers of their channels; and listeners by port."""
 
 
 def carry_out(content: bytes, control: socket.socket) -> Opened:
@@ -47,27 +42,28 @@ def carry_out(content: bytes, control: socket.socket) -> Opened:
     """
     said, blob = unpack(content)
     order = cast("AgentOrder", said)  # the server is trusted
-    opened = Opened()
+    opened: Opened = ([], [], [])
     if order["order"] == "stop":
         control.send(b"stop")
         return opened
+    read, written, listeners = opened
     size: int = order["size"]
     fds = [_in_memory(blob[:size])]
     rest = blob[size:]
     for number, kind in order["channels"]:
         if kind == "read":
             reader, writer = os.pipe2(os.O_CLOEXEC)
-            opened.read.append((number, writer))
+            read.append((number, writer))
             fds.append(reader)
         elif kind == "written":
             reader, writer = os.pipe2(os.O_CLOEXEC)
-            opened.written.append((number, reader))
+            written.append((number, reader))
             fds.append(writer)
         elif isinstance(kind, int):
             fds.append(_in_memory(rest[:kind]) if kind else _nothing())
             rest = rest[kind:]
     for port in order.get("listen", ()):
-        opened.listeners.append((port, _listener(port)))
+        listeners.append((port, _listener(port)))
     socket.send_fds(control, [order["order"].encode()], fds)
     for fd in fds:
         os.close(fd)
@@ -133,8 +129,8 @@ def supervise(
         cell.blob(given["notices"]),
         cell.blob(given["heavy_notices"]),
     )
-    prewarmed = PrewarmedRun(notices.of_cell(given, tree.Handles()))
-    supervisor = Supervisor(control, run.data, confinement, fds[1:], prewarmed)
+    watched = notices.of_cell(given, tree.Handles())
+    supervisor = Supervisor(control, run.data, confinement, fds[1:], watched)
     supervisor.population.own_kernel = given["own_kernel"]
     phase, status = supervisor.run_steps()
     for fd in fds[1:]:

@@ -45,9 +45,9 @@ def diff_lines(changes: Sequence[Change], project: Path, contents: int) -> Itera
         texts = _Texts(before, after)
         others = [c for c in changes if _has_content(c) and not texts.add(c)]
         found = compare(texts.before, texts.after, "-p", "-M")
-        hunks = None if found is None else {one.new or one.old: one.hunks for one in found}
+        hunks = None if found is None else {new or old: lines for old, new, lines in found}
         renames = find_renames(others, project, contents)
-        renames |= {d.new: d.old for d in found or () if d.old and d.new not in ("", d.old)}
+        renames |= {new: old for old, new, _ in found or () if old and new not in ("", old)}
         for change in list_changes(changes, renames):
             old = change.source if change.change == "renamed" else change.path
             yield from _write_header(change, old, before.info(old))

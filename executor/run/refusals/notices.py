@@ -7,7 +7,6 @@ import os
 import socket
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from executor.network import Allowlist
@@ -102,13 +101,8 @@ LIBRARY_SOCKETS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Homes:
-    """Where the box's program sees the project and its home, and where this user's home is."""
-
-    project: str
-    home: str
-    host_home: str
+Homes = tuple[str, str, str]
+"""Where the box's program sees the project and its home, and where this user's home is."""
 
 
 def of_notices(
@@ -173,11 +167,12 @@ def _of_unix(path: str, count: int, homes: Homes, host: HostLooks) -> Found | No
     if path.startswith("@"):
         return SOURCES["host socket"].found(path, count) if host.has_abstract(path) else None
     path = os.path.normpath(path)
-    if path.startswith(f"{homes.project}/"):
-        target = path[len(homes.project) + 1 :]
+    project, home, host_home = homes
+    if path.startswith(f"{project}/"):
+        target = path[len(project) + 1 :]
         return SOURCES["project socket"].found(target, count) if host.has_socket(path) else None
-    if path.startswith(f"{homes.home}/"):
-        path = f"{homes.host_home}{path[len(homes.home) :]}"
+    if path.startswith(f"{home}/"):
+        path = f"{host_home}{path[len(home) :]}"
     if not host.has_socket(path):
         return None
     is_usual = any(path == usual or path.startswith(usual) for usual in LIBRARY_SOCKETS)

@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from executor.engine import rootfs
 from executor.run.refusals.sources import SOURCES, Found
@@ -69,12 +68,9 @@ _QUOTED = re.compile(
 _WORD = re.compile(rf"[^\s:,;()='\"`<>\[\]{_LEFT}{_RIGHT}]{{1,1024}}")
 
 
-class ErrorText(NamedTuple):
-    """One line that speaks of an error, and what of it may be a path, the likeliest first."""
-
-    error: int
-    candidates: tuple[str, ...]
-    makes: bool = False  # whether it speaks of something that was to be made
+ErrorText = tuple[int, tuple[str, ...], bool]
+"""One line that speaks of an error: its number, what may be a path, the likeliest first, and
+whether something was to be made."""
 
 
 def find_errors(text: str) -> Iterator[ErrorText]:
@@ -85,7 +81,7 @@ def find_errors(text: str) -> Iterator[ErrorText]:
         for error, words in WORDS.items():
             if any(word in lower for word in words):
                 makes = "cannot stat" not in lower and any(w in lower for w in MAKING_WORDS)
-                yield ErrorText(error, _candidates(short), makes)
+                yield error, _candidates(short), makes
                 break
 
 
@@ -157,34 +153,34 @@ def of_errors(text: str, shown: Shown) -> Iterator[Found]:
 
 
 def _judge(found: ErrorText, shown: Shown, asked: set[str]) -> Found | None:
-    if found.error in ERROR_LIMITS:
-        is_met = found.error != errno.ENOMEM or shown.limits_memory
-        return SOURCES["met limit"].found(ERROR_LIMITS[found.error]) if is_met else None
-    if found.error in PATHLESS:
-        source, target = PATHLESS[found.error]
+    error = found[0]
+    if error in ERROR_LIMITS:
+        is_met = error != errno.ENOMEM or shown.limits_memory
+        return SOURCES["met limit"].found(ERROR_LIMITS[error]) if is_met else None
+    if error in PATHLESS:
+        source, target = PATHLESS[error]
         return SOURCES[source].found(target)
-    return _judge_paths(found, shown, asked) if found.error in PATH_ERRORS else None
+    return _judge_paths(found, shown, asked) if error in PATH_ERRORS else None
 
 
 def _judge_paths(found: ErrorText, shown: Shown, asked: set[str]) -> Found | None:
-    paths = [_absolute(text, shown) for text in found.candidates]
+    error, candidates, makes = found
+    paths = [_absolute(text, shown) for text in candidates]
     if secret := next(filter(None, (_secret(path, shown) for path in paths)), ""):
         return SOURCES["secret"].found(secret)
     absolute = [
-        path
-        for path, text in zip(paths, found.candidates, strict=True)
-        if text.startswith(("/", "~/"))
+        path for path, text in zip(paths, candidates, strict=True) if text.startswith(("/", "~/"))
     ]
     # Most interpreters name the program itself as well, in front.
     named = [path for path in absolute if not _is_below(path, shown.job)]
-    if found.error == errno.ENOENT:
+    if error == errno.ENOENT:
         likeliest = named[:NAMED_MAX]
         absent = filter(None, (_absent(path, shown, asked) for path in likeliest))
-        lacking = (_lacking(path, shown, asked) for path in likeliest if found.makes)
+        lacking = (_lacking(path, shown, asked) for path in likeliest if makes)
         return next(absent, None) or next(filter(None, lacking), None)
-    if found.error != errno.EROFS and (foreign := next(filter(_is_of_process, named), "")):
+    if error != errno.EROFS and (foreign := next(filter(_is_of_process, named), "")):
         return SOURCES["process"].found(foreign)
-    return _unwritable(found.error, named, paths, shown)
+    return _unwritable(error, named, paths, shown)
 
 
 def _unwritable(error: int, named: list[str], paths: list[str], shown: Shown) -> Found | None:

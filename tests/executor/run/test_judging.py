@@ -90,8 +90,8 @@ def shell(code: str) -> Subject:
 @pytest.fixture
 def hostile(monkeypatch):
     """Judges for whom some texts are too much."""
-    code = JUDGE.arguments[1].replace("serve(int(sys.argv[1]))\n", HOSTILE)
-    monkeypatch.setattr(judge_module, "JUDGE", JUDGE._replace(arguments=("-c", code)))
+    code = JUDGE[0][1].replace("serve(int(sys.argv[1]))\n", HOSTILE)
+    monkeypatch.setattr(judge_module, "JUDGE", (("-c", code), *JUDGE[1:]))
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ async def test_a_defect_is_reported_with_its_story(code: str, named: str, judges
 
 def take_over(monkeypatch: pytest.MonkeyPatch, said: bytes, blocks: int = 0) -> None:
     code = TAKEN_OVER.format(said=said, blocks=blocks)
-    monkeypatch.setattr(judge_module, "JUDGE", JUDGE._replace(arguments=("-c", code)))
+    monkeypatch.setattr(judge_module, "JUDGE", (("-c", code), *JUDGE[1:]))
 
 
 @pytest.mark.parametrize("said", FORGED.values(), ids=FORGED)

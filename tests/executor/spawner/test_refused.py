@@ -28,7 +28,7 @@ from executor.spawner.notices import Notices
 from executor.spawner.refused import RefusedCounts
 
 FILTER = seccomp.notices(refused=True)
-ERRORS = dict(seccomp.build_told().errors)
+ERRORS = dict(seccomp.build_told()[1])
 NAMES = seccomp.name_denied_calls()
 PTRACE = next(number for number, name in NAMES.items() if name == "ptrace")
 UNIX = socket.AF_UNIX

@@ -154,4 +154,4 @@ def test_only_so_much_of_an_output_is_looked_at():
     line = "Permission denied " + "'a' " * LINE_CHARACTERS_MAX
     found = list(find_errors(f"{line}\n" * (LINES_MAX + 9)))
     assert len(found) == LINES_MAX
-    assert max(len(one.candidates) for one in found) <= CANDIDATES_MAX
+    assert max(len(candidates) for _, candidates, _ in found) <= CANDIDATES_MAX
