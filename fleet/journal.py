@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 
 import trio
 
-from base.sqlite_files import SchemaError, Step, is_damage, open_current, transaction
+from base.stores import SchemaError, Step, is_damage, open_current, transaction
 from fleet.errors import ClusterError
 from fleet.turns import DAY_S, estimate_retry_s
 

@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from base.secrets import find_secrets, is_secret_path
-from base.secrets.telling_names import kind_of
+from base.secrets import find_secrets, is_secret_path, kind_of
 from executor.model import Request
 from executor.run.execution import grant_environment
 from executor.terms import JudgedRequest

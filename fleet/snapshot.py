@@ -13,7 +13,7 @@ from typing import Final, Generic, TypeVar
 
 import trio
 
-from base.secrets.detector import find_form
+from base.secrets import find_form
 from executor.errors import RequestError
 from executor.model import MIB
 from executor.project.view.contents import read_up_to

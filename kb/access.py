@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from base.sqlite_files import BUSY_TIMEOUT_S, transaction
+from base.stores import WAIT_S, transaction
 from kb.connection import OTHERS_WAIT_S, connect, connect_to_read, prepare
 from kb.errors import StoreBusyError, StoreReadOnlyError, translate_errors
 from kb.redaction import FindSecrets
@@ -52,7 +52,7 @@ class Access:
             self._writer = None
             self._reader = connect_to_read(path, deadline=deadline)
             return
-        wait_s = OTHERS_WAIT_S if of_others else BUSY_TIMEOUT_S
+        wait_s = OTHERS_WAIT_S if of_others else WAIT_S
         read_only, self.notices = prepare(path, create=create, of_others=of_others)
         with translate_errors(path):
             self._writer = None if read_only else connect(path, wait_s=wait_s)

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from base import sqlite_files
+from base import stores
 from base.locks import hold_lock
-from base.sqlite_files import BUSY_TIMEOUT_S, SchemaError, Step, migrate, set_aside
+from base.stores import WAIT_S, SchemaError, Step, migrate, set_aside
 from kb import compression, words
 from kb.errors import (
     StoreBusyError,
@@ -41,7 +41,7 @@ def connect(
     path: Path,
     *,
     read_only: bool = False,
-    wait_s: float = BUSY_TIMEOUT_S,
+    wait_s: float = WAIT_S,
     steps: Sequence[Step] | None = None,
 ) -> sqlite3.Connection:
     """A connection with this project's settings; transactions are begun explicitly.
@@ -51,9 +51,9 @@ def connect(
         sqlite3.Error: as SQLite reports it.
     """
     if read_only:
-        db = sqlite_files.connect_read_only(path, steps=steps, wait_s=wait_s)
+        db = stores.connect_read_only(path, steps=steps, wait_s=wait_s)
     else:
-        db = sqlite_files.connect(path, wait_s=wait_s, settings=SETTINGS)
+        db = stores.connect(path, wait_s=wait_s, settings=SETTINGS)
     compression.register(db)
     words.register(db)
     return db
@@ -111,7 +111,7 @@ def connect_to_read(path: Path, *, deadline: float) -> sqlite3.Connection:
     return db
 
 
-def _migrate(path: Path, wait_s: float = BUSY_TIMEOUT_S) -> None:
+def _migrate(path: Path, wait_s: float = WAIT_S) -> None:
     with translate_errors(path):
         db = connect(path, wait_s=wait_s)
         try:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from base.sqlite_files import BUSY_TIMEOUT_S
+from base.stores import WAIT_S
 from kb import disk_use, purging, reading, writing
 from kb.access import Access
 from kb.disk_use import DiskUse
@@ -283,7 +283,7 @@ def _checkpoint(db: sqlite3.Connection) -> None:
         if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise
     finally:
-        db.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
+        db.execute(f"PRAGMA busy_timeout = {int(WAIT_S * 1000)}")
 
 
 def step_behind(access: Access, limit_bytes: int) -> bool:

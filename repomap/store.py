@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 
-from base import sqlite_files
+from base import stores
 from base.locks import hold_lock
 from repomap.model import FileRow, Import, MapDamagedError, MapError, Structure, Symbol
 
@@ -69,7 +69,6 @@ def create_tables(db: sqlite3.Connection) -> None:
 
 
 _COLUMNS = "path, id, mtime_ns, size, inode, sha256, language, lines, purpose, note"
-_SIDE_FILES = ("", "-wal", "-shm")
 REMOVE_WAIT_S = 5.0
 _SETTINGS: Mapping[str, str | int] = {
     "synchronous": "OFF",
@@ -125,16 +124,16 @@ class MapStore:
 
     def _open(self) -> sqlite3.Connection:
         try:
-            db = sqlite_files.connect(self.path, settings=_SETTINGS)
+            db = stores.connect(self.path, settings=_SETTINGS)
             try:
                 (form,) = db.execute("PRAGMA user_version").fetchone()
                 if form not in (0, FORM):
                     raise MapDamagedError(f"{self.path}: it has form {form}, not {FORM}")
-                sqlite_files.migrate(db, [lambda _: None] * (FORM - 1) + [create_tables])
+                stores.migrate(db, [lambda _: None] * (FORM - 1) + [create_tables])
             except BaseException:
                 db.close()
                 raise
-        except (sqlite_files.SchemaError, UnicodeDecodeError) as error:  # SQLite quotes the file
+        except (stores.SchemaError, UnicodeDecodeError) as error:  # SQLite quotes the file
             raise _build_damaged(self.path, error) from error
         except sqlite3.Error as error:
             raise _translate_error(self.path, error) from error
@@ -250,8 +249,7 @@ def _hold(path: Path, wait_s: float) -> Iterator[None]:
 
 def _remove_files(path: Path) -> None:
     try:
-        for suffix in _SIDE_FILES:
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        stores.remove_file(path)
     except OSError as error:
         raise MapError(f"{path}: {error}", _WRITABLE) from error
 

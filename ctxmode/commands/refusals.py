@@ -17,7 +17,7 @@ import sys
 import time
 from contextlib import closing
 
-from base.sqlite_files import SchemaError, connect_read_only
+from base.stores import SchemaError, connect_read_only
 from ctxmode import exit_codes
 from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import ContextModeError, UsageError

@@ -13,8 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from base.sqlite_files import Step
-from base.stores import Database
+from base.stores import Database, Step
 from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.sessions import list_notices
@@ -110,7 +109,7 @@ class Reader:
         return None
 
     def _has_runs(self, path: Path) -> bool:
-        from base.sqlite_files import connect_read_only  # noqa: PLC0415 - of this alone
+        from base.stores import connect_read_only  # noqa: PLC0415 - of this alone
 
         with self._noting(path), closing(connect_read_only(path, wait_s=LOCKED_S_MAX)) as db:
             named = "SELECT 1 FROM sqlite_master WHERE name = 'run'"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import kb
-from base.sqlite_files import connect_read_only
+from base.stores import connect_read_only
 from kb import mirrors
 from kb.mirrors import Mirrored, Version
 from memory.facts import FactVersion, reading

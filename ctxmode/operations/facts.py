@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from base.secrets import find_secrets
-from base.store_copies import find_last_copy
+from base.stores import find_last_copy
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.errors import ContextModeError, UsageError
 from kb.tokens import BYTES_PER_TOKEN

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from base.sqlite_files import connect_read_only
+from base.stores import connect_read_only
 from ctxmode.config.locations import Config
 from ctxmode.config.settings import load_settings
 from kb import all_stores, disk_use, eviction

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from base.sqlite_files import transaction
+from base.stores import transaction
 from ctxmode.operations.run_records import RunRecord, add_run
 from executor.model import Refusal
 

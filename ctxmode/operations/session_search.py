@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import kb
-from base.sqlite_files import connect_read_only
+from base.stores import connect_read_only
 from ctxmode.config.locations import Config, prepare_storage
 from ctxmode.errors import translate_errors
 from ctxmode.operations.library import open_store_at

@@ -45,7 +45,7 @@ def translate_session_errors() -> Iterator[None]:
     except UnknownSessionError as error:
         raise UsageError(error.message, error.remedy) from error
     except MemoryRoomError as error:
-        from base.sqlite_files import is_damage  # noqa: PLC0415 - few stores are damaged
+        from base.stores import is_damage  # noqa: PLC0415 - few stores are damaged
 
         remedy = error.remedy or (MEND if is_damage(error) else "")
         raise ContextModeError(error.message, remedy) from error
@@ -268,7 +268,7 @@ def open_holding_store(
 def _open_to_read(config: Config, path: Path) -> Iterator[SessionStore]:
     """Open the project's own store as it is used, and the user's where it is damaged; another's is
     left as it is."""
-    from base.store_copies import is_unsound  # noqa: PLC0415 - hooks need none of it
+    from base.stores import is_unsound  # noqa: PLC0415 - hooks need none of it
 
     if path == config.sessions_file:
         with open_sessions(config) as store:
@@ -314,7 +314,7 @@ def forget_sessions(config: Config, store: SessionStore, session_ids: Sequence[s
 
     Where their turns cannot be deleted nothing is, so that it can be asked for again. Copies of the
     file go first; a new one has what must not be read again."""
-    from base.store_copies import verify_structure  # noqa: PLC0415 - few forget
+    from base.stores import verify_structure  # noqa: PLC0415 - few forget
 
     # Without its copies a damaged file would come back without what is forgotten.
     verify_structure(store.database, bytes_max=sys.maxsize)
@@ -329,7 +329,7 @@ def forget_sessions(config: Config, store: SessionStore, session_ids: Sequence[s
 
 
 def _drop_copies(store: SessionStore) -> None:
-    from base.store_copies import drop_copies  # noqa: PLC0415 - few forget
+    from base.stores import drop_copies  # noqa: PLC0415 - few forget
 
     try:
         drop_copies(store.database.path)
@@ -348,7 +348,7 @@ def copy_again(store: SessionStore) -> None:
 
 def mend_store(path: Path) -> None:
     """Put the last daily copy of a store in its place if it is damaged, however large it is."""
-    from base.store_copies import restore_last_copy  # noqa: PLC0415 - few stores are damaged
+    from base.stores import restore_last_copy  # noqa: PLC0415 - few stores are damaged
 
     with translate_session_errors():
         restore_last_copy(path, WAIT_S)
@@ -356,7 +356,7 @@ def mend_store(path: Path) -> None:
 
 def list_notices(config: Config) -> tuple[str, ...]:
     """Say of the project's store and the user's own which damages they had."""
-    from base.store_copies import describe_damage  # noqa: PLC0415 - hooks need none of it
+    from base.stores import describe_damage  # noqa: PLC0415 - hooks need none of it
 
     own = (config.sessions_file, find_users_store(config))
     return tuple(chain.from_iterable(map(describe_damage, own)))

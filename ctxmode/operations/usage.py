@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import trio
 
-from base.sqlite_files import SchemaError, connect_read_only
+from base.stores import SchemaError, connect_read_only
 from ctxmode.operations.refused_runs import RefusedRun, add_refused_run
 from ctxmode.operations.run_records import RunRecord, add_run
 from ctxmode.operations.usage_schema import open_usage

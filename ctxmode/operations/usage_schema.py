@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
-from base.sqlite_files import NO_SETTINGS, Step, open_current
+from base.stores import NO_SETTINGS, Step, open_current
 
 _USAGE = """
     CREATE TABLE usage (

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from base.secrets.detector import find_divided
+from base.secrets import find_divided
 from executor.engine.engine import FileSpool
 from executor.model import Artifact, Stream, readable
 from executor.spawner.messages import ArtifactsHandedOver

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
-from base.sqlite_files import is_damage
+from base.stores import is_damage
 from memory.facts.ledger import read_columns, replay
 from memory.facts.model import MAIN
 from memory.facts.schema import INDEX

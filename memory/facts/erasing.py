@@ -11,9 +11,15 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from base.sqlite_files import SchemaError, connect_read_only, is_damage, open_current, transaction
-from base.store_copies import hold_copies
-from base.stores import Database
+from base.stores import (
+    Database,
+    SchemaError,
+    connect_read_only,
+    hold_copies,
+    is_damage,
+    open_current,
+    transaction,
+)
 from memory.errors import StoreUnavailableError
 from memory.facts.drafts import clean_author, clean_why
 from memory.facts.ledger import Entry, append

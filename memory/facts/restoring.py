@@ -15,18 +15,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from base.sqlite_files import (
+from base.stores import (
+    UNFINISHED,
+    WAIT_S,
     SchemaError,
     connect,
     connect_read_only,
     copy_into,
+    list_copies,
     open_current,
+    put_file,
+    remove_file,
+    replacing,
     require_sound,
     sync,
     transaction,
 )
-from base.store_copies import UNFINISHED, list_copies, put_file, remove_file, replacing
-from base.stores import WAIT_S
 from memory.errors import BadInputError
 from memory.facts.checking import find_problems, rebuild
 from memory.facts.schema import STEPS

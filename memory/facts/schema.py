@@ -1,4 +1,4 @@
-"""The tables of a file of facts. `STEPS` are run by `base.sqlite_files.migrate`.
+"""The tables of a file of facts. `STEPS` are run by `base.stores.migrate`.
 
 Times are seconds since the epoch. `change` is only added to, and each row is the whole state of its
 path from then on; `live` is what a replay of it gives for the branch "main".
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from base.sqlite_files import Step
+from base.stores import Step
 from kb.schema import TOKENIZER
 from memory.facts.ledger import replay
 

@@ -13,9 +13,15 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from base.sqlite_files import is_damage
-from base.store_copies import find_last_copy, is_lost, verify_structure
-from base.stores import WAIT_S, Database, share_file
+from base.stores import (
+    WAIT_S,
+    Database,
+    find_last_copy,
+    is_damage,
+    is_lost,
+    share_file,
+    verify_structure,
+)
 from kb.schema import TOKENIZER
 from memory.errors import StoreUnavailableError
 from memory.facts.schema import STEPS
@@ -31,7 +37,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from base.store_copies import copy_daily, copy_file, find_folder, list_copies
+from base.stores import copy_daily, copy_file, find_folder, list_copies
 from memory.errors import BadInputError
 
 if TYPE_CHECKING:

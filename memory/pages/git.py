@@ -208,7 +208,7 @@ class Git:
             ) from error
         except TooMuchOutputError as error:
             raise GitError(f"git printed more than {bytes_max >> 20} MiB, and was ended") from error
-        return done.code, done.output, done.errors
+        return done.returncode, done.stdout, done.stderr
 
 
 def _shorten(errors: bytes) -> str:

@@ -1,4 +1,4 @@
-"""The tables of a store of sessions. `STEPS` are run by `base.sqlite_files.migrate`.
+"""The tables of a store of sessions. `STEPS` are run by `base.stores.migrate`.
 
 Times are seconds since the epoch. Texts of messages and snapshots are deflated. Keys are digests,
 so that nothing that a transcript names a record by is kept.

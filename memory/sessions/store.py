@@ -98,15 +98,14 @@ class SessionStore:
     def _open_shared(self, path: StrPath, wait_s: float, *, is_verified: bool) -> Database:
         """Open a file to write beside others, which is repaired first if it is damaged."""
         if _is_empty(path):
-            from base.store_copies import is_lost, restore_last_copy  # noqa: PLC0415
+            from base.stores import is_lost, restore_last_copy  # noqa: PLC0415
 
             if is_lost(path):
                 restore_last_copy(path, wait_s)
         try:
             return self._open_once(path, wait_s, is_verified=is_verified)
         except StoreUnavailableError as error:
-            from base.sqlite_files import is_damage  # noqa: PLC0415
-            from base.store_copies import restore_last_copy  # noqa: PLC0415
+            from base.stores import is_damage, restore_last_copy  # noqa: PLC0415
 
             if not is_damage(error):
                 raise
@@ -119,7 +118,7 @@ class SessionStore:
             database = self._open()
             held.callback(database.close)
             if is_verified and not database.is_read_only:
-                from base.store_copies import verify_structure  # noqa: PLC0415 - hooks have no time
+                from base.stores import verify_structure  # noqa: PLC0415 - hooks have no time
 
                 verify_structure(database)
             self._held = held.pop_all()
@@ -138,8 +137,7 @@ class SessionStore:
             StoreUnavailableError: it is damaged, and others have it open.
             OSError: the copy cannot be written.
         """
-        from base.sqlite_files import is_damage  # noqa: PLC0415
-        from base.store_copies import copy_daily, restore_last_copy  # noqa: PLC0415
+        from base.stores import copy_daily, is_damage, restore_last_copy  # noqa: PLC0415
 
         if self.database.is_read_only:
             return

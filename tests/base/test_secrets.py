@@ -21,13 +21,13 @@ from base.secrets import (
     command_lines,
     detector,
     find_secrets,
-    is_secret_name,
     is_secret_path,
     placeholders,
     readings,
     redact,
     telling_names,
 )
+from base.secrets.names import is_secret_name
 from base.secrets.readings import Expression, Reading
 from base.secrets.tokens import TOKEN_FORMS
 from base.wordlist import words

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from base.sqlite_files import (
+from base.stores.sqlite_files import (
     SchemaError,
     connect,
     connect_read_only,

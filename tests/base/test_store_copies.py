@@ -5,8 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from base.store_copies import copy_daily, describe_damage, list_copies, restore_last_copy
-from base.stores import Database, name_lock, share_file
+from base.stores.copies import copy_daily, describe_damage, list_copies, restore_last_copy
+from base.stores.database import Database, name_lock, share_file
 from memory.errors import StoreUnavailableError
 from tests.memory.facts.damages import overwrite_head
 

@@ -20,7 +20,7 @@ import pytest
 import trio
 
 from base.secrets import find_secrets, redact
-from base.secrets.detector import find_form
+from base.secrets import find_form
 from ctxmode import crash_report
 from ctxmode.doctor.report import anonymous
 from ctxmode.hosts.hooks import verdicts

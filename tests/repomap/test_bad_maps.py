@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from base import sqlite_files
+from base.stores import sqlite_files
 from repomap import history
 from repomap import store as stores
 from repomap.model import MapError

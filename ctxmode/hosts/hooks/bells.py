@@ -186,7 +186,7 @@ def _is_after_compaction(bell: Bell) -> bool:
 
 def _tell_opening(bell: Bell, agent: str, store_path: str) -> str:
     """Say what another beginning calls for. It only reads, so nothing of importing is loaded."""
-    from base.sqlite_files import connect_read_only  # noqa: PLC0415
+    from base.stores import connect_read_only  # noqa: PLC0415
     from memory.sessions import delivering  # noqa: PLC0415
 
     now = time.time()

@@ -42,7 +42,7 @@ def tell_pinned(paths: list[str]) -> str:
 
 def _read(path: str) -> list[Fact]:
     """Read the pinned facts of a file by title, but those of other sessions."""
-    from base.sqlite_files import connect_read_only  # noqa: PLC0415
+    from base.stores import connect_read_only  # noqa: PLC0415
     from memory.facts import read_live  # noqa: PLC0415
 
     condition = "s.pinned AND s.scope != 'session' AND (s.expires_at IS NULL OR s.expires_at > ?)"

@@ -239,9 +239,9 @@ class NamedFiles:
                 )
             except BoundedRunError as error:
                 return str(error)
-            if done.code and not _REFUSED.search(done.errors):
-                return done.errors.decode("utf-8", "replace").strip()[:200]
-            parts = iter(os.fsdecode(done.output).split("\0"))
+            if done.returncode and not _REFUSED.search(done.stderr):
+                return done.stderr.decode("utf-8", "replace").strip()[:200]
+            parts = iter(os.fsdecode(done.stdout).split("\0"))
             for origin, setting in zip(parts, parts, strict=False):
                 file = origin.removeprefix("file:") if origin.startswith("file:") else ""
                 key, _, value = setting.partition("\n")

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from base.sqlite_files import connect
+from base.stores.sqlite_files import connect
 from ctxmode.errors import UsageError
 from ctxmode.insight.model import Asked
 from ctxmode.insight.pages import PAGES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from base.store_copies import list_copies
+from base.stores.copies import list_copies
 from memory.errors import BadInputError
 from memory.facts.checking import check_store
 from memory.facts.erasing import erase

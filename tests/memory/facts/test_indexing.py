@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from base.sqlite_files import migrate
+from base.stores.sqlite_files import migrate
 from memory.facts.branching import create_branch
 from memory.facts.checking import check_store, mend_store
 from memory.facts.erasing import erase

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from base.store_copies import find_last_copy
-from base.stores import share_file
+from base.stores.copies import find_last_copy
+from base.stores.database import share_file
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.facts.checking import check_store
 from memory.facts.restoring import describe_snapshots, find_last_sound, find_snapshot, restore

@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from base.store_copies import find_last_copy, list_copies
+from base.stores.copies import find_last_copy, list_copies
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.facts.memory import Memory
 from memory.facts.recalling import RecallRequest

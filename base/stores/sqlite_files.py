@@ -15,8 +15,9 @@ if TYPE_CHECKING:  # a hook's start imports this module, and none of these
 
     from base.plain_files import StrPath
 
-BUSY_TIMEOUT_S = 30.0
-"""How long a writer waits for others. Transactions are short, so only a stuck one takes longer."""
+WAIT_S = 30.0
+"""How long a writer waits for others, never on an event loop; hooks have less. Transactions are
+short, so only a stuck one takes longer."""
 
 NO_SETTINGS: Mapping[str, str | int] = MappingProxyType({})
 
@@ -43,7 +44,7 @@ def open_current(
     path: StrPath,
     steps: Sequence[Step],
     *,
-    wait_s: float = BUSY_TIMEOUT_S,
+    wait_s: float = WAIT_S,
     settings: Mapping[str, str | int] = NO_SETTINGS,
     unnumbered: str = "",
 ) -> sqlite3.Connection:
@@ -91,7 +92,7 @@ def _make_private(path: StrPath) -> None:
 def connect(
     path: StrPath,
     *,
-    wait_s: float = BUSY_TIMEOUT_S,
+    wait_s: float = WAIT_S,
     settings: Mapping[str, str | int] = NO_SETTINGS,
 ) -> sqlite3.Connection:
     """Open a file for reading and writing, made where it is missing, with a write-ahead log.
@@ -129,7 +130,7 @@ def _keep_log(db: sqlite3.Connection, wait_s: float) -> None:
 
 
 def connect_read_only(
-    path: StrPath, *, steps: Sequence[Step] | None = None, wait_s: float = BUSY_TIMEOUT_S
+    path: StrPath, *, steps: Sequence[Step] | None = None, wait_s: float = WAIT_S
 ) -> sqlite3.Connection:
     """Open a file for reading alone; with `steps`, one that has just these behind it.
 

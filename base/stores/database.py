@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
 from base.locks import POLL_S, hold_lock, is_held
-from base.sqlite_files import (
-    BUSY_TIMEOUT_S,
+from base.stores.sqlite_files import (
     NO_SETTINGS,
+    WAIT_S,
     SchemaError,
     Step,
     connect_read_only,
@@ -27,9 +27,6 @@ from base.sqlite_files import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # a hook's start imports this module, and none of these
     from base.plain_files import StrPath
-
-WAIT_S = BUSY_TIMEOUT_S
-"""How long one waits for other writers, never on an event loop; hooks have less."""
 
 FOLDER = "snapshots"
 """The name of the folder of a file's copies, next to it."""

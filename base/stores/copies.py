@@ -15,8 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from base.locks import hold_lock
-from base.sqlite_files import (
+from base.stores.database import (
+    FOLDER,
+    Database,
+    StoreUnavailableError,
+    name_lock,
+    own_file,
+)
+from base.stores.sqlite_files import (
     CORRUPT,
+    WAIT_S,
     connect_read_only,
     copy_into,
     has_damage,
@@ -24,7 +32,6 @@ from base.sqlite_files import (
     set_aside,
     sync,
 )
-from base.stores import FOLDER, WAIT_S, Database, StoreUnavailableError, name_lock, own_file
 
 if TYPE_CHECKING:
     from base.plain_files import StrPath
