@@ -18,29 +18,6 @@ from executor.run.output_routing import Answer
 from kb.model import Hit, QueryResult
 from policy.messages import cut
 
-# Only what every caller may rely on is in here: each word is paid for in every conversation.
-
-TEXT, INTEGER, FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
-LIST, OBJECT = {"type": "array"}, {"type": "object"}
-
-
-def object_schema(properties: Mapping[str, Any], required: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Make the schema of an object."""
-    schema = {"type": "object", "properties": dict(properties)}
-    return schema | ({"required": list(required)} if required else {})
-
-
-RUN = {
-    "status": TEXT,
-    # One type each: some hosts drop a tool whose schema has a list of types.
-    "exit_code": {"anyOf": [INTEGER, {"type": "null"}]},
-    "stdout": TEXT,
-    "output_id": TEXT,
-}
-BACKGROUND = {"handle": TEXT, "running": FLAG}
-QUERIES = {"queries": LIST}
-
-
 # A result's full JSON names every isolation layer with its remedy. A model pays for each word, so
 # here the tier stands for them; `ctx_doctor` has them all.
 

@@ -1,7 +1,6 @@
-"""What a tool is: one row with its name, text, arguments, hints, deadline, call and output schema.
+"""A tool as it is called: the model of its arguments, its deadline, and its function.
 
-Descriptions say WHEN, WHEN NOT, RETURNS and EXAMPLE, in that order. They invite instead of
-forbidding, since agents follow an offer, and are short: every conversation pays for each word.
+All of it but the function is a row of `tools/rows.toml`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -20,6 +19,7 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationError,
+    create_model,
 )
 
 from ctxmode.app import App
@@ -47,9 +47,76 @@ def read_list(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
     return [value] if isinstance(value, dict) else value
 
 
-Strings = Annotated[list[str], BeforeValidator(read_list)]
+def _label_commands(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
+    """Commands as objects with labels; one without a label is cmd_N."""
+    if isinstance(value, str) and value.strip().startswith("{"):
+        value = _read_object(value, [value])
+    items = _read_named(value, "command")
+    if not isinstance(items, list):
+        return items
+    return [
+        {**item, "label": f"cmd_{number}"}
+        if isinstance(item, dict) and not item.get("label")
+        else item
+        for number, item in enumerate(items, start=1)
+    ]
+
+
+def _read_named(value: Any, name: str) -> Any:  # noqa: ANN401 - whatever a client sent
+    """Return objects, from a list of them or of texts: a bare text is the field of that name."""
+    items = read_list(value)
+    if not isinstance(items, list):
+        return items
+    return [{name: item} if isinstance(item, str) else item for item in items]
+
+
+def _read_object(value: Any, otherwise: object = None) -> Any:  # noqa: ANN401 - as above
+    """Return an object, from its JSON text, too."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value) if value.strip() else {}
+    except (ValueError, RecursionError):
+        return value if otherwise is None else otherwise
+
+
+def _write_number(value: object) -> object:
+    """Return a number as text."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number else value
+
+
+def _write_object(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
+    """Return an object as text."""
+    if not isinstance(value, dict):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:  # nested too deeply, so it is of no use
+        return value
+
+
 Query = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
-Milliseconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+TYPES: Mapping[str, Any] = {
+    "text": str,
+    "flag": bool,
+    "whole": int,
+    "number": float,
+    "milliseconds": Annotated[float, Field(gt=0, allow_inf_nan=False)],
+    "object": Mapping[str, Any],
+    "texts": Annotated[list[str], BeforeValidator(read_list)],
+    "strict texts": list[str],
+    "queries": Annotated[list[Query], BeforeValidator(read_list)],
+}
+READERS: Mapping[str, Callable[[Any], Any]] = {
+    "commands": _label_commands,
+    "pages": partial(_read_named, name="url"),
+    "number": _write_number,
+    "object": _read_object,
+    "summary": _write_object,
+}
+Given: TypeAlias = Any
+"""The arguments of a call, of the model that its tool's row describes."""
 
 
 class Arguments(BaseModel):
@@ -58,44 +125,30 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class NoArguments(Arguments):
-    pass
+def build_arguments(name: str, rows: Mapping[str, Mapping[str, Any]]) -> type[BaseModel]:
+    """Build the model of a tool's arguments from their rows."""
+    # A model written out could have no field `from`, a word of Python's.
+    fields: dict[str, Any] = {field: _build_field(name, row) for field, row in rows.items()}
+    return create_model(name, __base__=Arguments, **fields)
 
 
-def input_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Build the JSON Schema of a tool's arguments, without titles and null alternatives: they cost
-    tokens and say nothing, as least values do. One widely used host drops a tool whose schema has
-    `additionalProperties`."""
-    schema: dict[str, Any] = _slim(model.model_json_schema())
-    return schema
-
-
-_DROPPED = frozenset((
-    "title", "additionalProperties", "$defs",
-    "maxLength", "minLength", "maxItems", "minItems", "minimum", "exclusiveMinimum",
-))  # fmt: skip
-
-
-def _slim(node: Any, definitions: dict[str, Any] | None = None) -> Any:  # noqa: ANN401 - JSON
-    if isinstance(node, list):
-        return [_slim(item, definitions) for item in node]
-    if not isinstance(node, dict):
-        return node
-    known = node.get("$defs", definitions) or {}
-    if "$ref" in node:
-        return _slim(known[node["$ref"].rpartition("/")[2]], known)
-    if "anyOf" in node:
-        only = next(option for option in node["anyOf"] if option.get("type") != "null")
-        node = {**{k: v for k, v in node.items() if k != "anyOf"}, **only}
-    slim = {}
-    for key, value in node.items():
-        if key in _DROPPED or (key == "default" and value in (None, [], False, "")):
-            continue
-        if key == "properties":
-            slim[key] = {name: _slim(schema, known) for name, schema in value.items()}
-        else:
-            slim[key] = _slim(value, known)
-    return slim
+def _build_field(name: str, row: Mapping[str, Any]) -> tuple[Any, Any]:
+    known = ("type", "one_of", "of", "read", "default")
+    kind, *null = row.get("type", "text").partition("?")[:2]
+    wanted: Any = TYPES.get(kind)
+    if "one_of" in row:
+        wanted = Literal[tuple(row["one_of"])]
+    elif "of" in row:
+        wanted = list[build_arguments(f"{name} item", row["of"])]  # type: ignore[misc]
+    if "read" in row:
+        wanted = Annotated[wanted, BeforeValidator(READERS[row["read"]])]
+    if "?" in null:
+        wanted |= None
+    default = row.get("default", None if "?" in null else ...)
+    more = {key: value for key, value in row.items() if key not in known}
+    if default == {}:
+        return wanted, Field(default_factory=dict, **more)
+    return wanted, Field(default, **more)
 
 
 def explain(tool: str, model: type[BaseModel], error: ValidationError) -> str:
@@ -164,31 +217,16 @@ class CallContext:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One row. `deadline_s` tells the longest that a call with these arguments may take."""
+    """A tool that is loaded.
+
+    Attributes:
+        deadline_s: the longest that a call with these arguments may take.
+    """
 
     name: str
-    description: str
     arguments: type[BaseModel]
-    annotations: Mapping[str, bool]
-    call: Callable[[CallContext, Any], Awaitable[Reply]]
-    deadline_s: Callable[[Any], float]
-    output_schema: Mapping[str, Any]
-
-
-def describe(tool: Tool) -> dict[str, Any]:
-    """Return a tool as `tools/list` shows it: of the hints those that differ from what the protocol
-    takes for granted, since every conversation pays for each."""
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "inputSchema": input_schema(tool.arguments),
-        "outputSchema": dict(tool.output_schema),
-        "annotations": {
-            name: is_so
-            for name, is_so in tool.annotations.items()
-            if DEFAULT_HINTS.get(name) is not is_so
-        },
-    }
+    call: Callable[[CallContext, Given], Awaitable[Reply]]
+    deadline_s: Callable[[Given], float]
 
 
 def seconds(timeout_ms: float | None) -> float | None:
@@ -196,27 +234,23 @@ def seconds(timeout_ms: float | None) -> float | None:
     return None if timeout_ms is None else timeout_ms / MILLISECONDS
 
 
-def run_deadline(given: Any) -> float:  # noqa: ANN401 - any arguments with a timeout
-    """Return how long a call that runs programs may take."""
+def _limit_run(given: Given) -> float:
     programs = (given, *getattr(given, "commands", ()))
     fetching_s = FETCHING_S if any(getattr(one, "packages", ()) for one in programs) else 0.0
     return (seconds(given.timeout) or Limits().wall_s) + ANSWER_GRACE_S + fetching_s
 
 
-def _hint(*, reads: bool = False, destroys: bool = False, opens: bool = False) -> dict[str, bool]:
-    return {"readOnlyHint": reads, "destructiveHint": destroys, "openWorldHint": opens}
-
-
-DEFAULT_HINTS = {
-    "readOnlyHint": False,
-    "destructiveHint": True,
-    "idempotentHint": False,
-    "openWorldHint": True,
+DEADLINES: Mapping[str, Callable[[Given], float]] = {
+    "run": _limit_run,
+    "wait": lambda given: (seconds(given.wait) or 0) + ANSWER_GRACE_S,
+    "pages": lambda given: 30.0 * (1 + len(given.requests)) + ANSWER_GRACE_S,
 }
-"""What the protocol takes for granted where a tool says nothing."""
 
-RUNS_CODE = _hint(destroys=True)
-ADDS = _hint()
-FETCHES = _hint(opens=True)
-READS = {"readOnlyHint": True, "openWorldHint": False}
-FORGETS = _hint(destroys=True) | {"idempotentHint": True}
+
+def build_tool(
+    name: str, row: Mapping[str, Any], call: Callable[[CallContext, Given], Awaitable[Reply]]
+) -> Tool:
+    """Build a tool from its row and its function."""
+    limit = row["deadline"]
+    deadline_s = DEADLINES[limit] if isinstance(limit, str) else lambda given: float(limit)
+    return Tool(name, build_arguments(name, row.get("arguments", {})), call, deadline_s)

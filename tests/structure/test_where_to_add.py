@@ -34,6 +34,13 @@ class Addition:
     generators: tuple[str, ...] = ()
 
 
+IMP_ROW = """[ctx_imp]
+hints = "reads"
+deadline = 30
+description = "WHEN: now.\\nWHEN NOT: later.\\nRETURNS: nothing.\\nEXAMPLE: {}"
+
+"""
+
 ADDITIONS = {
     "language": Addition(
         {
@@ -59,7 +66,7 @@ ADDITIONS = {
             .replace("ctx_stats", "ctx_imp")
         },
         {
-            "ctxmode/mcp/tools/__init__.py": ('    "ctx_stats",', '    "ctx_imp",\n'),
+            "ctxmode/mcp/tools/rows.toml": ("[ctx_stats]", IMP_ROW),
             "README.md": ("| `ctx_stats` |", "| `ctx_imp` | nothing |\n"),
             "docs/agents.md": ("| `ctx_stats`, `ctx_doctor`", "| `ctx_imp` | none |\n"),
         },

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Literal
 
 import trio
-from pydantic import BeforeValidator, Field
 
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.hosts.agents import name_agent
-from ctxmode.mcp.reply import LIST, TEXT, Reply, object_schema
-from ctxmode.mcp.tool import ADDS, Arguments, CallContext, Tool
+from ctxmode.mcp.reply import Reply
+from ctxmode.mcp.tool import CallContext, Given
 from ctxmode.operations import session_answers as answers
 from ctxmode.operations.library import Library
 from ctxmode.operations.session_choice import (
@@ -37,31 +34,10 @@ from memory.sessions import (
 )
 from memory.texts import cut_bytes
 
-ID_CHARS_MAX = 300
 NOTHING_YET = "Nothing happened in it yet."
 
 
-def _read_text(value: Any) -> Any:  # noqa: ANN401 - whatever a client sent
-    """Return a summary as text; some clients send the object itself."""
-    if not isinstance(value, dict):
-        return value
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except RecursionError:  # nested too deeply, so it is no summary
-        return value
-
-
-class SessionArguments(Arguments):
-    id: Annotated[str, Field(max_length=ID_CHARS_MAX)] | None = Field(
-        None, description="none: your latest"
-    )
-    about: Literal["snapshot", "resume", "queue", "digest", "summarize"] = "snapshot"
-    text: Annotated[str | None, BeforeValidator(_read_text)] = Field(
-        None, description="the summary"
-    )
-
-
-async def _call(call: CallContext, given: SessionArguments) -> Reply:
+async def ctx_session(call: CallContext, given: Given) -> Reply:
     if (given.about == "summarize") != (given.text is not None):
         raise UsageError("about summarize and text need each other", "Give both or none.")
     agent = name_agent(call.client.name)
@@ -89,9 +65,7 @@ def _tell_damage(library: Library, answer: Callable[[Library], Reply]) -> Reply:
     return Reply(text, {**reply.data, "text": text})
 
 
-def _answer(
-    library: Library, given: SessionArguments, agent: str, owners: tuple[str, ...], own: str
-) -> Reply:
+def _answer(library: Library, given: Given, agent: str, owners: tuple[str, ...], own: str) -> Reply:
     wanted = (given.id or "").strip()
     is_queue = given.about == "queue" and not wanted
     if not library.config.sessions_file.exists():
@@ -149,20 +123,3 @@ def _reply(text: str, sessions: Sequence[Session]) -> Reply:
         for one in sessions
     ]
     return Reply(text, {"sessions": rows, "text": text})
-
-
-TOOL = Tool(
-    name="ctx_session",
-    description="""\
-WHEN: the conversation was compacted, an earlier session goes on, or summaries are due.
-WHEN NOT: one detail is sought: ctx_search with kind:session.
-RETURNS: snapshot: goal, rules, tasks, files, commands in 2 KB; resume: last summary, messages \
-since; queue: sessions that await a summary; digest: what to summarise; summarize keeps text and \
-archives.
-EXAMPLE: {"about":"snapshot"}""",
-    arguments=SessionArguments,
-    annotations=ADDS,
-    call=_call,
-    deadline_s=lambda given: 60.0,
-    output_schema=object_schema({"sessions": LIST, "text": TEXT}, ("sessions",)),
-)

@@ -11,13 +11,15 @@ from ctxmode.errors import UsageError
 from ctxmode.mcp import resources
 from ctxmode.mcp.resources import content_of
 from ctxmode.mcp.tool import CallContext
-from ctxmode.mcp.tools.pages import TOOL
+from ctxmode.mcp.tools import load
 from ctxmode.operations.library import open_library
 from ctxmode.operations.page_buffer import open_buffers
 from ctxmode.operations.pages import open_pages
 from executor.project.store.run_drafts import RunDrafts
 from tests.ctxmode.mcp.session_desk import Desk
 from tests.ctxmode.mcp.test_memory_tool import Asker
+
+TOOL = load("ctx_pages")
 
 TEXT = "# Retries\n\n## Why\n\nA second of pause suffices.\n"
 PAGE = {"action": "write", "slug": "retries", "type": "concept", "text": TEXT}
