@@ -276,7 +276,7 @@ def _branch(memory: Memory, asked: FactRequest) -> FactAnswer:
 def _diff(memory: Memory, asked: FactRequest) -> FactAnswer:
     found = compare_branches(_require_project(memory), asked.base, asked.wanted or asked.branch)
     rows = [
-        {"path": one.path, "status": one.status, "a": _text(one.a), "b": _text(one.b)}
+        {"path": one.path, "status": one.status, "a": _text(one.ours), "b": _text(one.theirs)}
         for one in found
     ]
     data = {"a": asked.base, "b": asked.wanted or asked.branch, "paths": rows}
@@ -284,7 +284,7 @@ def _diff(memory: Memory, asked: FactRequest) -> FactAnswer:
 
 
 def _merge(memory: Memory, asked: FactRequest) -> FactAnswer:
-    merged = merge_branch(
+    merged, conflicts = merge_branch(
         _require_project(memory),
         asked.wanted or asked.branch,
         into=asked.base,
@@ -298,9 +298,9 @@ def _merge(memory: Memory, asked: FactRequest) -> FactAnswer:
             "ours": _text(one.ours),
             "theirs": _text(one.theirs),
         }
-        for one in merged.conflicts
+        for one in conflicts
     ]
-    data = {"into": merged.into, "merged": list(merged.merged), "conflicts": rows}
+    data = {"into": asked.base, "merged": list(merged), "conflicts": rows}
     text = fact_texts.merge_text(data)
     return FactAnswer(data, text, is_conflict=bool(rows))
 
@@ -364,8 +364,8 @@ def describe_written(written: Written) -> dict[str, Any]:
         "replaced": written.replaced,
         "redactions": written.redactions,
         "similar": [
-            {"id": one.id, "path": one.path, "text": one.text, "overlap": one.overlap}
-            for one in written.similar
+            {"id": one.id, "path": one.path, "text": one.text, "overlap": overlap}
+            for one, overlap in written.similar
         ],
     }
 

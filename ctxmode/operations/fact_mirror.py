@@ -14,7 +14,7 @@ import kb
 from base.stores import connect_read_only
 from kb import mirrors
 from kb.mirrors import Mirrored, Version
-from memory.facts import FactVersion, reading
+from memory.facts import Fact, reading
 
 BATCH = 20
 WAIT_S = 0.25
@@ -73,13 +73,14 @@ class FactMirror:
     def _follow_news(
         self, db: sqlite3.Connection, store: kb.Store, seen: str, deadline: float
     ) -> int | None:
-        while (news := reading.read_news(db, seen, BATCH)) and news.mark != seen:
-            wanted = self._list_wanted(db, news.paths)
-            if mirrors.follow(store, self.name, wanted, seen=seen, mark=news.mark) is None:
+        while (news := reading.read_news(db, seen, BATCH)) and news[1] != seen:
+            paths, mark, left = news
+            wanted = self._list_wanted(db, paths)
+            if mirrors.follow(store, self.name, wanted, seen=seen, mark=mark) is None:
                 return None
-            seen = news.mark
-            if news.left and time.monotonic() >= deadline:
-                return news.left
+            seen = mark
+            if left and time.monotonic() >= deadline:
+                return left
         return 0
 
     def _compare_all(
@@ -121,7 +122,7 @@ class FactMirror:
         ]
 
 
-def _make_version(label: str, fact: FactVersion) -> Version:
+def _make_version(label: str, fact: Fact) -> Version:
     """Make the source of a fact: its title where the text does not begin so, and its tags."""
     lines = [fact.text]
     if fact.title and not fact.text.lstrip("# ").startswith(fact.title):

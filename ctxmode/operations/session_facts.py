@@ -58,7 +58,8 @@ def keep_summary(
     if kept is None:
         return ()
     try:
-        author = Author(*(cut_bytes(o, AGENT_BYTES_MAX) for o in (session.agent, session.id)))
+        agent, own = (cut_bytes(one, AGENT_BYTES_MAX) for one in (session.agent, session.id))
+        author = Author(agent, own)
         with open_memory(config, author, to_write="project") as memory:
             assert memory.project is not None  # it was opened to write
             return _write_facts(memory.project, session, kept, author)

@@ -141,7 +141,7 @@ def written_text(written: Written) -> str:
     if written.similar:
         lines.append("Nearly the same; ID as supersedes (of ctx_memory: as id) replaces one:")
         lines += [
-            f"> {one.id} {one.path}: {_head(one.text, SIMILAR_CHARS)}" for one in written.similar
+            f"> {one.id} {one.path}: {_head(one.text, SIMILAR_CHARS)}" for one, _ in written.similar
         ]
     return "\n".join(lines)
 

@@ -22,7 +22,6 @@ from .exporting import export_json as export_json
 from .exporting import export_markdown as export_markdown
 from .exporting import put_section as put_section
 from .importing import FORMS as FORMS
-from .importing import Imported as Imported
 from .importing import import_facts as import_facts
 from .memory import Memory as Memory
 from .model import BODY_BYTES_MAX as BODY_BYTES_MAX
@@ -36,11 +35,11 @@ from .model import Change as Change
 from .model import ClosedBranchError as ClosedBranchError
 from .model import Draft as Draft
 from .model import Fact as Fact
+from .model import Imported as Imported
 from .model import UnknownBranchError as UnknownBranchError
 from .model import UnknownFactError as UnknownFactError
 from .model import Written as Written
 from .model import make_slug as make_slug
-from .reading import FactVersion as FactVersion
 from .reading import count_erased as count_erased
 from .reading import find_at as find_at
 from .reading import is_less as is_less

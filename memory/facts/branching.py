@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from memory.errors import BadInputError
-from memory.facts.ledger import Entry, append
-from memory.facts.model import MAIN, Author, ClosedBranchError, Fact
+from memory.facts.ledger import append
+from memory.facts.model import MAIN, Author, Change, ClosedBranchError, Fact
 from memory.facts.reading import find_at, read_facts, read_own, require_branch
 from memory.facts.store import FactStore
-from memory.facts.writing import find_row
 
 State = Literal["open", "merged", "dropped"]
 STATES: tuple[State, ...] = get_args(State)
@@ -168,16 +167,27 @@ def find_fork(ours: tuple[Sight, ...], theirs: tuple[Sight, ...]) -> tuple[Sight
 
 
 @dataclass(frozen=True, slots=True)
-class PathDifference:
-    """A path where two branches differ: `a` and `b` are what stands there on each."""
+class Difference:
+    """A path where two branches differ.
+
+    Attributes:
+        ours: what stands there on the branch that is compared, or merged into; None is nothing.
+        theirs: what stands there on the other.
+        base: what stood there when the two parted, of a conflict.
+    """
 
     path: str
-    status: Status
-    a: Fact | None
-    b: Fact | None
+    ours: Fact | None
+    theirs: Fact | None
+    base: Fact | None = None
+
+    @property
+    def status(self) -> Status:
+        """Return what became of the path on the way from ours to theirs."""
+        return "changed" if self.ours and self.theirs else "removed" if self.ours else "added"
 
 
-def compare_branches(store: FactStore, a: str, b: str) -> tuple[PathDifference, ...]:
+def compare_branches(store: FactStore, a: str, b: str) -> tuple[Difference, ...]:
     """Compare what stands on two branches, expired facts left out; from `a` to `b`, by path.
 
     Raises:
@@ -189,13 +199,8 @@ def compare_branches(store: FactStore, a: str, b: str) -> tuple[PathDifference, 
             require_branch(db, name)
         old = {fact.path: fact for fact in read_facts(db, a, now=now)}
         new = {fact.path: fact for fact in read_facts(db, b, now=now)}
-    found = list[PathDifference]()
-    for path in sorted(old.keys() | new.keys()):
-        before, after = old.get(path), new.get(path)
-        if not is_same(before, after):
-            status: Status = "changed" if before and after else "removed" if before else "added"
-            found.append(PathDifference(path, status, before, after))
-    return tuple(found)
+    found = [Difference(path, old.get(path), new.get(path)) for path in sorted({**old, **new})]
+    return tuple(one for one in found if not is_same(one.ours, one.theirs))
 
 
 def is_same(one: Fact | None, other: Fact | None) -> bool:
@@ -228,27 +233,6 @@ def read_seen(db: sqlite3.Connection, sights: Sequence[Sight]) -> dict[str, Fact
     return {path: fact for path, fact in seen.items() if fact}
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """A path that both changed, and not alike. `ours` is what the branch that is merged into has;
-    None is nothing."""
-
-    path: str
-    base: Fact | None
-    ours: Fact | None
-    theirs: Fact | None
-
-
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """The paths that were taken; with conflicts none was, and nothing was written."""
-
-    branch: str
-    into: str
-    merged: tuple[str, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
-
-
 def merge_branch(
     store: FactStore,
     branch: str,
@@ -256,9 +240,10 @@ def merge_branch(
     into: str = MAIN,
     take: Mapping[str, Side] = NO_CHOICES,
     author: Author,
-) -> Merged:
+) -> tuple[tuple[str, ...], tuple[Difference, ...]]:
     """Merge a branch; it takes no more writes then, unless `into` began from it. `take` says whose
-    value a path in conflict gets; "*" is all that it does not name.
+    value a path in conflict gets; "*" is all that it does not name. Return the paths that were
+    taken, and those that both changed, and not alike: with such nothing is written.
 
     Raises:
         BadInputError: both are the same branch, or `take` names no side, or no path in conflict.
@@ -277,13 +262,13 @@ def merge_branch(
             )
         left = tuple(one for one in conflicts if _side(take, one.path) is None)
         if left:
-            return Merged(branch, into, conflicts=left)
+            return (), left
         taken += [one.path for one in conflicts if _side(take, one.path) == "theirs"]
         for path in sorted(taken):
             _take(db, theirs, path, into=into, at=store.clock(), author=author)
         if branch not in dict(ours):
             set_state(db, branch, "merged")
-    return Merged(branch, into, tuple(sorted(taken)))
+    return tuple(sorted(taken)), ()
 
 
 def _check_sides(branch: str, into: str, take: Mapping[str, Side]) -> None:
@@ -303,13 +288,13 @@ def _side(take: Mapping[str, Side], path: str) -> Side | None:
 
 def _choose(
     db: sqlite3.Connection, into: tuple[Sight, ...], branch: tuple[Sight, ...]
-) -> tuple[list[str], list[Conflict]]:
+) -> tuple[list[str], list[Difference]]:
     """Return the paths whose value is theirs, and those that both changed.
 
     What one side changed, or both alike, is taken. Where the one went on from what the other has,
     as after an earlier merge, that is not a conflict either.
     """
-    taken, conflicts = list[str](), list[Conflict]()
+    taken, conflicts = list[str](), list[Difference]()
     seen = [read_seen(db, sights) for sights in (find_fork(into, branch), into, branch)]
     for path in sorted({path for values in seen for path in values}):
         base, ours, theirs = (values.get(path) for values in seen)
@@ -318,7 +303,7 @@ def _choose(
         if is_same(ours, base) or _had(db, branch, base, ours):
             taken.append(path)
         elif not _had(db, into, base, theirs):
-            conflicts.append(Conflict(path, base, ours, theirs))
+            conflicts.append(Difference(path, ours, theirs, base))
     return taken, conflicts
 
 
@@ -353,20 +338,21 @@ def _take(  # noqa: PLR0913 - what a row of the ledger says
     assert standing is not None  # else the two were alike
     append(
         db,
-        Entry(
+        Change(
             branch=into,
             path=path,
-            fact_id=find_row(db, theirs.id) if theirs else None,
+            fact_id=theirs.id if theirs else "",
             operation="merge",
             at=at,
-            author=author,
+            agent=author.agent,
+            session=author.session,
             scope=standing.scope,
             category="merge",
             why=theirs.why if theirs else "",
             confidence=standing.confidence,
             source=_first_author(db, branch, path),
             expires_at=theirs.expires_at if theirs else None,
-            supersedes=find_row(db, ours.id) if ours else None,
+            supersedes=ours.id if ours else "",
             is_pinned=theirs is not None and theirs.is_pinned,
         ),
     )

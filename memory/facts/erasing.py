@@ -22,12 +22,11 @@ from base.stores import (
 )
 from memory.errors import StoreUnavailableError
 from memory.facts.drafts import clean_author, clean_why
-from memory.facts.ledger import Entry, append
-from memory.facts.model import Author, UnknownFactError, name_fact
+from memory.facts.ledger import append
+from memory.facts.model import Author, Change, UnknownFactError, name_fact
 from memory.facts.reading import find_at
 from memory.facts.schema import STEPS
 from memory.facts.store import FactStore, list_all_snapshots
-from memory.facts.writing import find_uid
 
 _ERASED = "erased"
 _NAMED = """
@@ -161,8 +160,7 @@ def _erase(
             # Not that of the day's first write, which makes a snapshot.
             with Database.writing(store.database) as db:
                 rows = find(db)
-                uids = tuple(find_uid(db, row) for row in rows)
-                paths = _erase_rows(db, rows)
+                uids, paths = _erase_rows(db, rows)
                 _retract(db, writer, reason, store.clock())
             with store.database.exclusively() as db:
                 _compact(db, path)
@@ -171,23 +169,26 @@ def _erase(
     return Erased(uids, paths, snapshots, lost)
 
 
-def _erase_rows(db: sqlite3.Connection, rows: Sequence[int]) -> tuple[str, ...]:
-    """Take texts out of the rows, and reasons and sources out of the ledger's; return its paths."""
-    paths: dict[str, None] = {}
+def _erase_rows(
+    db: sqlite3.Connection, rows: Sequence[int]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Take texts out of the rows, and reasons and sources out of the ledger's; return the ids of
+    the facts, and the ledger's paths."""
+    ids, paths = list[str](), set[str]()
     for row in rows:
-        db.execute(
+        (uid,) = db.execute(
             "UPDATE fact SET title = '', body = '', tags = '[]', bytes = 0, sha256 = x''"
-            " WHERE id = ?",
+            " WHERE id = ? RETURNING uid",
             (row,),
-        )
-        found = db.execute(_PATHS, (row,))
-        paths.update(dict.fromkeys(path for (path,) in found))
+        ).fetchone()
+        ids.append(uid)
+        paths.update(path for (path,) in db.execute(_PATHS, (row,)))
         db.execute(
             "UPDATE change SET why = ?2, source = ''"
             " WHERE fact_id = ?1 OR supersedes = ?1 AND fact_id IS NULL",
             (row, _ERASED),
         )
-    return tuple(sorted(paths))
+    return tuple(ids), tuple(sorted(paths))
 
 
 def _retract(db: sqlite3.Connection, author: Author, why: str, now: float) -> None:
@@ -200,8 +201,8 @@ def _retract(db: sqlite3.Connection, author: Author, why: str, now: float) -> No
         found = find_at(db, branch, path)
         if found is None or found.sha256:
             continue
-        entry = Entry(branch, path, None, "erase", now, author, found.scope, why=why or _ERASED)
-        append(db, entry)
+        by = (author.agent, author.session)
+        append(db, Change(branch, path, "", "erase", now, *by, found.scope, why=why or _ERASED))
 
 
 def _compact(db: sqlite3.Connection, path: Path) -> None:

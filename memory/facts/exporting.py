@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memory.errors import BadInputError
-from memory.facts.model import LATEST_AT, MAIN, Fact, Origin, read_origin
+from memory.facts.model import LATEST_AT, MAIN, Author, Fact, read_origin
 from memory.facts.priming import make_source
 from memory.facts.reading import read_facts, require_branch
 from memory.facts.store import FactStore
@@ -114,7 +114,7 @@ def export_json(store: FactStore, branch: str = MAIN) -> dict[str, Any]:
     return {"schema": SCHEMA, "branch": branch, "facts": facts}
 
 
-def describe(fact: Fact, origin: Origin) -> dict[str, Any]:
+def describe(fact: Fact, origin: Author) -> dict[str, Any]:
     """Return a fact as JSON has it. Times are seconds since the epoch."""
     return {
         "id": fact.id,
@@ -133,7 +133,7 @@ def describe(fact: Fact, origin: Origin) -> dict[str, Any]:
     }
 
 
-def find_origin(db: sqlite3.Connection, fact: Fact) -> Origin:
+def find_origin(db: sqlite3.Connection, fact: Fact) -> Author:
     """Return who wrote a fact when: elsewhere, if it was imported."""
     found = read_origin(fact.source)
     if found.agent:
@@ -141,7 +141,7 @@ def find_origin(db: sqlite3.Connection, fact: Fact) -> Origin:
         if row and row[0] in ("import", "merge"):
             return found
     at = round(min(max(fact.at, 0.0), LATEST_AT), 3)
-    return Origin(fact.source, fact.agent, fact.session, at)
+    return Author(fact.agent, fact.session, fact.source, at)
 
 
 def export_markdown(store: FactStore, branch: str = MAIN) -> str:
@@ -211,7 +211,7 @@ def _write_section(facts: list[Fact], head: str) -> str:
     return "\n".join((BEGIN, head + "\n".join(lines), END)) + "\n"
 
 
-def _read(store: FactStore, branch: str) -> list[tuple[Fact, Origin]]:
+def _read(store: FactStore, branch: str) -> list[tuple[Fact, Author]]:
     """Read what is exported of a branch, and where each fact comes from."""
     check_branch_name(branch)
     clean = store.gate.clean
@@ -228,7 +228,7 @@ def _read(store: FactStore, branch: str) -> list[tuple[Fact, Origin]]:
     ]
 
 
-def _list_facets(fact: Fact, origin: Origin) -> Iterable[tuple[str, str]]:
+def _list_facets(fact: Fact, origin: Author) -> Iterable[tuple[str, str]]:
     by = f"{origin.agent}:{origin.session}" if origin.session else origin.agent
     at = "" if origin.at is None else f", {_write_day(origin.at)}"
     found: Mapping[str, str] = {

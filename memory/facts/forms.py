@@ -24,9 +24,9 @@ from memory.facts.model import (
     LATEST_AT,
     NOBODY,
     TITLE_BYTES_MAX,
+    Author,
     Category,
     Draft,
-    Origin,
     Scope,
     is_id,
     make_slug,
@@ -66,7 +66,7 @@ class Incoming:
     """A fact of a file. `origin` says who wrote it there; `uid` is the id it had, else empty."""
 
     draft: Draft
-    origin: Origin = NOBODY
+    origin: Author = NOBODY
     expires_at: float | None = None
     uid: str = ""
 
@@ -157,7 +157,7 @@ def _read_fact(row: Mapping[str, Any]) -> Incoming:
     )
 
 
-def _read_author(author: object) -> Origin:
+def _read_author(author: object) -> Author:
     if not isinstance(author, dict):
         raise BadInputError("author is no object")
     unknown = author.keys() - _AUTHORS_FIELDS
@@ -169,7 +169,7 @@ def _read_author(author: object) -> Origin:
     at = _read_number("at", author.get("at"))
     if at is not None and not 0 <= at <= LATEST_AT:
         raise BadInputError("the author's time is none of the years 1970 to 9999")
-    return Origin("", agent, session, None if at is None else round(at, 3))
+    return Author(agent, session, at=None if at is None else round(at, 3))
 
 
 def _read_number(name: str, value: object) -> float | None:
@@ -351,7 +351,7 @@ def _read_value(reading: Reading, parts: tuple[str, ...], value: object, scope: 
         is_pinned=is_section and parts[1] == "pinned",
     )
     session = parts[1] if parts[0] == "sessions" else ""
-    reading.found.append(Incoming(draft, Origin("", AGENT, session, _find_time(parts[-1]))))
+    reading.found.append(Incoming(draft, Author(AGENT, session, at=_find_time(parts[-1]))))
 
 
 def _find_time(name: str) -> float | None:

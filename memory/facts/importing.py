@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from memory.errors import BadInputError
@@ -26,7 +26,7 @@ from memory.facts.forms import (
     read_ctxone,
     read_own,
 )
-from memory.facts.model import MAIN, Author, Fact, Origin, Scope, write_origin
+from memory.facts.model import MAIN, Author, Fact, Imported, Scope, write_origin
 from memory.facts.priming import TEXT_BYTES_MAX as MARKDOWN_BYTES_MAX
 from memory.facts.reading import find_at, require_branch
 from memory.facts.store import FactStore
@@ -38,20 +38,6 @@ FORMS: tuple[Form, ...] = get_args(Form)
 _MARKDOWN_FORMS = ("claude-md", "decisions")
 TEXT_BYTES_MAX = 16 << 20
 _DIFFERENT_PIN = "a pinned fact with another text stands there, and pins are not taken"
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """The paths of what was added, changed, and of what is the same; what was left out, with why;
-    and the paths that the file pins, where pins are not taken."""
-
-    form: Form
-    added: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    same: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    not_pinned: tuple[str, ...] = ()
-    redactions: int = 0
 
 
 _Ready = tuple[Prepared, str, bool]
@@ -98,9 +84,9 @@ def import_facts(  # noqa: PLR0913 - how it is imported
         tuple(taken["added"]),
         tuple(taken["changed"]),
         tuple(taken["same"]),
-        cut_list([*left_out, *taken["left_out"]]),
-        tuple(taken["not_pinned"]),
-        sum(prepared.redactions for prepared, *_ in ready),
+        left_out=cut_list([*left_out, *taken["left_out"]]),
+        not_pinned=tuple(taken["not_pinned"]),
+        redactions=sum(prepared.redactions for prepared, *_ in ready),
     )
 
 
@@ -223,8 +209,8 @@ def _prepare(
     if one.expires_at is not None:
         prepared = replace(prepared, expires_at=one.expires_at)
     if one.origin.agent:
-        by = clean_author(store.gate, Author(one.origin.agent, one.origin.session))
-        origin = Origin(prepared.source, by.agent, by.session, one.origin.at)
+        by = clean_author(store.gate, one.origin)
+        origin = replace(by, source=prepared.source, at=one.origin.at)
         prepared = replace(prepared, source=write_origin(origin))
     return prepared, one.uid, is_pinned
 

@@ -14,10 +14,10 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 
 from kb.words import index_terms
-from memory.facts.model import MAIN, Author, Category, Operation, Scope
+from memory.facts.model import MAIN, Change, Scope
 from memory.texts import size_bytes
 
 EACH_SIDE = 2
@@ -49,6 +49,15 @@ _STANDING = """
 SELECT path, fact_id, seq, pinned, scope, expires_at FROM change
 WHERE fact_id IS NOT NULL
     AND seq IN (SELECT max(seq) FROM change WHERE branch = 'main' GROUP BY path)
+"""
+
+_APPEND = """
+INSERT INTO change (branch, path, fact_id, operation, at, agent, session, category, why, confidence,
+    source, expires_at, supersedes, pinned, scope)
+VALUES (:branch, :path, (SELECT id FROM fact WHERE uid = :fact_id), :operation, :at, :agent,
+    :session, :category, :why, :confidence, :source, :expires_at,
+    (SELECT id FROM fact WHERE uid = :supersedes), :is_pinned, :scope)
+RETURNING seq, fact_id
 """
 
 
@@ -121,38 +130,17 @@ def _read_near(db: sqlite3.Connection, row: int) -> Iterator[str]:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A row that is to be added. `fact_id` is the row of the fact that stands at the path from now
-    on; None where nothing does."""
-
-    branch: str
-    path: str
-    fact_id: int | None
-    operation: Operation
-    at: float
-    author: Author
-    scope: Scope
-    category: Category = "observe"
-    why: str = ""
-    confidence: float = 0.7
-    source: str = ""
-    expires_at: float | None = None
-    supersedes: int | None = None
-    is_pinned: bool = False
-
-
 def add_fact(
     db: sqlite3.Connection, title: str, body: str, tags: Iterable[str], *, uid: str = ""
-) -> int:
-    """Add the text of a fact and return its row. Its id is `uid` where no fact has that."""
+) -> str:
+    """Add the text of a fact and return its id: `uid` where no fact has that."""
     row = (title, body, json.dumps(list(tags), ensure_ascii=False), size_bytes(title + body))
-    found = db.execute(
-        "INSERT INTO fact (uid, title, body, tags, bytes, sha256) VALUES (?, ?, ?, ?, ?, ?)"
-        " RETURNING id",
-        (_make_uid(db, uid), *row, digest_text(title, body)),
+    uid = _make_uid(db, uid)
+    db.execute(
+        "INSERT INTO fact (uid, title, body, tags, bytes, sha256) VALUES (?, ?, ?, ?, ?, ?)",
+        (uid, *row, digest_text(title, body)),
     )
-    return int(found.fetchone()[0])
+    return uid
 
 
 def digest_text(title: str, body: str) -> bytes:
@@ -160,31 +148,20 @@ def digest_text(title: str, body: str) -> bytes:
     return hashlib.sha256(f"{title}\n{body}".encode("utf-8", "surrogatepass")).digest()
 
 
-def append(db: sqlite3.Connection, entry: Entry) -> int:
+def append(db: sqlite3.Connection, change: Change) -> int:
     """Add a row to the ledger and return its number; what is live on "main" follows."""
-    found = db.execute(
-        "INSERT INTO change (branch, path, fact_id, operation, at, agent, session, category, why,"
-        " confidence, source, expires_at, supersedes, pinned, scope)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq",
-        (
-            *(entry.branch, entry.path, entry.fact_id, entry.operation, entry.at),
-            *(entry.author.agent, entry.author.session, entry.category, entry.why),
-            *(entry.confidence, entry.source, entry.expires_at, entry.supersedes),
-            *(int(entry.is_pinned), entry.scope),
-        ),
-    )
-    seq = int(found.fetchone()[0])
-    if entry.branch == MAIN:
+    seq, fact = db.execute(_APPEND, asdict(change)).fetchone()
+    if change.branch == MAIN:
         follow(
             db,
-            entry.path,
-            entry.fact_id,
+            change.path,
+            fact,
             seq,
-            pinned=entry.is_pinned,
-            scope=entry.scope,
-            expires_at=entry.expires_at,
+            pinned=change.is_pinned,
+            scope=change.scope,
+            expires_at=change.expires_at,
         )
-    return seq
+    return int(seq)
 
 
 def follow(  # noqa: PLR0913 - a row of `live`

@@ -16,12 +16,13 @@ from memory.facts.model import (
     Change,
     Draft,
     Fact,
+    Imported,
     Scope,
     UnknownFactError,
     Written,
     name_fact,
 )
-from memory.facts.priming import Primed, prime
+from memory.facts.priming import prime
 from memory.facts.reading import (
     find_newest,
     read_changes,
@@ -203,7 +204,7 @@ class Memory:
 
     def prime(
         self, text: str, *, source: str, title: str, is_pinned: bool = False, branch: str = MAIN
-    ) -> Primed:
+    ) -> Imported:
         """Make a Markdown text the facts of a source of the project."""
         return prime(
             self._store_of("project"),

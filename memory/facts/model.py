@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Literal, get_args
 
@@ -61,20 +61,26 @@ _DROPPED = re.compile(r"[^\w\- ]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """A fact's own source, and who wrote it when: `agent` is empty where nobody is named, `at` is
-    None where no time is. Times are in whole milliseconds."""
+class Author:
+    """Who writes, or wrote a fact elsewhere.
 
-    source: str = ""
-    agent: str = ""
+    Attributes:
+        agent: its name, such as "claude_code" or "user"; empty where nobody is named.
+        session: the id of its session.
+        source: the fact's own source, of one that is imported.
+        at: when it was written elsewhere, in whole milliseconds; None where no time is named.
+    """
+
+    agent: str = "user"
     session: str = ""
+    source: str = ""
     at: float | None = None
 
 
-NOBODY = Origin()
+NOBODY = Author("")
 
 
-def write_origin(origin: Origin) -> str:
+def write_origin(origin: Author) -> str:
     """Return the `source` of a fact that is imported."""
     if not origin.agent:
         return origin.source
@@ -84,20 +90,20 @@ def write_origin(origin: Origin) -> str:
     return f"{origin.source}; {by}" if origin.source else by
 
 
-def read_origin(source: str) -> Origin:
+def read_origin(source: str) -> Author:
     """Undo `write_origin`."""
     found = _ORIGIN.fullmatch(source)
     if found is None:
-        return Origin(source)
+        return replace(NOBODY, source=source)
     try:
         at = datetime.fromisoformat(found["at"]).timestamp() if found["at"] else None
     except ValueError:  # such as a month 13
-        return Origin(source)
+        return replace(NOBODY, source=source)
     agent, session = (
         _ESCAPE.sub(lambda mark: _PLAIN[mark[0]], one or "")
         for one in (found["agent"], found["session"])
     )
-    return Origin(found["source"] or "", agent, session, at)
+    return Author(agent, session, found["source"] or "", at)
 
 
 def find_own_source(source: str) -> str:
@@ -121,14 +127,6 @@ class UnknownBranchError(MemoryRoomError):
 
 class ClosedBranchError(UnknownBranchError):
     """The branch was merged or dropped, and takes no more writes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Author:
-    """Who writes: the agent's name, such as "claude_code" or "user", and its session's id."""
-
-    agent: str = "user"
-    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +184,15 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A line of the ledger: what was done at a path of a branch. `fact_id` is empty where the path
-    was retracted; `supersedes` is the id of the fact that stood there, or was replaced by it."""
+    """A line of the ledger: what was done at a path of a branch.
 
-    seq: int
+    Attributes:
+        fact_id: the id of the fact that stands there from now on; empty where nothing does.
+        supersedes: the id of the fact that stood there, or was replaced by it.
+        seq: its number; 0 of one that is to be added.
+        title, text: those of the fact.
+    """
+
     branch: str
     path: str
     fact_id: str
@@ -197,32 +200,24 @@ class Change:
     at: float
     agent: str
     session: str
-    category: Category
-    why: str
-    confidence: float
-    source: str
-    expires_at: float | None
-    supersedes: str
-    is_pinned: bool
     scope: Scope
-    title: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Similar:
-    """A live fact that says nearly the same: how much of the words they share, from 0 to 1."""
-
-    id: str
-    path: str
-    text: str
-    overlap: float
+    category: Category = "observe"
+    why: str = ""
+    confidence: float = CONFIDENCES["medium"]
+    source: str = ""
+    expires_at: float | None = None
+    supersedes: str = ""
+    is_pinned: bool = False
+    seq: int = 0
+    title: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
     """What became of a draft. With `is_unchanged` the same text stood there, and nothing was
-    written."""
+    written. `similar` are live facts that say nearly the same, and how much of the words they
+    share, from 0 to 1."""
 
     id: str
     path: str
@@ -230,7 +225,28 @@ class Written:
     is_unchanged: bool = False
     replaced: str = ""
     redactions: int = 0
-    similar: tuple[Similar, ...] = ()
+    similar: tuple[tuple[Fact, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of the facts of a file.
+
+    Attributes:
+        form: the form of an import; empty of a file that is primed.
+        added, changed, same, removed: their paths.
+        left_out: what was not taken, with why.
+        not_pinned: paths that the file pins, where pins are not taken.
+    """
+
+    form: str = ""
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    same: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    not_pinned: tuple[str, ...] = ()
+    redactions: int = 0
 
 
 def check_path(path: str) -> str:

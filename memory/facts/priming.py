@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from markdown_it import MarkdownIt
@@ -23,6 +22,7 @@ from memory.facts.model import (
     Author,
     Draft,
     Fact,
+    Imported,
     find_own_source,
     make_slug,
 )
@@ -51,17 +51,6 @@ Section = tuple[int, str, str]
 """A heading's level and title, and what stands below. The text before the first has level 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class Primed:
-    """The paths of what was added, changed, removed, and of what is the same."""
-
-    added: tuple[str, ...]
-    changed: tuple[str, ...]
-    removed: tuple[str, ...]
-    same: tuple[str, ...]
-    redactions: int = 0
-
-
 def prime(  # noqa: PLR0913 - where it comes from, and where it goes
     store: FactStore,
     text: str,
@@ -71,7 +60,7 @@ def prime(  # noqa: PLR0913 - where it comes from, and where it goes
     author: Author,
     is_pinned: bool = False,
     branch: str = MAIN,
-) -> Primed:
+) -> Imported:
     """Write the sections of a Markdown text as the facts of a source, all in one transaction. What
     the source had before, and has no more, is retracted. `title` is for the text before the first
     heading.
@@ -110,7 +99,8 @@ def prime(  # noqa: PLR0913 - where it comes from, and where it goes
         for fact in gone:
             retract(db, fact, branch, writer, now, f"{name} has it no more")
     removed = tuple(fact.path for fact in gone)
-    return Primed(tuple(added), tuple(changed), removed, tuple(same), redactions)
+    paths = (tuple(added), tuple(changed), tuple(same), removed)
+    return Imported("", *paths, redactions=redactions)
 
 
 def _prepare(store: FactStore, draft: Draft, author: Author, now: float) -> Prepared:

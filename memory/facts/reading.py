@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import fields, replace
 from typing import Any
 
 from kb.writing import storable_text
@@ -28,7 +28,8 @@ PATHS_AT_ONCE = 500
 """SQLite takes no more values than some thousand in one statement."""
 
 _VERSIONS = """
-SELECT f.id, c.path, f.title, f.body, f.tags, c.agent, c.session, c.at, l.expires_at
+SELECT f.uid, c.path, f.title, f.body, f.tags, c.scope, c.branch, c.seq, c.at, c.agent, c.session,
+    c.category, c.why, c.confidence, c.source, l.expires_at, c.pinned, f.sha256
 FROM live l
 JOIN change c ON c.branch = 'main' AND c.path = l.path AND c.operation NOT IN ('pin', 'unpin')
     AND c.seq > coalesce((
@@ -69,44 +70,13 @@ JOIN change w ON w.seq = CASE WHEN c.operation NOT IN ('pin', 'unpin') THEN c.se
 """
 _ROWS = _ROWS_AND_GAPS.replace("LEFT JOIN", "JOIN")
 _OWN = "(SELECT max(seq) AS seq FROM change WHERE branch = ? AND seq <= ? GROUP BY path)"
-_FACT_FIELDS = (
-    *("id", "path", "title", "text", "tags", "scope", "branch", "seq", "at", "agent", "session"),
-    *("category", "why", "confidence", "source", "expires_at", "is_pinned", "sha256"),
-)
+_FACT_FIELDS = tuple(field.name for field in fields(Fact))
 _CHANGES = """
-SELECT c.seq, c.branch, c.path, coalesce(f.uid, ''), c.operation, c.at, c.agent, c.session,
+SELECT c.branch, c.path, coalesce(f.uid, ''), c.operation, c.at, c.agent, c.session, c.scope,
     c.category, c.why, c.confidence, c.source, c.expires_at, coalesce(o.uid, ''), c.pinned,
-    c.scope, coalesce(f.title, ''), coalesce(f.body, '')
+    c.seq, coalesce(f.title, ''), coalesce(f.body, '')
 FROM change c LEFT JOIN fact f ON f.id = c.fact_id LEFT JOIN fact o ON o.id = c.supersedes
 """
-_CHANGE_FIELDS = (
-    *("seq", "branch", "path", "fact_id", "operation", "at", "agent", "session", "category", "why"),
-    *("confidence", "source", "expires_at", "supersedes", "is_pinned", "scope", "title", "text"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class FactVersion:
-    """A text that stood at a path, and who wrote it when. `expires_at` is when the path is left."""
-
-    path: str
-    title: str
-    text: str
-    tags: tuple[str, ...]
-    agent: str
-    session: str
-    at: float
-    expires_at: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class News:
-    """The paths of "main" that changed after a mark, and the mark that comes next; `left` counts
-    the changes after that one."""
-
-    paths: tuple[str, ...]
-    mark: str
-    left: int
 
 
 def read_mark(db: sqlite3.Connection) -> str:
@@ -121,9 +91,12 @@ def count_erased(mark: str) -> str:
     return mark.rpartition(" ")[2]
 
 
-def read_news(db: sqlite3.Connection, mark: str, limit: int) -> News | None:
-    """Read what changed after a mark, at most `limit` changes. None where the mark is of another
-    history, or a text was erased since: then everything is to be compared."""
+def read_news(
+    db: sqlite3.Connection, mark: str, limit: int
+) -> tuple[tuple[str, ...], str, int] | None:
+    """Read what changed after a mark, at most `limit` changes: the paths of "main", the mark that
+    comes next, and the number of changes after that. None where the mark is of another history, or
+    a text was erased since: then everything is to be compared."""
     seq, _, rest = mark.partition(" ")
     if not seq.isdecimal():
         return None
@@ -136,11 +109,11 @@ def read_news(db: sqlite3.Connection, mark: str, limit: int) -> News | None:
         (int(seq), limit),
     ).fetchall()
     if not rows:
-        return News((), mark, 0)
+        return (), mark, 0
     seq, at, *_ = rows[-1]
     (left,) = db.execute("SELECT count(*) FROM change WHERE seq > ?", (seq,)).fetchone()
     paths = dict.fromkeys(path for _, _, branch, path in rows if branch == "main")
-    return News(tuple(paths), _write_mark(seq, at, _count_erased(db)), left)
+    return tuple(paths), _write_mark(seq, at, _count_erased(db)), left
 
 
 def list_standing(db: sqlite3.Connection, *, now: float) -> list[str]:
@@ -153,20 +126,19 @@ def list_standing(db: sqlite3.Connection, *, now: float) -> list[str]:
 
 def read_versions(
     db: sqlite3.Connection, paths: Sequence[str], *, now: float
-) -> Mapping[str, list[FactVersion]]:
-    """Read the texts of paths, the oldest first, without those that were erased. A path at which
-    nothing stands has none."""
-    found: dict[str, list[FactVersion]] = {path: [] for path in paths}
+) -> Mapping[str, list[Fact]]:
+    """Read the facts that stood at paths, the oldest first, without those that were erased. They
+    expire when their path is left. A path at which nothing stands has none."""
+    found: dict[str, list[Fact]] = {path: [] for path in paths}
     for begin in range(0, len(paths), PATHS_AT_ONCE):
         part = paths[begin : begin + PATHS_AT_ONCE]
         marks = ", ".join("?" * len(part))
         rows = db.execute(f"{_VERSIONS} AND l.path IN ({marks}) ORDER BY c.seq", (now, *part))
-        last: dict[str, int] = {}
-        for row, path, title, text, tags, *rest in rows:
-            if last.get(path) != row:  # who merges or imports the same again says nothing new
-                last[path] = row
-                version = FactVersion(path, title, text, tuple(json.loads(tags)), *rest)
-                found[path].append(version)
+        last: dict[str, str] = {}
+        for fact in (_make_fact(row, MAIN) for row in rows):
+            if last.get(fact.path) != fact.id:  # who merges the same again says nothing new
+                last[fact.path] = fact.id
+                found[fact.path].append(fact)
     return found
 
 
@@ -337,8 +309,8 @@ def _make_fact(row: tuple[Any, ...], branch: str) -> Fact:
 
 
 def _make_change(row: tuple[Any, ...]) -> Change:
-    values = dict(zip(_CHANGE_FIELDS, row, strict=True))
-    return Change(**{**values, "is_pinned": bool(values["is_pinned"])})
+    change = Change(*row)
+    return replace(change, is_pinned=bool(change.is_pinned))
 
 
 def read_live(

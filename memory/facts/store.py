@@ -6,39 +6,32 @@ and five are kept; never one of a file without facts or of a damaged one, so tha
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from base.stores import (
     WAIT_S,
     Database,
+    copy_daily,
+    copy_file,
+    find_folder,
     find_last_copy,
     is_damage,
     is_lost,
+    list_copies,
     share_file,
     verify_structure,
 )
 from kb.schema import TOKENIZER
-from memory.errors import StoreUnavailableError
+from memory.errors import BadInputError, StoreUnavailableError
 from memory.facts.schema import STEPS
 from memory.gate import FindSecrets, Gate
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from base.plain_files import StrPath
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from base.stores import copy_daily, copy_file, find_folder, list_copies
-from memory.errors import BadInputError
 
 if TYPE_CHECKING:
     from base.plain_files import StrPath
@@ -123,20 +116,13 @@ def tell_damage(command: str, path: StrPath, snapshot: StrPath) -> str:
     )
 
 
-def snapshot_daily(store: FactStore) -> Path | None:
-    """Copy the file if that was not done today; return the copy. Without facts there is none.
+def snapshot_database(database: Database, now: float) -> Path | None:
+    """Copy a file that can be written if that was not done today; return the copy. Without facts
+    there is none.
 
     Raises:
         StoreUnavailableError: the file is damaged.
     """
-    database = store.database
-    if not isinstance(database, FactDatabase) or database.is_read_only:
-        return None
-    return snapshot_database(database, store.clock())
-
-
-def snapshot_database(database: Database, now: float) -> Path | None:
-    """Do what `snapshot_daily` says, for a file that can be written."""
     return copy_daily(database, now, KEPT) if _has_facts(database) else None
 
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from memory.errors import BadInputError
 from memory.facts.drafts import Prepared, clean_author, clean_why, prepare
-from memory.facts.ledger import Entry, add_fact, append, digest_text
+from memory.facts.ledger import add_fact, append, digest_text
 from memory.facts.model import (
     DEFAULT_CONTEXT,
     MAIN,
     Author,
+    Change,
     Draft,
     Fact,
     Operation,
@@ -77,33 +78,32 @@ def write_prepared(  # noqa: PLR0913 - how it is written
     if old is not None and other is None and _is_same(old, draft, now):
         return Written(old.id, old.path, old.seq, True, redactions=draft.redactions)
     is_same_text = old is not None and has_same_text(old, draft)
-    row = (
-        find_row(db, old.id)
-        if old and is_same_text
-        else add_fact(db, draft.title, draft.body, draft.tags, uid=uid)
-    )
-    uid = find_uid(db, row)
+    if old and is_same_text:
+        uid = old.id
+    else:
+        uid = add_fact(db, draft.title, draft.body, draft.tags, uid=uid)
     path = old.path if old else (draft.path + uid if draft.path.endswith("/") else draft.path)
     replaced = old if old and not is_same_text else other
-    entry = Entry(
+    change = Change(
         branch=branch,
         path=check_path(path),
-        fact_id=row,
+        fact_id=uid,
         operation=operation or ("replace" if old else "add"),
         at=now,
-        author=author,
+        agent=author.agent,
+        session=author.session,
         scope=draft.scope,
         category=draft.category,
         why=draft.why,
         confidence=draft.confidence,
         source=draft.source,
         expires_at=draft.expires_at,
-        supersedes=find_row(db, replaced.id) if replaced else None,
+        supersedes=replaced.id if replaced else "",
         is_pinned=draft.is_pinned or _stays_pinned(old, author, is_same_text),
     )
     if other is not None:
         retract(db, other, branch, author, now, f"superseded by {uid}")
-    seq = append(db, entry)
+    seq = append(db, change)
     return Written(uid, path, seq, False, replaced.id if replaced else "", draft.redactions)
 
 
@@ -150,39 +150,17 @@ def retract(  # noqa: PLR0913, PLR0917 - what a row of the ledger says
     operation: Operation = "retract",
 ) -> None:
     """Add the row after which nothing stands any more where a fact did."""
-    row = find_row(db, fact.id)
-    entry = _describe_change(fact, branch, operation, author, at, why)
-    append(db, replace(entry, supersedes=row, expires_at=None))
+    change = _describe_change(fact, branch, operation, author, at, why)
+    append(db, replace(change, supersedes=fact.id, expires_at=None))
 
 
 def _describe_change(  # noqa: PLR0913, PLR0917 - what a row of the ledger says
     fact: Fact, branch: str, operation: Operation, author: Author, at: float, why: str
-) -> Entry:
+) -> Change:
     """Build a row about a fact whose text stays as it is."""
-    return Entry(
-        branch=branch,
-        path=fact.path,
-        fact_id=None,
-        operation=operation,
-        at=at,
-        author=author,
-        scope=fact.scope,
-        category=fact.category,
-        why=why,
-        confidence=fact.confidence,
-        source=fact.source,
-        expires_at=fact.expires_at,
-    )
-
-
-def find_row(db: sqlite3.Connection, uid: str) -> int:
-    """Return the row of a fact by its id."""
-    return int(db.execute("SELECT id FROM fact WHERE uid = ?", (uid,)).fetchone()[0])
-
-
-def find_uid(db: sqlite3.Connection, row: int) -> str:
-    """Return the id of a fact by its row."""
-    return str(db.execute("SELECT uid FROM fact WHERE id = ?", (row,)).fetchone()[0])
+    by = (author.agent, author.session, fact.scope, fact.category)
+    change = Change(branch, fact.path, "", operation, at, *by, why, fact.confidence)
+    return replace(change, source=fact.source, expires_at=fact.expires_at)
 
 
 def check_branch_name(branch: object) -> str:
@@ -214,8 +192,8 @@ def _change(  # noqa: PLR0913, PLR0917 - as the caller gave it
         is_pinned = operation == "pin"
         if fact.is_pinned == is_pinned:
             return fact
-        entry = _describe_change(fact, branch, operation, author, now, why)
-        append(db, replace(entry, fact_id=find_row(db, fact.id), is_pinned=is_pinned))
+        change = _describe_change(fact, branch, operation, author, now, why)
+        append(db, replace(change, fact_id=fact.id, is_pinned=is_pinned))
         return find_fact(db, branch, fact.path)
 
 

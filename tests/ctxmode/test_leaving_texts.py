@@ -19,8 +19,7 @@ from typing import Any
 import pytest
 import trio
 
-from base.secrets import find_secrets, redact
-from base.secrets import find_form
+from base.secrets import find_form, find_secrets, redact
 from ctxmode import crash_report
 from ctxmode.doctor.report import anonymous
 from ctxmode.hosts.hooks import verdicts

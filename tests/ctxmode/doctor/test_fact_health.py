@@ -11,7 +11,7 @@ from ctxmode.operations.facts import open_memory
 from ctxmode.render.health import doctor_text
 from executor import Isolation
 from memory.facts.model import Draft
-from memory.facts.store import snapshot_daily
+from memory.facts.store import snapshot_database
 
 FINE = PartHealth(True, "fine")
 
@@ -25,7 +25,7 @@ def kept(config):
     """A project of one fact, with a snapshot."""
     with open_memory(config, to_write="project") as memory:
         memory.remember(Draft("one", key="a"))
-        snapshot_daily(memory.project)
+        snapshot_database(memory.project.database, memory.project.clock())
     return config
 
 

@@ -59,8 +59,8 @@ def test_branches_are_not_seen(store):
     before = mark(store)
     write(store, "elsewhere", branch="try")
     assert read(store) == ["one"]
-    assert news(store, before).paths == ()
-    assert news(store, before).mark == mark(store)
+    assert news(store, before)[0] == ()
+    assert news(store, before)[1] == mark(store)
 
 
 def test_news_come_in_parts_and_end_at_the_mark(store):
@@ -68,11 +68,11 @@ def test_news_come_in_parts_and_end_at_the_mark(store):
     for key in "abc":
         write(store, f"text {key}", key)
     first = news(store, before, 2)
-    assert [path[-1] for path in first.paths] == ["a", "b"]
-    assert first.left == 1
-    last = news(store, first.mark, 2)
-    assert [path[-1] for path in last.paths] == ["c"]
-    assert (last.mark, last.left) == (mark(store), 0)
+    assert [path[-1] for path in first[0]] == ["a", "b"]
+    assert first[2] == 1
+    last = news(store, first[1], 2)
+    assert [path[-1] for path in last[0]] == ["c"]
+    assert (last[1], last[2]) == (mark(store), 0)
 
 
 @pytest.mark.parametrize("since", ["", "x", "99 1.5 0", "1 0.5 0", "-1 0.0 0"])
