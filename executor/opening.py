@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from executor.back_ends.table import open_back_end, open_ground
+from executor.back_ends.ground import open_ground
+from executor.back_ends.table import open_back_end
 from executor.compile.compiler import CompiledStore, Compiler
 from executor.instance import control, lock
 from executor.instance import lock as instance

@@ -107,20 +107,6 @@ def find_cluster(url: str, credentials: Credentials | None, blobs: str) -> Clust
     return cluster
 
 
-def open_cluster(cluster: Cluster) -> AbstractAsyncContextManager[DaskRuns]:
-    """Return the cluster's client, which is opened, and tried, when the block begins.
-
-    Raises:
-        ClusterError: the credentials, the folder or this installation do not do. The block's
-            beginning raises it, too, and UnreachableError.
-    """
-    try:
-        from fleet.dask.client import open_dask  # noqa: PLC0415 - takes half a second
-    except ImportError as error:
-        raise ClusterError(f"a cluster needs {error.name}", INSTALL) from None
-    return open_dask(cluster)
-
-
 def check_credentials(files: Credentials) -> None:
     """Check that the files of credentials can be used.
 

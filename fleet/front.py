@@ -21,9 +21,17 @@ from executor.errors import RequestError
 from executor.model import Result, Status
 from executor.service import LocalEngine
 from executor.terms import JudgedRequest
-from fleet.cluster import ClusterSettings, Connection, Fallback, Send, find_cluster, open_cluster
+from fleet.cluster import (
+    INSTALL,
+    Cluster,
+    ClusterSettings,
+    Connection,
+    Fallback,
+    Send,
+    find_cluster,
+)
 from fleet.desk import Desk, SentRun
-from fleet.errors import UnreachableError
+from fleet.errors import ClusterError, UnreachableError
 from fleet.journal import Journal, QueueFullError
 from fleet.packing import name_owner
 from fleet.seal import have_key
@@ -47,6 +55,20 @@ from fleet.errors import BlobError
 from fleet.tree import digest_of
 
 ASK_AGAIN_S: Final = 1.0
+
+
+def open_cluster(cluster: Cluster) -> AbstractAsyncContextManager[DaskRuns]:
+    """Return the cluster's client, which is opened, and tried, when the block begins.
+
+    Raises:
+        ClusterError: the credentials, the folder or this installation do not do. The block's
+            beginning raises it, too, and UnreachableError.
+    """
+    try:
+        from fleet.dask.client import open_dask  # noqa: PLC0415 - takes half a second
+    except ImportError as error:
+        raise ClusterError(f"a cluster needs {error.name}", INSTALL) from None
+    return open_dask(cluster)
 
 
 class Fleet:

@@ -14,14 +14,13 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 
 from base.stores import WAIT_S
-from kb import disk_use, purging, reading, writing
+from kb import disk_use, purging, writing
 from kb.access import Access
 from kb.disk_use import DiskUse
-from kb.errors import StoreError, StoreQuotaError
+from kb.errors import StoreQuotaError
 from kb.purging import Forgotten
 
 STAYS = 0.9
@@ -284,30 +283,3 @@ def _checkpoint(db: sqlite3.Connection) -> None:
             raise
     finally:
         db.execute(f"PRAGMA busy_timeout = {int(WAIT_S * 1000)}")
-
-
-def step_behind(access: Access, limit_bytes: int) -> bool:
-    """Index some of what is queued, and drop some of what exceeds the quota; else move some of what
-    was superseded. False where nothing was left to do.
-
-    Raises:
-        StoreError: what is queued, or was superseded, could not be stored.
-    """
-    from kb import indexing  # noqa: PLC0415 - what cuts documents into chunks
-
-    if access.read_only:
-        return False
-    indexing.index_queued(access, limit_bytes)
-    with access.reading() as db:
-        more = not reading.progress(db, None).complete
-    with suppress(StoreError):  # which must not keep what is queued from being indexed
-        more = step(access) or more
-    return more or _move_superseded(access)
-
-
-def _move_superseded(access: Access) -> bool:
-    with access.reading() as db:
-        if not reading.any_unmoved(db):
-            return False
-    with access.writing() as db:
-        return writing.move_superseded(db)

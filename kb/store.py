@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from kb import eviction, files, purging, reading, spool_queue, vocabulary, writing
+from kb import files, purging, reading, spool_queue, vocabulary, writing
 from kb.access import Access, Quota
 from kb.connection import copy_to
 from kb.errors import translate_errors
@@ -179,7 +179,9 @@ class Store:
         Raises:
             StoreError: it could not be done; it is left to do.
         """
-        return eviction.step_behind(self._access, limit_bytes)
+        from kb import indexing  # noqa: PLC0415
+
+        return indexing.step_behind(self._access, limit_bytes)
 
     def files(self, path: Path) -> dict[str, FileState]:
         """Every indexed file at or below `path`, by its path."""

@@ -15,7 +15,7 @@ import trio
 import runtimes
 from base import capabilities
 from base.remedy import Remedy, command_of
-from executor.back_ends.table import BackEnd, ServerGround, existing
+from executor.back_ends.ground import BackEnd, ServerGround, existing
 from executor.cells import cgroup
 from executor.cells.cell import Cell, open_spawner
 from executor.cells.description import pack_cell

@@ -13,7 +13,7 @@ import trio
 import images
 import runtimes
 from base.remedy import Remedy
-from executor.back_ends.table import BackEnd, ServerGround, existing
+from executor.back_ends.ground import BackEnd, ServerGround, existing
 from executor.containers import host as hosts
 from executor.containers.agent.messages import Hello
 from executor.containers.create import ContainerSpec, has_own_kernel

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from executor.project.view.work_copy import WorkCopy
     from runtimes import Candidate
 
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:

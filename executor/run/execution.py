@@ -9,14 +9,12 @@ from typing import Any
 
 import runtimes
 from executor import network
-from executor.engine.box import Job, Layout
+from executor.engine.box import SYSTEM_PATH, Job, Layout
 from executor.engine.engine import Completed, Observe, OnOutput
 from executor.model import Limits, Usage
 from executor.profile import Profile, ProjectAccess
 from executor.request import Checked
 from executor.run.runner import Runner
-
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def job_of(

@@ -56,6 +56,14 @@ class ToolCall(NamedTuple):
         return [*values, *(("edit", path) for path in self.edits)]
 
 
+class Ground(NamedTuple):
+    """Where a call is made: its project, the person's home and environment."""
+
+    project: str
+    home: str
+    environ: Mapping[str, str]
+
+
 class Ruling(NamedTuple):
     """What the host is told: nothing, advice, to ask the person, or not to do it. `instead` is the
     call's."""

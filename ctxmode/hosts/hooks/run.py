@@ -157,7 +157,8 @@ def _judge(  # noqa: PLR0913 - what a call is judged by
     text: bytes,
     environ: Mapping[str, str],
 ) -> tuple[Answer, Log]:
-    from ctxmode.hosts.hooks.servers import Ground, ruling  # noqa: PLC0415 - not for what passes in silence
+    from ctxmode.hosts.hooks.calls import Ground  # noqa: PLC0415 - not for what passes in silence
+    from ctxmode.hosts.hooks.servers import ruling  # noqa: PLC0415 - as above
 
     home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
     project = _project(call.cwd, home, environ)

@@ -5,22 +5,14 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from ctxmode.hosts.hooks.calls import Ruling, ToolCall
+from ctxmode.hosts.hooks.calls import Ground, Ruling, ToolCall
 from policy.deadline import HOOK_SECONDS, pause_limit, results_of
 
 # Only the child loads the policy: two processes that share much pay for each page that one
 # changes.
-
-
-class Ground(NamedTuple):
-    """Where a call is made: its project, the person's home and environment."""
-
-    project: str
-    home: str
-    environ: Mapping[str, str]
 
 
 def ruling(

@@ -100,9 +100,10 @@ def _capture(bell: Bell, told: Turn) -> None:
     if bell.purpose == "answered" and not told.answer:
         told = _read_transcript(bell, told, buffers.find_prompted_at(told.session))
     if bell.purpose == "answered" and not told.prompt and "sessionContext" in bell.event:
-        from ctxmode.hosts.hooks.cline_prompts import read_prompt  # noqa: PLC0415 - Cline alone
+        from ctxmode.hosts.hooks.cline_prompts import read_texts  # noqa: PLC0415 - Cline alone
 
-        told = told._replace(prompt=read_prompt(bell))
+        typed = (unwrap_prompt(text) for text in read_texts(bell) if INPUT_BEGIN in text)
+        told = told._replace(prompt=next(filter(None, typed), ""))
     buffers.append(
         told.session, key=told.key, user=told.prompt, assistant=told.answer, tools=told.tools
     )

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import policy
 from ctxmode.config.rules import load as load_rules
-from ctxmode.hosts.hooks.calls import PASS, Ruling, ToolCall
-from ctxmode.hosts.hooks.servers import Ground
+from ctxmode.hosts.hooks.calls import PASS, Ground, Ruling, ToolCall
 from ctxmode.mcp.tools import NAMES as OWN_TOOLS
 from policy.decide import deny_undecided
 from policy.matching import Folders

@@ -12,8 +12,10 @@ from policy import marks
 from policy.paths import resolve
 from policy.shell.options import Parsed, parse
 from policy.shell.project_files import ProjectFiles, TargetStep, command_line, table, texts
+from policy.shell.project_files.code_pieces import pieces_for
 from policy.shell.project_files.data_files import read_data
 from policy.shell.project_files.task_rows import PACKAGE, PYTHON, ROWS, SAME, TaskFile
+from policy.shell.project_files.workspaces import packages
 
 _SHOWS = words("l list list-all show evaluate summary dry dry-run n help h")
 _COMMANDS = words(
@@ -140,8 +142,6 @@ class Tasks(NamedTuple):
         if is_other and name in self.by_name and (name,) not in self.seen:
             yield from self.named([name])
         elif module := re.fullmatch(r"([\w.]+):(\w+)(?:\(.*\))?", text):
-            from policy.shell.project_files.code_files import pieces_for  # noqa: PLC0415
-
             path = module[1].replace(".", "/")
             names = f"{path}.py src/{path}.py {path}/__init__.py src/{path}/__init__.py"
             code = self.project.find(names, self.folder, is_upwards=False)[1]
@@ -226,8 +226,6 @@ def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
     option = words("cwd C prefix d dir directory working-dir project root")
     folder = next(asked.options.values(option), "")
     if row.files.startswith(PACKAGE.files):
-        from policy.shell.project_files.package_json import packages  # noqa: PLC0415
-
         for where, names in packages(project, folder, asked):
             yield from _run(project, row, asked._replace(names=names), where)
     else:
