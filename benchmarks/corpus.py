@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import policy
+import policy.decide
 from benchmarks.commands import Found
 from benchmarks.harness import DATA, write_files
 from policy.claude import Anchors, parse_rule
@@ -76,7 +76,9 @@ def judge(commands: Iterable[Found], rules: policy.Rules, project: str) -> list[
             "shell", one.command, project, project, HOME, surface="agent_shell"
         )
         began = time.thread_time()
-        verdict = policy.evaluate(subject, rules, real_path=policy.real_path, read_text=texts)
+        verdict = policy.decide.evaluate(
+            subject, rules, real_path=policy.real_path, read_text=texts
+        )
         found.append(Ruling(one, verdict, time.thread_time() - began))
     return found
 

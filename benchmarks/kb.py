@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import count, islice
 
-import kb
+import kb.directory
 from benchmarks.harness import ROOT, Bench, NotMeasuredError, measure, write_files
 from benchmarks.kb_quality import our_searcher, plain_searcher
 from benchmarks.kb_sets import CORPORA, Document, make_set, mixed_documents
@@ -80,8 +80,8 @@ async def reindex(bench: Bench) -> None:
         (root / "1/1.md").write_text(f"# Changed {next(number)}\n")
 
     with Store.open(bench.folder / "kb.db") as store:
-        again = partial(kb.index_paths, store, root)
-        alone = partial(kb.index_file, store, root / "1/1.md", root)
+        again = partial(kb.directory.index_paths, store, root)
+        alone = partial(kb.directory.index_file, store, root / "1/1.md", root)
         for name, side, how in (
             (f"{FILES:,} new files", again, {"rounds": 1, "warm_up": 0}),
             ("the same unchanged", again, {"warm_up": 0}),

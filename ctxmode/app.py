@@ -360,7 +360,7 @@ async def _track_step(config: Config, keep: Keep, calls: SessionCalls) -> tuple[
     """Do one step of it; `sessions status` names what fails, and the next step tries again.
     Return the folders that are to be watched."""
     from ctxmode.operations.session_tracking import track_step  # noqa: PLC0415 - after the first answer
-    from kb.errors import StoreError  # noqa: PLC0415
+    from kb import StoreError  # noqa: PLC0415
     from memory.errors import MemoryRoomError  # noqa: PLC0415
 
     with suppress(OSError, ContextModeError, MemoryRoomError, StoreError):

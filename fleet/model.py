@@ -20,7 +20,7 @@ from executor.project.view.tree import DEPTH_MAX
 from executor.run.capture import safe_name
 from fleet.forms import FormError
 from fleet.tree import Digest
-from policy.rules import Rules
+from policy import Rules
 
 NAME_BYTES_MAX: Final = 255  # linux/limits.h
 PATH_BYTES_MAX: Final = 4095

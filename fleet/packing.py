@@ -18,7 +18,7 @@ from fleet.model import GRACE_S, OWNER_CHARACTERS_MAX, Order, why_here
 from fleet.snapshot import Snapshot
 from fleet.travel import StaysHereError
 from fleet.tree import Digest
-from policy.rules import Rules
+from policy import Rules
 
 SHELL_NAMES: Final = frozenset({"PWD", "OLDPWD"})
 """Variables that look like passwords and say where a shell is."""

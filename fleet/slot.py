@@ -24,10 +24,7 @@ from executor.service import LocalEngine
 from executor.settings import Settings
 from fleet.blob_cache import BlobCache, make_own, renew
 from fleet.tree import Digest, build
-from policy.model import Decision
-from policy.path_patterns import segment_meets
-from policy.paths import lies_in
-from policy.rules import Rule, Rules
+from policy import Decision, Rule, Rules, lies_in, segment_meets
 
 # Of both as one set the strictest wins.
 

@@ -40,7 +40,7 @@ from fleet.slot import (
     relocate,
 )
 from fleet.tree import Digest, TreeError
-from policy.rules import Rules
+from policy import Rules
 
 Fetch = Callable[[frozenset[Digest], BlobCache], Awaitable[None]]
 """Brings blobs of a project into a worker's cache. It raises `BlobError` where one is absent, and

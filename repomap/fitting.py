@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kb import globs
+from kb import GlobError, compile_glob
 from repomap import ranking
 from repomap.model import MapInputError
 from repomap.pack_model import BUDGET_MAX, BUDGET_MIN, Excluded, Item, Kind, Pack, PackRequest
@@ -87,8 +87,8 @@ def check_request(asked: PackRequest) -> None:
         )
     for glob in asked.paths:
         try:
-            globs.compile_glob(glob)
-        except globs.GlobError as error:
+            compile_glob(glob)
+        except GlobError as error:
             raise MapInputError(f"{glob!r}: {error}", "Give a glob such as 'src/**'.") from error
 
 
@@ -147,7 +147,7 @@ def _is_meant(path: str, given: str) -> bool:
     """Tell whether a path is what was given: itself, below that folder, or fitting that glob."""
     plain = given.removeprefix("./").rstrip("/")
     below = path == plain or path.startswith(f"{plain}/") or plain in ("", ".")
-    return below or globs.compile_glob(given).matches(path)
+    return below or compile_glob(given).matches(path)
 
 
 def _cut_to(text: str, asked: PackRequest, share: float) -> str:

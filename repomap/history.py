@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from base.plain_files import read_plain
-from kb.walking import is_utf8
+from kb import is_utf8
 from repomap.git import (
     GitFailedError,
     GitTooLongError,

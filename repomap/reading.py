@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from base.plain_files import read_plain
-from kb.decoding import as_utf8, is_binary
+from kb import as_utf8, is_binary
 from kb.detect import detect
 
 MARK = "<!-- context-mode:pack -->"

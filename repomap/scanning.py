@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from base.plain_files import read_plain
-from kb.walking import WalkEntry
+from kb import WalkEntry
 from repomap import walking, workers
 from repomap.history import update_history
 from repomap.importing import MODULE_CHARS, Resolver

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from kb.walking import Selection, Walk, WalkEntry, Why
+from kb import Selection, Walk, WalkEntry, Why
 from repomap.model import LeftOut
 
 REASONS: Mapping[str, str] = MappingProxyType(

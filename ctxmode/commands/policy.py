@@ -29,8 +29,7 @@ from ctxmode.launch import print_answer, print_json
 from ctxmode.operations import audit
 from ctxmode.render import policy_tables
 from ctxmode.render.terminal_output import for_stdout
-from policy.judging import in_time
-from policy.model import Surface
+from policy import Surface, in_time
 from runtimes import UnknownLanguage, completion, language, language_for_file
 
 SURFACES: dict[str, Surface] = {"agent": "agent_shell", "sandbox": "sandbox"}

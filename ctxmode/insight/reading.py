@@ -18,8 +18,7 @@ from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.sessions import list_notices
 from ctxmode.operations.usage_schema import STEPS as USAGE_STEPS
-from kb import Store
-from kb.errors import StoreError
+from kb import Store, StoreError
 from memory.errors import MemoryRoomError
 from memory.facts import STEPS as FACT_STEPS
 from memory.sessions import STEPS as SESSION_STEPS

@@ -15,7 +15,7 @@ from ctxmode.render.results import BY_TOOL, list_refused_acts, show_outputs
 from executor import Background
 from executor.model import Artifact, Result, Status
 from executor.run.output_routing import Answer
-from kb.model import Hit, QueryResult
+from kb import Hit, QueryResult
 from policy.messages import cut
 
 # A result's full JSON names every isolation layer with its remedy. A model pays for each word, so

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from executor.run.output_routing import Answer
-    from kb.model import QueryResult
+    from kb import QueryResult
 
 
 @dataclass(frozen=True, slots=True)

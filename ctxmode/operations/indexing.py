@@ -20,7 +20,10 @@ from ctxmode.config.locations import Config, refuse_folder
 from ctxmode.errors import ContextModeError, UsageError, why
 from ctxmode.operations.answers import IndexAnswer
 from kb import (
+    BINARY_SAMPLE,
     DirectoryReport,
+    FileState,
+    GlobError,
     Indexed,
     OnProgress,
     Origin,
@@ -30,13 +33,12 @@ from kb import (
     SourceSpec,
     Store,
     StoreError,
+    Why,
     index_selection,
+    is_binary,
+    is_utf8,
 )
 from kb import watch as watch_folder
-from kb.decoding import BINARY_SAMPLE, is_binary
-from kb.files import FileState
-from kb.globs import GlobError
-from kb.walking import Why, is_utf8
 
 TERMS_SHOWN = 12
 FOLDERS_REMEMBERED = 4096

@@ -22,7 +22,7 @@ from ctxmode.errors import UsageError, translate_errors
 from ctxmode.operations import mirroring, searching
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.render.highlight import one_line, size
-from kb.files import CHANGED
+from kb import CHANGED
 
 # A search loads nothing that indexes, explains or judges, so that it answers sooner.
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from ctxmode.operations.answers import IndexAnswer, SearchAnswer
     from ctxmode.operations.indexing import IndexRequest
     from ctxmode.operations.purging import PurgeRequest
-    from kb.files import FileState
-    from kb.reading import Section
+    from kb import FileState, Section
 
 SETTLING_S = 1.0
 QUEUE_S = 2.0
@@ -262,7 +261,7 @@ class Library:
 
     def contents(self, source: kb.Source) -> list[Section]:
         """Read a source's table of contents."""
-        from kb.reading import contents  # noqa: PLC0415
+        from kb import contents  # noqa: PLC0415
 
         with translate_errors():
             return contents(self.store, source.id)

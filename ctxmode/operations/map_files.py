@@ -13,10 +13,8 @@ from ctxmode.operations.pack_files import check_replaceable, write_text
 from ctxmode.operations.packs import PackAsked, fit_pack, prepare_pack
 from ctxmode.operations.project_maps import OpenMap, open_map, redact
 from kb.tokens import estimate
-from repomap.overview import find_cycles, read_edges, read_unresolved
-from repomap.pieces import Loader
+from repomap import Loader, find_cycles, read_edges, read_files, read_symbols, read_unresolved
 from repomap.reading import JSON_HEAD, MARK
-from repomap.store import read_files, read_symbols
 
 SUMMARIES, GRAPH, INDEX = "file_summaries.json", "dependency_graph.json", "PROJECT_INDEX.md"
 SYMBOLS_MAX = 40

@@ -21,12 +21,21 @@ from ctxmode.operations.project_maps import (
 from ctxmode.operations.tasks import Task, find_task, read_contextos
 from kb.tokens import FAMILIES, estimate
 from memory.facts import RecallRequest
-from repomap.fitting import check_request, fit
-from repomap.history import find_changed
-from repomap.model import LeftOut
-from repomap.overview import make_overview
-from repomap.pack_model import BUDGET, TITLE, Format, Pack, PackRequest
-from repomap.ranking import Ranked, rank_by_centrality, rank_files
+from repomap import (
+    BUDGET,
+    TITLE,
+    Format,
+    LeftOut,
+    Pack,
+    PackRequest,
+    Ranked,
+    check_request,
+    find_changed,
+    fit,
+    make_overview,
+    rank_by_centrality,
+    rank_files,
+)
 
 MAP_TITLE = "Map of a project"
 MEMORY_SHARE = 0.15

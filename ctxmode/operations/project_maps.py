@@ -15,11 +15,17 @@ from ctxmode.config.locations import Config, prepare_storage, require_project
 from ctxmode.config.rules import load as load_rules
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import ContextModeError, UsageError
-from repomap import workers
-from repomap.model import MapError, MapInputError, ScanReport
-from repomap.pack_model import Redaction
-from repomap.scanning import ScanRequest, scan
-from repomap.store import MapStore, remove_map
+from repomap import (
+    MapError,
+    MapInputError,
+    MapStore,
+    Redaction,
+    ScanReport,
+    ScanRequest,
+    remove_map,
+    scan,
+    workers,
+)
 
 _NOT_NEWLINE = re.compile(rb"[^\n]")
 

@@ -11,8 +11,7 @@ from ctxmode.errors import UsageError
 from ctxmode.operations.answers import SearchAnswer
 from ctxmode.render.highlight import one_line
 from executor.run.output_ids import OUTPUT_PREFIX
-from kb import QueryResult, SearchState, Store, filters
-from kb.files import CHANGED, FileState
+from kb import CHANGED, FileState, QueryResult, SearchState, Store, filters
 
 SOURCES_NAMED = 5
 SEARCH_BYTES_MAX = 16 * 1024

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ctxmode.operations.answers import Place, SearchAnswer
-    from kb.model import Hit, QueryResult
+    from kb import Hit, QueryResult
 
 NO_PROJECT = "no project"
 KINDS = {"fetch": "web", "memory": "fact", "session": "turn"}

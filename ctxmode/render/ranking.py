@@ -8,9 +8,8 @@ from typing import Any
 
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.render.passages import hit_heading
-from kb import ExplainedHit, RankExplanation, Store
+from kb import ExplainedHit, RankExplanation, Store, canonical_language
 from kb import explain as explain_query
-from kb.filetypes import canonical_language
 from kb.filters import Filters
 
 HIT_FIELDS = ("source", "title", "start_line", "end_line", "score")

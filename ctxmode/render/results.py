@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ctxmode.operations.answers import BatchAnswer, CommandAnswer, IndexAnswer
     from executor import Background
     from executor.run.output_routing import Answer
-    from kb.model import Purged
+    from kb import Purged
 from collections.abc import Mapping
 from typing import Any
 

@@ -35,10 +35,8 @@ from ctxmode.web.model import (
     Response,
     Validators,
 )
-from kb import pages
-from kb.decoding import as_utf8, is_binary
+from kb import as_utf8, is_binary, pages, title_of
 from kb.detect import detect
-from kb.html_markdown import title_of
 from policy.messages import cut, fit
 
 PDF_S_MAX = 60.0

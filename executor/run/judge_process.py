@@ -11,9 +11,8 @@ from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 from base.frames import decode, encode, take_frame, to_frame
+from policy import Rules, Subject, Verdict
 from policy.deadline import SECONDS, confine, limit
-from policy.model import Subject, Verdict
-from policy.rules import Rules
 
 JudgeAnswer = tuple[Verdict | None, str, str]
 """A verdict; or else what was raised instead, by its name and with its story."""
@@ -36,7 +35,7 @@ def read_completion(_: type, fields: Any) -> object:  # noqa: ANN401 - as JSON h
 
 def serve(descriptor: int) -> None:
     """Answer questions until nobody is left to ask any, or one takes too much memory."""
-    from policy.judging import judge  # noqa: PLC0415 - a server loads these messages without it
+    from policy import judge  # noqa: PLC0415 - a server loads these messages without it
 
     confine()
     rules, data, asking = Rules(), bytearray(), socket.socket(fileno=descriptor)

@@ -10,9 +10,8 @@ import trio
 from base.frames import decode, encode, take_frame, to_frame
 from executor.instance.child_processes import JUDGE, ChildProcess, take
 from executor.run.judge_process import JudgeAnswer, JudgeRequest
+from policy import TOO_LARGE, Report, Rules, Subject, Verdict, not_judged
 from policy.deadline import FRAME_BYTES_MAX, WALL_SECONDS
-from policy.model import TOO_LARGE, Report, Subject, Verdict, not_judged
-from policy.rules import Rules
 
 JUDGES_MAX = 2  # so that one program that takes long holds up no other
 RECEIVE_BYTES = 1 << 16
@@ -69,7 +68,7 @@ class Judges:
 
 
 def _deny(subject: Subject, rules: Rules, why: str) -> Verdict:
-    from policy.decide import deny_undecided  # noqa: PLC0415 - else only the judges load it
+    from policy import deny_undecided  # noqa: PLC0415 - else only the judges load it
 
     return deny_undecided(subject.code, rules, why)
 

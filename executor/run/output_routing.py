@@ -20,7 +20,7 @@ import trio
 
 from executor.model import Request, Result, Stream
 from executor.run import output_ids
-from kb.errors import StoreError
+from kb import StoreError
 
 if TYPE_CHECKING:
     from executor.engine.engine import Completed, Spool

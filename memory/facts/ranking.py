@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kb import query as kb_query
+from kb import storable_text
 from kb.words import is_unspaced
-from kb.writing import storable_text
 from memory.facts.ledger import EACH_SIDE, add_columns, make_columns
 from memory.facts.model import MAIN, SCOPES, Fact, Scope
 from memory.facts.reading import read_facts

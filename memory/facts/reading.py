@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from kb.writing import storable_text
+from kb import storable_text
 from memory.facts.model import (
     MAIN,
     Change,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 
 from base.stores import Step
-from kb.schema import TOKENIZER
+from kb import TOKENIZER
 from memory.facts.ledger import replay
 
 # `uid` is what people see: "mem-" and 8 characters of base32. A row is never changed, only erased.

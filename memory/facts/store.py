@@ -28,7 +28,7 @@ from base.stores import (
     share_file,
     verify_structure,
 )
-from kb.schema import TOKENIZER
+from kb import TOKENIZER
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.facts.schema import STEPS
 from memory.gate import FindSecrets, Gate

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import kb
+import kb.directory
 from kb import Store, bulk, indexing
 from kb.access import Access
 from kb.model import SourceSpec
@@ -162,7 +162,7 @@ def test_a_folder_is_indexed_in_bulk(tmp_path: Path, preparation: str) -> None:
     for label, data in SOURCES:
         (root / label).write_bytes(data)
     with Store.open(tmp_path / "kb.db") as store:
-        report = kb.index_paths(store, root)
+        report = kb.directory.index_paths(store, root)
         assert sorted(report.indexed) == sorted(label for label, _ in SOURCES)
-        assert kb.index_paths(store, root).unchanged == len(SOURCES)
+        assert kb.directory.index_paths(store, root).unchanged == len(SOURCES)
         assert store.check().ok

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from kb import Store, directory, index_paths
-from kb.directory import index_file, index_selection
+from kb import Store, directory
+from kb.directory import index_file, index_paths, index_selection
 from kb.globs import GlobError
 from kb.walking import Selection
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kb import Origin, Store, StoreQuotaError, connection, disk_use, eviction, writing
+from kb import Origin, Store, connection, disk_use, eviction, writing
+from kb.errors import StoreQuotaError
 from kb.model import SourceSpec
 
 QUOTA = 3_000_000
@@ -177,7 +178,7 @@ def test_what_is_partly_forgotten_says_that_it_is_incomplete(tmp_path: Path) -> 
 
 
 def test_a_file_that_is_partly_forgotten_is_indexed_anew(tmp_path: Path) -> None:
-    from kb import index_paths
+    from kb.directory import index_paths
 
     project = tmp_path / "project"
     project.mkdir()

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb import Correction, Hit, QueryResult, SearchState
+from kb import Hit, QueryResult, SearchState
 from kb.merging import merge
+from kb.model import Correction
 
 
 def hit(text, *, title="", source="s", number=1):

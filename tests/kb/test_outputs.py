@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 
-import kb
+import kb.chunking
 from kb.chunkers import record_rows
 from kb.chunkers.record_rows import OWN_MAX
 from kb.chunking import chunk_next
@@ -311,7 +311,7 @@ FORMS = {
 
 
 def all_titles(data: bytes, kind: str | None = None) -> list[str]:
-    return [chunk.title_text for chunk in kb.chunk(data, kind=kind)]
+    return [chunk.title_text for chunk in kb.chunking.chunk(data, kind=kind)]
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
@@ -383,7 +383,7 @@ def test_failures_and_summaries_stand_alone() -> None:
         "____ test_{0} ____\n\n>   assert {0} == 1\nE   assert {0} == 1\n\ntest_a.py:{0}: Error\n"
     )
     data = "".join(failure.format(n) for n in range(2, 6)) + "=== 4 failed in 0.1s ===\n"
-    chunks = kb.chunk(data.encode(), kind="tests").chunks
+    chunks = kb.chunking.chunk(data.encode(), kind="tests").chunks
     assert [chunk.title[-1][:13] for chunk in chunks[:4]] == [
         f"FAILED test_{n}" for n in range(2, 6)
     ]
@@ -393,7 +393,7 @@ def test_failures_and_summaries_stand_alone() -> None:
 
 def test_endless_failures_share_chunks() -> None:
     data = b"".join(b"not ok %d - it\n" % n for n in range(4 * OWN_MAX))
-    assert len(kb.chunk(data, kind="tests")) < 2 * OWN_MAX
+    assert len(kb.chunking.chunk(data, kind="tests")) < 2 * OWN_MAX
 
 
 @pytest.mark.parametrize("kind", ["csv", "columns"])

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kb import Correction, SearchState, Store
-from kb.model import SourceSpec
+from kb import SearchState, Store
+from kb.model import Correction, SourceSpec
 
 SECTION = "word " * 250
 DOCUMENTS = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kb import Store, chunk, vocabulary, words
+from kb import Store, vocabulary, words
+from kb.chunking import chunk
 from kb.filters import Everything
 from kb.model import SourceSpec
 from kb.query import quote

@@ -12,10 +12,8 @@ import pytest
 from policy import (
     Decision,
     Rules,
-    RuleSource,
     Subject,
     Verdict,
-    evaluate,
     evaluate_fetch,
     evaluate_read,
     evaluate_tool,
@@ -23,7 +21,8 @@ from policy import (
     messages,
 )
 from policy.claude import Anchors, parse_rule
-from policy.model import TOO_LARGE, Match, Redirect
+from policy.decide import evaluate
+from policy.model import TOO_LARGE, Match, Redirect, RuleSource
 from policy.rules import DEFAULT_RULES, RedirectTo, Rule
 
 ANCHORS = Anchors("/home/u", "/w", "/w")

@@ -13,11 +13,8 @@ import policy
 from ctxmode.config.rules import load as load_rules
 from ctxmode.hosts.hooks.calls import PASS, Ground, Ruling, ToolCall
 from ctxmode.mcp.tools import NAMES as OWN_TOOLS
-from policy.decide import deny_undecided
-from policy.matching import Folders
+from policy import TOO_LARGE, Decision, Folders, Rules, Verdict, deny_undecided, not_judged
 from policy.messages import fit
-from policy.model import TOO_LARGE, Decision, Verdict, not_judged
-from policy.rules import Rules
 
 TYPED_INTO = (
     "what is typed into it later is not told to hooks: give its commands in the call, as in bash -c"

@@ -12,8 +12,7 @@ from ctxmode.insight.reading import Reader
 from ctxmode.operations.quotas import read_holdings
 from ctxmode.operations.searching import SearchRequest, search
 from ctxmode.render.passages import STALE
-from kb import Source, Store
-from kb.errors import UnknownSourceError
+from kb import Source, Store, UnknownSourceError
 from memory.sessions import UnknownSessionError, browsing, count_sessions, find_session
 
 EVENTS = 100

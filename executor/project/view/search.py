@@ -29,8 +29,7 @@ from executor.project.view.record import (
     state_of,
     too_many_entries,
 )
-from policy import HiddenPaths
-from policy.paths import lies_in
+from policy import HiddenPaths, lies_in
 
 SECONDS_MAX = 60.0
 _UNLISTED = EntryState(0, 0, 0, sys.maxsize, 0)  # of a time that is never settled

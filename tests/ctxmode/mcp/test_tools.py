@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import kb
+import kb.tokens
 from ctxmode.mcp import listing, tools
 from ctxmode.mcp.listing import reads_text_only
 from ctxmode.mcp.tool import FETCHING_S
@@ -59,7 +59,9 @@ def test_all_tools_are_there_under_the_names_that_agents_know():
 
 def price(*names):
     rows = listing.list_tools(names, "a program")["tools"]
-    return kb.estimate_tokens("".join(json.dumps(row, separators=(",", ":")) for row in rows))
+    return kb.tokens.estimate_tokens(
+        "".join(json.dumps(row, separators=(",", ":")) for row in rows)
+    )
 
 
 def test_what_is_served_by_default_costs_at_most_3300_tokens():
@@ -69,7 +71,7 @@ def test_what_is_served_by_default_costs_at_most_3300_tokens():
 
 def test_sessions_cost_at_most_250_tokens_with_the_filters_of_the_search():
     assert SESSION_FILTERS in ROWS["ctx_search"]["description"]
-    filters = kb.estimate_tokens(SESSION_FILTERS)
+    filters = kb.tokens.estimate_tokens(SESSION_FILTERS)
     assert price("ctx_session") + filters <= SHARES["ctx_session"]
 
 

@@ -11,7 +11,8 @@ from ctxmode.render.passages import query_text
 from ctxmode.render.results import answer_text, batch_text, index_text
 from executor.model import ChangedFile, Isolation, Refusal, Result, Status, Stream, Usage
 from executor.run.output_routing import Answer, KeptOutput, KeptStream, OutputSection
-from kb import Correction, Hit, QueryResult, SearchState
+from kb import Hit, QueryResult, SearchState
+from kb.model import Correction
 from policy.messages import BYTES_MAX
 
 USAGE = Usage(wall_s=0.123, cpu_s=0.05, peak_memory_bytes=12 * 1024 * 1024)

@@ -17,8 +17,9 @@ from base.frames import encode, to_frame
 from executor.instance.child_processes import JUDGE
 from executor.run import judging as judge_module
 from executor.run.judging import Judges, open_judges
-from policy import Decision, Rules, RuleSource, Subject
+from policy import Decision, Rules, Subject
 from policy.deadline import FRAME_BYTES_MAX
+from policy.model import RuleSource
 from policy.rules import Rule
 
 DENIED = Rules((Rule("r", "command", "Bash(sudo *)", "sudo *", Decision.DENY, RuleSource("s", 1)),))
