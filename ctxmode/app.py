@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-import executor
 from ctxmode.config.engine_settings import engine_settings
 from ctxmode.config.locations import Config, prepare_storage, require_project
 from ctxmode.config.rules import load as load_rules
@@ -23,7 +22,8 @@ from ctxmode.operations.engines import open_engines
 from ctxmode.operations.run_audit import log_verdict
 from ctxmode.operations.session_calls import SessionCalls
 from ctxmode.render.progress_line import OnProgress, ignore_progress
-from executor.run.output_routing import Answer, Keep
+from executor import open_backgrounds
+from executor.run import Answer, Keep
 from kb.disk_use import queue_folder
 
 # Operations load what only they need, so that a run starts sooner.
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from ctxmode.web.model import FetchAnswer
     from ctxmode.web.pages import FetchRequest
     from executor import Background, Backgrounds, Caller, Completed, LocalEngine, Request
-    from executor.engine.engine import PackagesAnswer
-    from fleet.front import Fleet
+    from executor.engine import PackagesAnswer
+    from fleet import Fleet
 
 T = TypeVar("T")
 
@@ -252,7 +252,7 @@ async def open_app(config: Config, *, sole_language: str = "") -> AsyncIterator[
             keep_answer = partial(_keep_answer, config, keep, recorder)
             async with (
                 open_engines(config, rules, settings, keep_answer) as (engine, fleet),
-                executor.open_backgrounds(engine, keep_answer) as backgrounds,
+                open_backgrounds(engine, keep_answer) as backgrounds,
                 trio.open_nursery() as nursery,
             ):
                 nursery.start_soon(_index_behind, keep)

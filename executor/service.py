@@ -184,7 +184,7 @@ class LocalEngine:
             completed = await self._run_alone(execution, judged)
         named = replace(completed.result, verdict=judged.verdict, toolchain=chosen.toolchain.name)
         if named.status is Status.NONZERO_EXIT:
-            from runtimes.packages.registry import find_missing  # noqa: PLC0415 - most runs lack none
+            from runtimes.packages import find_missing  # noqa: PLC0415 - most runs lack none
 
             lacks = find_missing(checked.language.name, named.stderr.text)
             named = replace(named, missing_packages=lacks)

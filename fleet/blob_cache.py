@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-from executor.model import GIB, MIB
-from executor.project.view.tree import DEPTH_MAX, FOLDER_FLAGS, Tree, in_tree_order, split
+from executor import GIB, MIB
+from executor.project.view import DEPTH_MAX, FOLDER_FLAGS, Tree, in_tree_order, split
 from fleet.errors import BlobError
 from fleet.tree import Digest, Entry, TreeError, prove, read_tree
 

@@ -12,15 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from executor.engine.engine import Completed, FileSpool
-from executor.model import Artifact, Result, Status, Stream, readable
-from executor.profile import ProjectAccess
-from executor.project.door import LISTED_MAX
-from executor.project.store.manifest import LeftOut
-from executor.project.view.record import Record
-from executor.project.view.tree import FOLDER_FLAGS
-from executor.run.capture import HEAD_SHARE, Capture, cut_head, cut_tail, safe_name
-from executor.run.remote_commits import RemoteCommits
+from executor import Artifact, Completed, ProjectAccess, Result, Status, Stream, readable
+from executor.engine import FileSpool
+from executor.project import LISTED_MAX, LeftOut
+from executor.project.view import FOLDER_FLAGS, Record
+from executor.run import HEAD_SHARE, Capture, RemoteCommits, cut_head, cut_tail, safe_name
 from fleet import forms
 from fleet.errors import OutcomeError
 from fleet.forms import FormError

@@ -15,14 +15,20 @@ from typing import Final
 import trio
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from executor.engine.box import Meter
-from executor.engine.engine import Completed, OnOutput
-from executor.errors import RequestError
-from executor.model import Isolation, Limits, Result, Status, Stream
-from executor.project.view.record import EntryState, Record
-from executor.run.execution import first_line
-from executor.service import LocalEngine
-from executor.terms import JudgedRequest
+from executor import (
+    Completed,
+    Isolation,
+    JudgedRequest,
+    Limits,
+    LocalEngine,
+    RequestError,
+    Result,
+    Status,
+    Stream,
+)
+from executor.engine import Meter, OnOutput
+from executor.project.view import EntryState, Record
+from executor.run import first_line
 from fleet import forms
 from fleet.cluster import ClusterSettings, Connection
 from fleet.errors import BlobError, UnreachableError

@@ -16,11 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from executor.engine.engine import Completed, Observe, OnOutput
-from executor.errors import RequestError
-from executor.model import Result, Status
-from executor.service import LocalEngine
-from executor.terms import JudgedRequest
+from executor import Completed, JudgedRequest, LocalEngine, RequestError, Result, Status
+from executor.engine import Observe, OnOutput
 from fleet.cluster import (
     INSTALL,
     Cluster,
@@ -49,8 +46,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from executor.model import Request
-from executor.request import Caller
+from executor import Caller, Request
 from fleet.errors import BlobError
 from fleet.tree import digest_of
 

@@ -11,17 +11,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from executor.engine.engine import Completed, Spool
-from executor.model import MIB, Artifact, Limits, Result, Status, Stream
-from executor.profile import ProjectAccess
-from executor.project.store.change_set_folder import CONTENTS, Kept
-from executor.project.store.manifest import Change
-from executor.project.store.store import ChangeStore, UnknownChangesError
-from executor.project.view.record import BYTES_MAX
-from executor.project.view.tree import FOLDER_FLAGS, Tree
-from executor.run.capture import safe_name
-from executor.spawner.artifacts import COUNT_MAX
-from executor.spawner.stand_ins import MARK
+from executor import (
+    ARTIFACTS_MAX,
+    MIB,
+    STAND_IN_MARK,
+    Artifact,
+    Completed,
+    Limits,
+    ProjectAccess,
+    Result,
+    Status,
+    Stream,
+)
+from executor.engine import Spool
+from executor.project import CONTENTS, Change, ChangeStore, Kept, UnknownChangesError
+from executor.project.view import CHANGED_BYTES_MAX, FOLDER_FLAGS, Tree
+from executor.run import safe_name
 from fleet import forms
 from fleet.errors import OutcomeError
 from fleet.forms import BYTES_MAX as FORM_BYTES_MAX
@@ -64,13 +69,15 @@ def check_files(files: Mapping[str, Digest], order: Order) -> None:
     _check_size("the outcome", files[OUTCOME_FILE].size_bytes, FORM_BYTES_MAX)
     streams = sum(files[name].size_bytes for name in STREAM_FILES if name in files)
     _check_size("the output", streams, output_bytes_max(order.limits))
-    if len(artifacts) > COUNT_MAX:
-        raise OutcomeError(f"it has {len(artifacts)} artifacts, and {COUNT_MAX} is the most")
+    if len(artifacts) > ARTIFACTS_MAX:
+        raise OutcomeError(f"it has {len(artifacts)} artifacts, and {ARTIFACTS_MAX} is the most")
     size = sum(one.size_bytes for one in artifacts.values())
     _check_size("the artifacts", size, order.limits.artifact_bytes)
     if CHANGED_FILE in files:
         commits = order.profile.project is ProjectAccess.COMMIT
-        _check_size("what it changed", files[CHANGED_FILE].size_bytes, BYTES_MAX if commits else 0)
+        _check_size(
+            "what it changed", files[CHANGED_FILE].size_bytes, CHANGED_BYTES_MAX if commits else 0
+        )
 
 
 def artifact_name(path: str) -> str:
@@ -226,7 +233,7 @@ def _find_kept(changes_id: str | None, changes: Path) -> Kept | None:
 
 def _stands_in(change: Change) -> bool:
     """Whether it only stood in for what the view hides."""
-    return any(name == MARK for name, _ in change.xattrs)
+    return any(name == STAND_IN_MARK for name, _ in change.xattrs)
 
 
 def _tell(change: Change) -> Change:

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from executor.model import Limits, Request, Result
-from executor.profile import Profile, ProjectAccess
-from executor.project.store.manifest import Change
-from executor.project.view.tree import DEPTH_MAX
-from executor.run.capture import safe_name
+from executor import Limits, Profile, ProjectAccess, Request, Result
+from executor.project import Change
+from executor.project.view import DEPTH_MAX
+from executor.run import safe_name
 from fleet.forms import FormError
 from fleet.tree import Digest
 from policy import Rules

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from base.secrets import find_secrets, is_secret_path, kind_of
-from executor.model import Request
-from executor.run.execution import grant_environment
-from executor.terms import JudgedRequest
+from executor import JudgedRequest, Request
+from executor.run import grant_environment
 from fleet.cluster import ClusterSettings
 from fleet.model import GRACE_S, OWNER_CHARACTERS_MAX, Order, why_here
 from fleet.snapshot import Snapshot

@@ -14,13 +14,23 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import BinaryIO, Final
 
-from executor.model import MIB
-from executor.project.git.differences import find_renames
-from executor.project.store.manifest import Change, ChangeSet, LeftOut
-from executor.project.view.comparison import KINDS, PATH_BYTES_MAX, PERMISSIONS
-from executor.project.view.contents import Attributes, attributes, digest
-from executor.project.view.record import EntryState, Record, is_below
-from executor.project.view.tree import FOLDER_FLAGS, Tree, in_tree_order, split
+from executor import MIB
+from executor.project import Change, ChangeSet, LeftOut, find_renames
+from executor.project.view import (
+    FOLDER_FLAGS,
+    KINDS,
+    PATH_BYTES_MAX,
+    PERMISSIONS,
+    Attributes,
+    EntryState,
+    Record,
+    Tree,
+    attributes,
+    digest,
+    in_tree_order,
+    is_below,
+    split,
+)
 from fleet.blob_cache import LAID_OUT_NS, laid_out_mode
 from fleet.errors import BlobError, OutcomeError
 from fleet.model import has_content

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from executor.engine.engine import Completed, Observe, OnOutput
-from executor.model import Status
+from executor import Completed, Status
+from executor.engine import Observe, OnOutput
 from fleet.bringing_back import Landing, bring_back
 from fleet.cluster import Fallback
 from fleet.desk import Desk, SentRun, Stage
@@ -32,8 +32,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 
 from base.locks import is_held
-from executor.errors import RequestError, SandboxUnavailableError
-from executor.model import Request
+from executor import Request, RequestError, SandboxUnavailableError
 from fleet import forms
 from fleet.model import Order
 from fleet.turns import DAY_S

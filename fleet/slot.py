@@ -15,13 +15,8 @@ import trio
 
 import policy
 from base.locks import hold_lock
-from executor.instance.lock import remove
-from executor.model import Request
-from executor.opening import open_engine
-from executor.profile import ANALYZE
-from executor.request import Consent
-from executor.service import LocalEngine
-from executor.settings import Settings
+from executor import ANALYZE, Consent, LocalEngine, Request, Settings, open_engine
+from executor.instance import remove
 from fleet.blob_cache import BlobCache, make_own, renew
 from fleet.tree import Digest, build
 from policy import Decision, Rule, Rules, lies_in, segment_meets

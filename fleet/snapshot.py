@@ -14,13 +14,16 @@ from typing import Final, Generic, TypeVar
 import trio
 
 from base.secrets import find_form
-from executor.errors import RequestError
-from executor.model import MIB
-from executor.project.view.contents import read_up_to
-from executor.project.view.record import SETTLED_NS, EntryState, state_of
-from executor.project.view.search import ProjectSearch
-from executor.project.view.tree import FOLDER_FLAGS
-from executor.project.view.tree import Tree as OpenTree
+from executor import MIB, RequestError
+from executor.project.view import (
+    FOLDER_FLAGS,
+    SETTLED_NS,
+    EntryState,
+    ProjectSearch,
+    read_up_to,
+    state_of,
+)
+from executor.project.view import Tree as OpenTree
 from fleet.travel import CLOSED, SECRET, Guard, StaysHereError, Terms, look_at
 from fleet.tree import Digest, Entry, Tree, TreeError, build
 

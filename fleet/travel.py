@@ -15,12 +15,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from base.secrets import is_secret_path
-from executor.errors import RequestError
-from executor.model import GIB, MIB
-from executor.project.view.record import EntryState, state_of
-from executor.project.view.search import ProjectSearch
-from executor.project.view.tree import OpenFolder, walk
-from executor.project.view.work_copy import BYTES_MAX, ENTRIES_MAX
+from executor import GIB, MIB, RequestError
+from executor.project.view import (
+    COPY_BYTES_MAX,
+    COPY_ENTRIES_MAX,
+    EntryState,
+    OpenFolder,
+    ProjectSearch,
+    state_of,
+    walk,
+)
 from fleet.tree import Entry
 
 BYTES_MAX_CEILING: Final = 4 * GIB
@@ -46,8 +50,8 @@ class Terms:
     """What may travel: names of folders that stay, at any depth, and the most in all."""
 
     leave_out: Collection[str] = LEAVE_OUT
-    bytes_max: int = BYTES_MAX
-    entries_max: int = ENTRIES_MAX
+    bytes_max: int = COPY_BYTES_MAX
+    entries_max: int = COPY_ENTRIES_MAX
 
     def __post_init__(self) -> None:
         """Hold to what every engine carries.
@@ -121,7 +125,7 @@ def _several_names(folders: list[str]) -> frozenset[tuple[int, int]] | None:
     found, seen = set(), 0
     for above, _, names in itertools.chain.from_iterable(map(os.walk, folders)):
         seen += 1 + len(names)
-        if seen > ENTRIES_MAX:
+        if seen > COPY_ENTRIES_MAX:
             return None
         for name in names:
             try:

@@ -15,13 +15,9 @@ from pathlib import Path
 
 import trio
 
-from executor.engine.engine import Completed
-from executor.errors import PackagesError, RequestError
-from executor.instance.lock import remove
-from executor.model import Result, Status
-from executor.profile import ProjectAccess
-from executor.project.store.store import ChangeStore, UnknownChangesError
-from executor.request import Caller
+from executor import Caller, Completed, PackagesError, ProjectAccess, RequestError, Result, Status
+from executor.instance import remove
+from executor.project import ChangeStore, UnknownChangesError
 from fleet import forms
 from fleet.blob_cache import BlobCache, find_missing, make_own
 from fleet.errors import single_error

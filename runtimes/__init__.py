@@ -20,6 +20,7 @@ from runtimes.model import (
     Step,
 )
 from runtimes.program import (
+    Completion,
     as_helper,
     completion,
     conversing,
@@ -44,6 +45,7 @@ from runtimes.registry import (
 __all__ = [
     "LANGUAGES",
     "Candidate",
+    "Completion",
     "Discovery",
     "Driver",
     "Language",

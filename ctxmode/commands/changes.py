@@ -37,7 +37,7 @@ from ctxmode.operations.changes import (
     to_json,
 )
 from ctxmode.render.terminal_output import for_review
-from executor.project.store.manifest import PREVENTING
+from executor.project import PREVENTING
 
 ACTIONS = ("list", "show", "apply", "drop")
 

@@ -28,7 +28,7 @@ from ctxmode.render.health import cluster_lines
 
 if TYPE_CHECKING:
     from ctxmode.app import App
-    from fleet.front import FleetHealth
+    from fleet import FleetHealth
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show_key(args: argparse.Namespace) -> int:
-    from fleet.seal import have_key, write_public  # noqa: PLC0415 - who asks for it
+    from fleet import have_key, write_public  # noqa: PLC0415 - who asks for it
 
     config = load_config(args.project)
     name = args.name or re.sub(r"[^A-Za-z0-9_-]+", "-", socket.gethostname())[:64] or "front"

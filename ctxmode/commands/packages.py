@@ -30,15 +30,14 @@ from ctxmode.errors import ContextModeError, UsageError, did_you_mean, or_all, w
 from ctxmode.launch import print_answer, with_app
 from ctxmode.render.highlight import age, size
 from ctxmode.render.terminal_output import for_review
-from executor.model import Request
-from executor.packages.store import LayerStore
-from executor.request import Caller
+from executor import Caller, Request
+from executor.packages import LayerStore
 from runtimes import UnknownLanguage, language
 
 if TYPE_CHECKING:
     from ctxmode.app import App
-    from executor.engine.engine import PackagesAnswer
-    from executor.packages.model import LayerInfo
+    from executor.engine import PackagesAnswer
+    from executor.packages import LayerInfo
 
 ACTIONS = ("list", "lock", "add", "remove")
 KEY_SHOWN = 12

@@ -25,8 +25,7 @@ from ctxmode.commands.run import ask_consent
 from ctxmode.errors import UsageError
 from ctxmode.launch import with_app
 from ctxmode.render.progress_line import waiting
-from executor import Caller
-from executor.model import Request
+from executor import Caller, Request
 from runtimes import Language, UnknownLanguage, language
 
 

@@ -43,10 +43,8 @@ from ctxmode.render.results import (
     run_notes,
 )
 from ctxmode.render.terminal_output import for_stdout
-from executor import Caller
-from executor.model import Limits, Request, Status
-from executor.run.execution import first_line
-from executor.run.output_routing import Answer
+from executor import Caller, Limits, Request, Status
+from executor.run import Answer, first_line
 from runtimes import LANGUAGES, UnknownLanguage, language, language_for_file
 
 UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}

@@ -98,7 +98,7 @@ def _host_folder() -> Path | None:
 @contextlib.contextmanager
 def _hold_presence(config: Config) -> Iterator[None]:
     """Hold the lock by which hooks know that our tools can be called."""
-    from executor.instance.lock import join  # noqa: PLC0415 - as above
+    from executor.instance import join  # noqa: PLC0415 - as above
 
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(ContextModeError, OSError):  # each call will say it

@@ -12,11 +12,9 @@ from ctxmode.config.locations import Config
 from ctxmode.config.packages import load_packages
 from ctxmode.config.settings import TABLES, load_settings
 from ctxmode.errors import UsageError
-from executor.engine.tiers import FLOORS
+from executor import PROFILES, Profile, ProjectAccess, SessionLimits, Settings
+from executor.engine import FLOORS
 from executor.network import parse
-from executor.profile import PROFILES, Profile, ProjectAccess
-from executor.sessions.registry import SessionLimits
-from executor.settings import Settings
 
 # [profiles.online]
 # base = "analyze"                    # analyze, build, or one defined above
@@ -212,7 +210,7 @@ def _moves(file: ConfigFile) -> Mapping[str, str]:
     table = _table(file)
     if table:
         # Most files move none, and the table takes a while to load.
-        from executor.project.rules.names import check_move  # noqa: PLC0415
+        from executor.project import check_move  # noqa: PLC0415
     for name, verdict in table.items():
         try:
             check_move(name, verdict)

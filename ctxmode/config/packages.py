@@ -24,7 +24,7 @@ from typing import Any
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read
 from ctxmode.config.settings import Setting, parse_value
 from ctxmode.errors import why
-from executor.packages.model import PackageSettings, Registry
+from executor.packages import PackageSettings, Registry
 
 KEYS = ("allow", "cooldown_days", "bytes", "layer_bytes")
 SIZES = {"bytes": "bytes_max", "layer_bytes": "layer_bytes"}
@@ -57,7 +57,7 @@ def load_packages(project: Path, config_home: Path) -> LoadedPackages:
 
 
 def _read_table(file: ConfigFile) -> PackageSettings:
-    from runtimes.packages.registry import BY_NAME  # noqa: PLC0415 - most files set nothing of them
+    from runtimes.packages import BY_NAME  # noqa: PLC0415 - most files set nothing of them
 
     table = file.data["packages"]
     if not isinstance(table, dict):
@@ -90,8 +90,8 @@ def _read_table(file: ConfigFile) -> PackageSettings:
 
 
 def _read_registry(file: ConfigFile, name: str, table: object) -> Registry:
-    from executor.packages.model import reach_of  # noqa: PLC0415 - where there is one
-    from runtimes.packages.registry import BY_NAME  # noqa: PLC0415
+    from executor.packages import reach_of  # noqa: PLC0415 - where there is one
+    from runtimes.packages import BY_NAME  # noqa: PLC0415
 
     where = ("packages", name)
     if not isinstance(table, dict):

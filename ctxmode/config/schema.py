@@ -7,11 +7,11 @@ from typing import Any
 from ctxmode.config.packages import DAYS_MAX
 from ctxmode.config.prices import NEEDED, PRICE_MAX, PRICED
 from ctxmode.config.settings import SETTINGS, Setting
-from executor.engine.tiers import FLOORS
-from executor.profile import ProjectAccess
-from executor.project.rules.names import ChangeVerdict
+from executor import ProjectAccess
+from executor.engine import FLOORS
+from executor.project import ChangeVerdict
 from memory.sessions.importers import MODULES
-from runtimes.packages.registry import BY_NAME
+from runtimes.packages import BY_NAME
 
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 PROFILE: dict[str, Any] = {

@@ -16,8 +16,7 @@ from typing import Any, Literal
 
 from ctxmode.config.files import PROJECT_FILE, USER_FILE, ConfigFile, read
 from ctxmode.errors import UsageError, did_you_mean
-from executor.model import Limits
-from executor.settings import Settings
+from executor import Limits, Settings
 from kb.tokens import DEAREST, FAMILIES
 
 Value = float | int | bool | str

@@ -18,7 +18,7 @@ from base.remedy import Remedy
 from ctxmode.errors import ContextModeError
 
 if TYPE_CHECKING:
-    from executor.containers.engine import DockerEngine, Endpoint
+    from executor.containers import DockerEngine, Endpoint
     from images.inventory import ImageState
 
 DEFAULT_SOCKET: Final = "/var/run/docker.sock"

@@ -25,11 +25,10 @@ from executor import (
     SandboxUnavailableError,
     open_engine,
 )
-from executor.instance import control
-from executor.instance.control import PrewarmReport
+from executor.instance import PrewarmReport, control
 
 if TYPE_CHECKING:
-    from fleet.front import FleetHealth
+    from fleet import FleetHealth
 import os
 import shutil
 from collections.abc import Iterator
@@ -39,10 +38,9 @@ from ctxmode.config.file_names import has_drafts
 from ctxmode.operations.facts import open_memory, read_stats
 from ctxmode.operations.page_place import find_repository
 from ctxmode.operations.pages import is_captured
-from executor.engine.tiers import PACKAGED, TIERS
+from executor.engine import PACKAGED, TIERS
 from memory.pages import GitError, find_git
-from runtimes.packages.registry import ECOSYSTEMS
-from runtimes.packages.tools import Ecosystem, Tool, find_tool
+from runtimes.packages import ECOSYSTEMS, Ecosystem, Tool, find_tool
 
 
 @dataclass(frozen=True, slots=True)

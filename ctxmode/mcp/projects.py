@@ -23,7 +23,7 @@ from ctxmode.errors import ContextModeError, UsageError, unwrap
 from ctxmode.mcp.conversation import Levels
 
 if TYPE_CHECKING:
-    from fleet.front import Fleet
+    from fleet import Fleet
 
 OPEN_MAX = 16
 """How many projects one server holds open: each has a sandbox and a database of its own."""

@@ -12,9 +12,8 @@ from ctxmode.operations.answers import BatchAnswer, SearchAnswer
 from ctxmode.render import results
 from ctxmode.render.passages import SAID, age_s, name_kind
 from ctxmode.render.results import BY_TOOL, list_refused_acts, show_outputs
-from executor import Background
-from executor.model import Artifact, Result, Status
-from executor.run.output_routing import Answer
+from executor import Artifact, Background, Result, Status
+from executor.run import Answer
 from kb import Hit, QueryResult
 from policy.messages import cut
 

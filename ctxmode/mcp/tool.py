@@ -25,9 +25,8 @@ from pydantic import (
 from ctxmode.app import App
 from ctxmode.mcp.client import Client
 from ctxmode.mcp.reply import Reply
-from executor import Caller
-from executor.model import Limits, Request
-from executor.run.output_routing import Answer
+from executor import Caller, Limits, Request
+from executor.run import Answer
 
 # Clients send arrays as JSON text, one string where a list is meant, commands as bare strings,
 # and numbers and booleans as strings. All of that is understood; an unknown name is refused,

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from executor.run.output_routing import Answer
+    from executor.run import Answer
     from kb import QueryResult
 
 

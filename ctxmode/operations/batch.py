@@ -13,9 +13,8 @@ from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.operations.answers import BatchAnswer, CommandAnswer
 from ctxmode.operations.side_by_side import work_through
 from ctxmode.render.progress_line import OnProgress, ignore_progress
-from executor import Caller
-from executor.model import Limits, Request
-from executor.run.output_routing import Answer
+from executor import Caller, Limits, Request
+from executor.run import Answer
 
 CONCURRENCY_MAX = 64
 # The share of the time that is kept for storing what the last commands printed, and for queries.

@@ -10,11 +10,18 @@ from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.render.highlight import age, size
 from ctxmode.render.results import CHANGE_MARKS
-from executor.model import readable
-from executor.project.commit import Commit, CommitError
-from executor.project.store.change_set_folder import Kept, find_paths
-from executor.project.store.manifest import PREVENTING, Change, LeftOut
-from executor.project.store.store import ChangeStore, UnknownChangesError
+from executor import readable
+from executor.project import (
+    PREVENTING,
+    Change,
+    ChangeStore,
+    Commit,
+    CommitError,
+    Kept,
+    LeftOut,
+    UnknownChangesError,
+    find_paths,
+)
 
 APPLIED, NOT_APPLIED = "applied", "nothing was applied, as the project is now"
 

@@ -40,7 +40,7 @@ from memory.sessions import (
 )
 
 if TYPE_CHECKING:
-    from executor.instance.control import PrewarmReport
+    from executor.instance import PrewarmReport
 
 
 class OfSession(Protocol):

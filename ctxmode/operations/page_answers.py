@@ -10,7 +10,7 @@ from typing import Any
 
 from ctxmode.errors import UsageError
 from ctxmode.render import page_texts
-from executor.project.store.run_drafts import RunDrafts
+from executor.project import RunDrafts
 from memory.pages import (
     EVOLUTION_MAX,
     HISTORY_MAX,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from base.stores import transaction
 from ctxmode.operations.run_records import RunRecord, add_run
-from executor.model import Refusal
+from executor import Refusal
 
 ROWS_MAX = 10_000
 """Of refusals; the oldest go first."""

@@ -10,7 +10,7 @@ import trio
 from ctxmode.config.locations import Config
 from ctxmode.operations import audit
 from executor import Request
-from executor.run.output_routing import Answer
+from executor.run import Answer
 
 
 async def log_verdict(config: Config, request: Request, answer: Answer) -> Answer:

@@ -11,7 +11,7 @@ import sqlite3
 import time
 from typing import NamedTuple
 
-from executor.model import Request, Result
+from executor import Request, Result
 
 ROWS_MAX = 10_000
 PRUNED_EVERY = 64

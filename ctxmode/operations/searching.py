@@ -10,7 +10,7 @@ from typing import TypeAlias
 from ctxmode.errors import UsageError
 from ctxmode.operations.answers import SearchAnswer
 from ctxmode.render.highlight import one_line
-from executor.run.output_ids import OUTPUT_PREFIX
+from executor.run import OUTPUT_PREFIX
 from kb import CHANGED, FileState, QueryResult, SearchState, Store, filters
 
 SOURCES_NAMED = 5

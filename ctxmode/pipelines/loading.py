@@ -12,7 +12,7 @@ from ctxmode.commands.run import limits
 from ctxmode.config.files import ConfigFile, parse, read
 from ctxmode.errors import UsageError, or_all
 from ctxmode.pipelines.model import Pipeline, PipelineStep, check_graph
-from executor.model import Limits
+from executor import Limits
 from runtimes import UnknownLanguage, language, language_for_file
 
 KEYS = ("name", "profile", "timeout_s", "limits", "step")

@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 from ctxmode.config.files import ConfigFile
-from executor.model import Limits
+from executor import Limits
 
 Scalar = str | int | float | bool
 

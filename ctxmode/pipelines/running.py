@@ -30,11 +30,8 @@ from ctxmode.pipelines.model import (
     cases_of,
 )
 from ctxmode.render.results import ending, refusal_text
-from executor import Caller
-from executor.model import Request, Status
-from executor.profile import ProjectAccess
-from executor.run.capture import safe_name
-from executor.run.output_routing import Answer
+from executor import Caller, ProjectAccess, Request, Status
+from executor.run import Answer, safe_name
 from policy import find_hidden_paths
 
 LINES_SHOWN = 30

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from ctxmode.doctor.diagnosis import ClientsHealth, Diagnosis, FactsHealth, PagesHealth
     from ctxmode.operations.quotas import Holdings
     from executor import LanguageReport, Layer
-    from executor.instance.control import PrewarmReport
-    from fleet.front import FleetHealth
+    from executor.instance import PrewarmReport
+    from fleet import FleetHealth
     from kb import all_stores, eviction
 
 

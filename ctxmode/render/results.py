@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 from ctxmode.render import highlight
 from ctxmode.render.highlight import inflect, size
 from ctxmode.render.passages import query_text
-from executor.model import Result, Status
+from executor import Result, Status
 
 if TYPE_CHECKING:
     from ctxmode.operations.answers import BatchAnswer, CommandAnswer, IndexAnswer
     from executor import Background
-    from executor.run.output_routing import Answer
+    from executor.run import Answer
     from kb import Purged
 from collections.abc import Mapping
 from typing import Any
 
-from executor.model import Refusal
+from executor import Refusal
 from policy.messages import BYTES_MAX, cut, fit
 
 _LINE_BYTES_MAX = 160

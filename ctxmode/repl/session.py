@@ -19,8 +19,7 @@ from ctxmode.render.progress_line import waiting
 from ctxmode.render.results import ending, refusal_text
 from ctxmode.repl import reading
 from ctxmode.repl.reading import Reader
-from executor import Caller
-from executor.model import Request, Result, Status
+from executor import Caller, Request, Result, Status
 
 NAME = "repl"
 REACTION_S_MAX = 3.0

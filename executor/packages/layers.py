@@ -23,8 +23,7 @@ from executor.packages.model import Layer, PackageSettings, Reach, Registry, Wan
 from executor.packages.store import TREE, LayerStore
 from executor.request import Caller
 from executor.toolchains.catalog import ProvenToolchain
-from runtimes.packages.registry import BY_NAME
-from runtimes.packages.tools import Ecosystem
+from runtimes.packages import BY_NAME, Ecosystem
 
 if TYPE_CHECKING:
     from executor.packages.phases import Phase, Phases

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from executor.model import GIB
 from executor.network.allowlist import PROXY_PORT, Allowlist, HostRule, parse
-from runtimes.packages.tools import Ecosystem
+from runtimes.packages import Ecosystem
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,7 @@ from executor.profile import NO_NETWORK, Profile, ProjectAccess
 from executor.run.execution import grant_environment, job_of
 from executor.run.runner import Runner
 from executor.spawner.artifacts import TOO_LARGE
-from runtimes.packages.programs import read_program
-from runtimes.packages.tools import SHARED, Ecosystem, Tool, find_tool
+from runtimes.packages import SHARED, Ecosystem, Tool, find_tool, read_program
 
 LINES_MAX = 6
 LINE_CHARS_MAX = 300

@@ -13,8 +13,7 @@ from executor.model import MIB
 from executor.packages.model import Wanted
 from policy import real_path
 from policy.project_file import HiddenError, read_project_file
-from runtimes.packages.registry import ecosystem_of
-from runtimes.packages.tools import Ecosystem
+from runtimes.packages import Ecosystem, ecosystem_of
 
 if TYPE_CHECKING:
     from executor.project.view.search import ProjectSearch

@@ -24,10 +24,10 @@ from executor.project.view.record import is_below
 
 ATTRIBUTES = ("mode", "times")  # changes of a folder that leave what is in it as it is
 
-__all__ = ["Change", "Commit", "CommitError", "LeftOut", "commit"]
+__all__ = ["Change", "Commit", "CommitError", "LeftOut", "commit_changes"]
 
 
-def commit(  # noqa: PLR0913 - all of it is what one run says of itself
+def commit_changes(  # noqa: PLR0913 - all of it is what one run says of itself
     changes: ChangeSet,
     names: ObeyedNames,
     store: ChangeStore,

@@ -79,7 +79,7 @@ class Door:
         Raises:
             SandboxError: nothing of it could be committed; it says why.
         """
-        from executor.project.commit import commit  # noqa: PLC0415
+        from executor.project.commit import commit_changes  # noqa: PLC0415
         from executor.project.rules.named_files import in_project  # noqa: PLC0415
         from executor.project.store.store import ChangeStore  # noqa: PLC0415
 
@@ -92,7 +92,7 @@ class Door:
                 if changes.changes:  # else nobody asks what it obeys
                     names = in_project(names, changes.record)
                 store = ChangeStore(self.folder)
-                done = commit(
+                done = commit_changes(
                     changes, names, store, label=label, stage=stage, shown=self.shown, read=read
                 )
             except OSError as error:

@@ -28,7 +28,7 @@ class JudgeRequest(NamedTuple):
 
 def read_completion(_: type, fields: Any) -> object:  # noqa: ANN401 - as JSON has it
     """Make of its fields what a subject bears besides plain values."""
-    from runtimes.program import Completion  # noqa: PLC0415 - few programs bear one
+    from runtimes import Completion  # noqa: PLC0415 - few programs bear one
 
     return Completion(**fields)
 

@@ -32,7 +32,7 @@ from executor.packages.model import Layer, Wanted
 from executor.packages.running import BROKEN, equip
 from executor.request import Caller
 from executor.toolchains.catalog import ProvenToolchain
-from runtimes.packages.registry import BY_NAME
+from runtimes.packages import BY_NAME
 
 AGAIN = "begin the session again with its packages: they are fetched anew"
 

@@ -121,7 +121,7 @@ class _Packing:
         self._out.write(name + (content or b""))
 
 
-COUNT_MAX = 100  # below what one message may carry of descriptors (SCM_MAX_FD, 253)
+ARTIFACTS_MAX = 100  # below what one message may carry of descriptors (SCM_MAX_FD, 253)
 ENTRIES_MAX = 50_000
 DEPTH_MAX = 32
 SECONDS_MAX = 2.0
@@ -142,13 +142,13 @@ class Collected:
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
     def skip(self, name: str, reason: str) -> None:
-        if len(self.skipped) < COUNT_MAX:
+        if len(self.skipped) < ARTIFACTS_MAX:
             self.skipped.append((name, reason))
 
     def take(self, top: int, path: str, name: str) -> None:
         """Open one match, if it is a regular file that fits."""
-        if len(self.fds) == COUNT_MAX:
-            self.skip(name, f"more than {COUNT_MAX} files")
+        if len(self.fds) == ARTIFACTS_MAX:
+            self.skip(name, f"more than {ARTIFACTS_MAX} files")
             return
         try:
             # Not blocking: opening a FIFO must not wait for its other end.

@@ -120,7 +120,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 NAME = "stand-ins"
-MARK = "user.ctxmode.stand-in"
+STAND_IN_MARK = "user.ctxmode.stand-in"
 MTIME_NS = 946_684_800 * 10**9  # git reads files that are not older than its index
 INDEX_BYTES_MAX = 128 << 20
 GITFILE_BYTES_MAX = 4096
@@ -242,7 +242,7 @@ class _Making:
         try:
             self._give(fd)
             os.ftruncate(fd, size)
-            os.setxattr(fd, MARK, b"y")
+            os.setxattr(fd, STAND_IN_MARK, b"y")
             os.fchmod(fd, info.st_mode & stat.S_IXUSR)
             os.utime(fd, ns=(MTIME_NS, MTIME_NS))
             return os.fstat(fd)

@@ -20,7 +20,7 @@ import trio
 from distributed import Status, Worker, WorkerPlugin
 
 from base.plain_files import open_plain
-from executor.model import MIB
+from executor import MIB
 from fleet.cluster import Cluster
 from fleet.dask import task
 from fleet.dask.blobs import FileBlobs

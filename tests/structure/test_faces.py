@@ -18,6 +18,13 @@ FACES = {
         *("base.locks", "base.mounts", "base.named_tuples", "base.plain_files", "base.remedy"),
         *("base.secrets", "base.stores", "base.strict_data", "base.whole_files", "base.wordlist"),
     },
+    "executor": {
+        *("executor", "executor.containers", "executor.engine", "executor.instance"),
+        *("executor.network", "executor.packages", "executor.project", "executor.project.view"),
+        "executor.run",
+    },
+    "fleet": {"fleet"},
+    "images": {"images", "images.errors", "images.inventory", "images.making"},
     "memory": {
         *("memory.facts", "memory.pages", "memory.sessions", "memory.sessions.importers"),
         *("memory.errors", "memory.gate", "memory.texts"),
@@ -30,6 +37,7 @@ FACES = {
     },
     "policy": {"policy", "policy.deadline", "policy.messages", "policy.project_file"},
     "repomap": {"repomap", "repomap.placement", "repomap.reading", "repomap.workers"},
+    "runtimes": {"runtimes", "runtimes.packages"},
 }
 """Each room with the packages and modules of it that other rooms import."""
 

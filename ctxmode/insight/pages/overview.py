@@ -18,7 +18,7 @@ from ctxmode.operations.quotas import read_holdings
 from ctxmode.operations.refused_runs import KeptRefusals, count_by_kind, list_refused
 from ctxmode.operations.run_records import ROWS_MAX, count_by_status, list_runs
 from ctxmode.operations.usage import DAY_S
-from executor.model import Refusal
+from executor import Refusal
 from memory.sessions import DayTokens, count_sessions, sum_tokens_by_day
 
 RUNS_SHOWN = 25

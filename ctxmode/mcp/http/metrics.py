@@ -15,7 +15,7 @@ from prometheus_client import (
 )
 
 if TYPE_CHECKING:
-    from fleet.front import Fleet
+    from fleet import Fleet
 import collections
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 if TYPE_CHECKING:
-    from fleet.front import Fleet
+    from fleet import Fleet
 
 GAUGES = {
     "waiting": "Runs that wait for their turn",

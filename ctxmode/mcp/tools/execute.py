@@ -6,7 +6,7 @@ from ctxmode.mcp import reply
 from ctxmode.mcp.reply import Reply, background_reply, run_reply
 from ctxmode.mcp.tool import CallContext, Given, seconds
 from ctxmode.render import results
-from executor.model import Request
+from executor import Request
 
 
 async def ctx_execute(call: CallContext, given: Given) -> Reply:

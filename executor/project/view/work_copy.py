@@ -25,8 +25,8 @@ from executor.project.view.record import PLAIN, EntryState, Record, is_below, ta
 from executor.project.view.tree import FOLDER_FLAGS, Tree
 from executor.spawner.stand_ins import stand_in
 
-BYTES_MAX = GIB
-ENTRIES_MAX = 200_000
+COPY_BYTES_MAX = GIB
+COPY_ENTRIES_MAX = 200_000
 BLOCK_BYTES = 4096
 # What the kernel says where something else has come into an entry's place, or nothing.
 _EXCHANGED = frozenset(
@@ -155,10 +155,10 @@ def _list_shown(record: Record) -> dict[str, EntryState]:
         and stat.S_IFMT(state.mode) in PLAIN
     }
     total = sum(state.size for state in shown.values() if stat.S_ISREG(state.mode))
-    if len(shown) > ENTRIES_MAX or total > BYTES_MAX:
+    if len(shown) > COPY_ENTRIES_MAX or total > COPY_BYTES_MAX:
         raise RequestError(
-            f"the project is too large to be copied: over {ENTRIES_MAX:,} entries or "
-            f"{BYTES_MAX // GIB} GiB",
+            f"the project is too large to be copied: over {COPY_ENTRIES_MAX:,} entries or "
+            f"{COPY_BYTES_MAX // GIB} GiB",
             "profile build needs tier A for it: see `context-mode doctor`",
         )
     return shown

@@ -139,7 +139,7 @@ def of_notices(
 
 
 def _of_name(name: str, count: int, allowed: Allowlist) -> Found:
-    from runtimes.packages.registry import ECOSYSTEMS  # noqa: PLC0415 - most look up no name
+    from runtimes.packages import ECOSYSTEMS  # noqa: PLC0415 - most look up no name
 
     if any(rule.allows(name, rule.port or 443) for rule in allowed.rules):
         return SOURCES["granted name"].found(name, count)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from executor.instance import lock
-from executor.project.commit import Commit, commit
+from executor.project.commit import Commit, commit_changes
 from executor.project.git.carried import Scratch
 from executor.project.git.host import GitError
 from executor.project.store.store import ChangeStore
@@ -126,7 +126,7 @@ class View:
         changes = self.changes()
         try:
             more.setdefault("read", PlainReader.of(self.place))
-            return commit(changes, names or FakeNames(), self.store, label="a run", **more)
+            return commit_changes(changes, names or FakeNames(), self.store, label="a run", **more)
         finally:
             changes.record.close()
             os.close(changes.contents)
