@@ -43,10 +43,10 @@ def need_packages(ecosystem: str) -> None:
     need(ecosystem)
     (row,) = (row for row in ECOSYSTEMS if row.name == ecosystem)
     need(*(tool.name for tool in row.tools if not tool.folders and find_tool(tool) is None))
-    found = _discover(ecosystem).candidates
-    folders = os.pathsep.join(os.path.dirname(os.path.realpath(one.path)) for one in found)
+    first = _discover(ecosystem).candidates[0]  # by which programs are run
+    folder = os.path.dirname(os.path.realpath(first.path))
     for tool in row.beside:
-        if shutil.which(tool.name, path=folders) is None:
+        if shutil.which(tool.name, path=folder) is None:
             pytest.skip(f"this machine has no {tool.name} beside {ecosystem}")
 
 
