@@ -11,12 +11,13 @@ from .answers import Version as Version
 from .answers import WriteRequest as WriteRequest
 from .answers import Written as Written
 from .buffer_files import TURNS_MAX as TURNS_MAX
+from .buffer_files import Buffer as Buffer
 from .buffer_files import TurnRecord as TurnRecord
 from .buffer_files import make_record as make_record
 from .buffers import FRESH_S as FRESH_S
-from .buffers import Buffer as Buffer
 from .buffers import Buffers as Buffers
 from .buffers import BufferStatus as BufferStatus
+from .evolution import EVOLUTION_MAX as EVOLUTION_MAX
 from .git import find_git as find_git
 from .history import HISTORY_MAX as HISTORY_MAX
 from .history import LogEntry as LogEntry
@@ -32,5 +33,4 @@ from .reading import compare_all as compare_all
 from .repository import Repository as Repository
 from .section_diff import diff_json as diff_json
 from .section_diff import diff_text as diff_text
-from .store import EVOLUTION_MAX as EVOLUTION_MAX
 from .store import Pages as Pages

@@ -21,6 +21,7 @@ from memory.texts import cut_bytes
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
     from typing import Any
 
     from base.plain_files import StrPath
@@ -77,9 +78,6 @@ def enter_folder(base: StrPath, *parts: str) -> Iterator[str]:
         yield f"/proc/self/fd/{descriptor}"
     finally:
         os.close(descriptor)
-
-
-# Hooks load this at every turn's end, so that nothing costly is imported.
 
 
 class TurnRecord(NamedTuple):
@@ -241,12 +239,24 @@ def _read(path: str, bytes_max: int) -> bytes:
         return b""
 
 
-class BufferFile(NamedTuple):
-    """What a file holds, when it was changed, and whether its last line is whole."""
+class Buffer(NamedTuple):
+    """The turns of a session that are not distilled.
 
+    Attributes:
+        session: its id; empty of what is read for another purpose than showing it.
+        dropped: the number of older turns that went.
+        at: its last change, in seconds since the epoch.
+        path: where it lies; None where the turns are a transcript's.
+        upto: the value of the trailer `Buffer:`, SESSION:TURN.
+        is_whole: whether the last line of its file is.
+    """
+
+    session: str = ""
     turns: tuple[TurnRecord, ...] = ()
     dropped: int = 0
     at: float = 0.0
+    path: Path | None = None
+    upto: str = ""
     is_whole: bool = True
 
     @property
@@ -264,7 +274,7 @@ def name_buffer(session: str) -> str:
     return "sha-" + sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def read_buffer(folder: str, name: str) -> BufferFile:
+def read_buffer(folder: str, name: str) -> Buffer:
     """Read a file; a damaged line costs itself alone.
 
     Raises:
@@ -273,7 +283,7 @@ def read_buffer(folder: str, name: str) -> BufferFile:
     try:
         file = open_plain(f"{folder}/{name}{BUFFER}", follow=False)
     except FileNotFoundError:
-        return BufferFile()
+        return Buffer()
     with file:
         found = os.fstat(file.fileno())
         file.seek(max(found.st_size - FILE_BYTES_MAX, 0))
@@ -287,15 +297,15 @@ def read_buffer(folder: str, name: str) -> BufferFile:
             seen.add(record.turn)
             turns.append(record)
     is_whole = not data or data.endswith(b"\n")
-    return BufferFile(tuple(turns), dropped, found.st_mtime, is_whole)
+    return Buffer("", tuple(turns), dropped, found.st_mtime, is_whole=is_whole)
 
 
-def try_read(folder: str, name: str) -> BufferFile:
+def try_read(folder: str, name: str) -> Buffer:
     """Read a file of several; one that cannot be read counts as empty, and hides no other."""
     try:
         return read_buffer(folder, name)
     except OSError:
-        return BufferFile()
+        return Buffer()
 
 
 def write_buffer(path: str, turns: tuple[TurnRecord, ...], dropped: int) -> None:
@@ -308,7 +318,7 @@ def write_buffer(path: str, turns: tuple[TurnRecord, ...], dropped: int) -> None
     replace_file(path, b"".join([*mark, *map(write_line, turns)]))
 
 
-def add_turn(folder: str, name: str, read: BufferFile, record: TurnRecord) -> None:
+def add_turn(folder: str, name: str, read: Buffer, record: TurnRecord) -> None:
     """Add a turn to what was read of a file; beyond its bound the oldest go.
 
     Raises:

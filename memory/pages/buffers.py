@@ -20,7 +20,7 @@ from memory.pages.buffer_files import (
     BUFFER,
     KEY_CHARS_MAX,
     TOOLS_MAX,
-    BufferFile,
+    Buffer,
     Note,
     TurnRecord,
     add_tool,
@@ -45,7 +45,6 @@ from memory.pages.buffer_files import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from base.plain_files import StrPath
     from memory.gate import FindSecrets
@@ -118,19 +117,6 @@ def _follow(folder: str, entry: str) -> str:
 def _is_repository(folder: str) -> bool:
     head, objects = os.path.join(folder, "HEAD"), os.path.join(folder, "objects")
     return os.path.isfile(head) and os.path.isdir(objects)
-
-
-class Buffer(NamedTuple):
-    """The turns of a session that are not distilled. `dropped` counts older ones that went, `at` is
-    its last change in seconds since the epoch. `path` is None where the turns are a transcript's.
-    `upto` is the value of the trailer `Buffer:`, SESSION:TURN."""
-
-    session: str
-    turns: tuple[TurnRecord, ...]
-    dropped: int = 0
-    at: float = 0.0
-    path: Path | None = None
-    upto: str = ""
 
 
 class BufferStatus(NamedTuple):
@@ -318,11 +304,11 @@ class Buffers:
             else:
                 os.unlink(path)
 
-    def _build(self, session: str, name: str, read: BufferFile) -> Buffer:
+    def _build(self, session: str, name: str, read: Buffer) -> Buffer:
         from pathlib import Path  # noqa: PLC0415 - hooks read none, and it takes them 6 ms
 
         path = Path(self._drafts, *PENDING, f"{name}{BUFFER}")
-        return Buffer(session, read.turns, read.dropped, read.at, path, f"{name}:{read.last}")
+        return read._replace(session=session, path=path, upto=f"{name}:{read.last}")
 
     def _clean_key(self, key: str) -> str:
         return self._gate.clean_head(key, KEY_CHARS_MAX) if key else ""
@@ -354,7 +340,7 @@ class Buffers:
 
 
 def _was_told(
-    record: TurnRecord, read: BufferFile, archived: int, *, is_numbered: bool, is_noted: bool
+    record: TurnRecord, read: Buffer, archived: int, *, is_numbered: bool, is_noted: bool
 ) -> bool:
     """Return whether a turn was written before, as where a hook is registered twice."""
     if is_numbered:
@@ -366,7 +352,7 @@ def _was_told(
     return record.assistant == last.assistant and record.user in ("", last.user)
 
 
-def _amend(folder: str, name: str, read: BufferFile, record: TurnRecord) -> bool:
+def _amend(folder: str, name: str, read: Buffer, record: TurnRecord) -> bool:
     """Put what is new of a turn into its record, the last one; tell whether there was anything."""
     last = read.turns[-1]
     made = last._replace(

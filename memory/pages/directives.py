@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from memory.gate import FindSecrets, Gate
-from memory.pages.buffer_files import TurnRecord
-from memory.pages.buffers import Buffer
+from memory.pages.buffer_files import Buffer, TurnRecord
 from memory.pages.cleaning import redact
 from memory.pages.drafts import with_fields
 from memory.pages.frontmatter import render_page, try_parse
@@ -308,20 +307,20 @@ def _merge(
 ) -> list[str]:
     """Return the conflicts, and the text in which everything else is merged. The texts are those of
     the base, mine and theirs, which is a commit."""
-    merged = merge_sections(*texts)
-    page = try_parse(merged.text)
-    text = merged.text if page is None else render_page(with_fields(page, parent_sha=theirs))
+    text, conflicts = merge_sections(*texts)
+    page = try_parse(text)
+    text = text if page is None else render_page(with_fields(page, parent_sha=theirs))
     told = [
         (
             f"field {conflict.field}"
             if conflict.field
             else conflict.heading or "text before the first"
         )
-        for conflict in merged.conflicts
+        for conflict in conflicts
     ]
     lines = [f"Sections and fields in conflict: {len(told)}\n"]
     share = bytes_max // 2 // max(len(told), 1)
-    for where, conflict in zip(told, merged.conflicts, strict=True):
+    for where, conflict in zip(told, conflicts, strict=True):
         sides = (("base", conflict.base), ("mine", conflict.mine), ("theirs", conflict.theirs))
         quoted = [f"{side}:\n{framer.quote(said, share // 3 - 32)}" for side, said in sides]
         block = [framer.quote(where, 300), *quoted]

@@ -309,7 +309,8 @@ def forget_page(  # noqa: PLR0913 - what the surface decides
     why: str = "",
     agent: str = "",
 ) -> Forgotten:
-    """Remove a page and its draft.
+    """Remove a page and its draft by a commit; erased, it goes out of the history, too. A draft
+    with edits that were never pushed is removed only if erased or forced.
 
     Raises:
         BadInputError: there is no such page, or its draft has edits that were never pushed.
@@ -323,8 +324,8 @@ def forget_page(  # noqa: PLR0913 - what the surface decides
     sha = ""
     with pages.repository.lock():
         head = pages.repository.head()
-        entries = pages.repository.list_entries(head) if head else []
-        if any(entry.path == path for entry in entries):
+        entries = pages.repository.list_entries(head) if head else {}
+        if path in entries:
             fronts = pages.fronts.read_tree(entries)
             fronts.pop(path, None)
             named = slug_of(path) or ("", path)

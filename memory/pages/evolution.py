@@ -2,54 +2,41 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memory.errors import BadInputError
 from memory.pages.answers import Version
 from memory.pages.frontmatter import try_parse
-from memory.pages.model import SectionDiff, slug_of
+from memory.pages.model import Commit, SectionChange, SectionDiff, slug_of
 from memory.pages.reading import find_page
-from memory.pages.section_diff import compare_texts
+from memory.pages.section_diff import compare_texts, core_of, flow_of, read_version
+from memory.pages.sections import Section, name_of, pair_sections, split_sections
 
 if TYPE_CHECKING:
     from memory.pages.store import Pages
-import hashlib
-from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
-from memory.pages.model import Commit, SectionChange
-from memory.pages.section_diff import core_of, flow_of, read_version
-from memory.pages.sections import Section, name_of, pair_sections, split_sections
-
+EVOLUTION_MAX = 20
 _CACHE_MAX = 4096
 _SECTIONS_CACHED_MAX = 200
 
 
-@dataclass(frozen=True, slots=True)
-class SectionBlame:
-    """The commits that a section came with, that gave it its heading, that last changed its text.
-    White space does not count."""
-
-    heading: str
-    body: str
-    introduced_by: Commit
-    heading_since: Commit
-    changed_by: Commit
-
-
-def blame_sections(versions: Sequence[tuple[Commit, str]]) -> tuple[SectionBlame, ...]:
-    """Return who wrote the sections of the last version; the oldest comes first.
+def blame_sections(versions: Sequence[tuple[Commit, str]]) -> tuple[SectionChange, ...]:
+    """Return the sections of the last version with who wrote them; the oldest comes first. White
+    space does not count.
 
     A version whose fields cannot be read is left out, as if it had not been.
     """
-    known: tuple[SectionBlame, ...] = ()
+    known: tuple[SectionChange, ...] = ()
     before: tuple[Section, ...] = ()
     for commit, text in versions:
         fields, body = read_version(text)
         if fields is None:
             continue
-        sections = split_sections(body).sections
+        _, sections = split_sections(body)
         partners = _partners(before, sections)
         known = tuple(
             _carry_on(known[partner] if partner >= 0 else None, section, commit)
@@ -74,7 +61,7 @@ def with_blame(diff: SectionDiff, versions: Sequence[tuple[Commit, str]]) -> Sec
 
 
 def _annotate(
-    change: SectionChange, before: list[SectionBlame], after: list[SectionBlame]
+    change: SectionChange, before: list[SectionChange], after: list[SectionChange]
 ) -> SectionChange:
     if change.status != "removed":
         found = _take(after, change.heading, change.new)
@@ -99,44 +86,31 @@ def _annotate(
     )
 
 
-def _take(blames: list[SectionBlame], heading: str, body: str) -> SectionBlame | None:
+def _take(blames: list[SectionChange], heading: str, body: str) -> SectionChange | None:
     for place, one in enumerate(blames):
-        if name_of(one.heading) == name_of(heading) and one.body == body:
+        if name_of(one.heading) == name_of(heading) and one.new == body:
             return blames.pop(place)
     return None
 
 
-def _carry_on(known: SectionBlame | None, section: Section, commit: Commit) -> SectionBlame:
+def _carry_on(known: SectionChange | None, section: Section, commit: Commit) -> SectionChange:
     body = core_of(section.body)
     if known is None:
-        return SectionBlame(section.heading, body, commit, commit, commit)
+        known = SectionChange(section.heading, "unchanged", new=body)
+        return replace(known, introduced_by=commit, heading_since=commit, changed_by=commit)
     is_renamed = name_of(known.heading) != name_of(section.heading)
-    is_changed = known.body != body and flow_of(known.body) != flow_of(body)
-    return SectionBlame(
-        section.heading,
-        body,
-        known.introduced_by,
-        commit if is_renamed else known.heading_since,
-        commit if is_changed else known.changed_by,
+    is_changed = known.new != body and flow_of(known.new) != flow_of(body)
+    return replace(
+        known,
+        heading=section.heading,
+        new=body,
+        heading_since=commit if is_renamed else known.heading_since,
+        changed_by=commit if is_changed else known.changed_by,
     )
 
 
-class _Cache:
-    """What was matched lately, by the digests of both versions."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[bytes, tuple[int, ...]] = OrderedDict()
-
-    def get(self, key: bytes) -> tuple[int, ...] | None:
-        return self._kept.get(key)
-
-    def put(self, key: bytes, partners: tuple[int, ...]) -> None:
-        self._kept[key] = partners
-        while len(self._kept) > _CACHE_MAX:
-            self._kept.popitem(last=False)
-
-
-_CACHE = _Cache()
+_CACHE: OrderedDict[bytes, tuple[int, ...]] = OrderedDict()
+"""What was matched lately, by the digests of both versions: their texts would take too much."""
 
 
 def _partners(old: Sequence[Section], new: Sequence[Section]) -> tuple[int, ...]:
@@ -147,7 +121,9 @@ def _partners(old: Sequence[Section], new: Sequence[Section]) -> tuple[int, ...]
         partners = {at: before for before, at in pair_sections(old, new)}
         found = tuple(partners.get(at, -1) for at in range(len(new)))
         if len(found) <= _SECTIONS_CACHED_MAX:
-            _CACHE.put(key, found)
+            _CACHE[key] = found
+            if len(_CACHE) > _CACHE_MAX:
+                _CACHE.popitem(last=False)
     return found
 
 
@@ -213,7 +189,7 @@ def blame_page(pages: Pages, name: str) -> SectionDiff:
     return with_blame(diff, versions)
 
 
-def list_evolution(pages: Pages, name: str, limit: int) -> tuple[Version, ...]:
+def list_evolution(pages: Pages, name: str, limit: int = EVOLUTION_MAX) -> tuple[Version, ...]:
     """List a page's versions with what changed in each and why, newest first."""
     path = find_page(pages, name)
     commits = pages.repository.history(path, limit + 1)

@@ -22,20 +22,20 @@ def export_pages(repository: Repository, folder: Path) -> tuple[str, ...]:
         StoreUnavailableError: it cannot be written.
     """
     entries = repository.list_entries()
-    texts = repository.read_objects([one.blob for one in entries])
+    texts = repository.read_objects([*entries.values()])
     written = []
     try:
         # Into an empty folder: there is no link that a page could be written through.
         if folder.exists() and any(folder.iterdir()):
             raise BadInputError(f"{folder} is not empty", "name a folder that is empty or new")
-        for entry, text in zip(entries, texts, strict=True):
+        for name, text in zip(entries, texts, strict=True):
             if text is None:
                 continue
-            path = folder / entry.path
+            path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             with open(path, "x", encoding="utf-8", newline="") as file:
                 file.write(text)
-            written.append(entry.path)
+            written.append(name)
     except NotADirectoryError:
         raise BadInputError(f"{folder} is no folder", "name one that is empty or new") from None
     except (OSError, ValueError) as error:
@@ -69,8 +69,8 @@ def pull(repository: Repository, remote: str = "origin") -> tuple[str, str, tupl
             raise GitError(error.message, error.remedy or _remedy(repository, remote)) from error
         if after == before:
             return before, before, ()
-        old = {one.path: one.blob for one in repository.list_entries(before)} if before else {}
-        new = {one.path: one.blob for one in repository.list_entries(after)}
+        old = repository.list_entries(before) if before else {}
+        new = repository.list_entries(after)
     changed = (path for path in {**old, **new} if old.get(path) != new.get(path))
     return before, after, tuple(sorted(changed))
 

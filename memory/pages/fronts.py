@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, fields, replace
 
@@ -16,7 +16,7 @@ from base.whole_files import replace_file
 from memory.pages.frontmatter import try_parse
 from memory.pages.git import one_line
 from memory.pages.model import FOLDERS, PAGE_TYPES, Page, PageType, slug_of
-from memory.pages.repository import Entry, Repository
+from memory.pages.repository import Repository
 
 CACHE = "context-mode-fronts.json"
 _VERSION = 2
@@ -98,7 +98,7 @@ class Fronts:
         self._repository = repository
         self._known: dict[str, Front] = {}
         self._commit = ""
-        self._entries: list[Entry] = []
+        self._entries: Mapping[str, str] = {}
         self._is_loaded = False
 
     def read(self, blobs: Iterable[str]) -> Mapping[str, Front]:
@@ -112,26 +112,26 @@ class Fronts:
                 self._known[blob] = Front(blob) if text is None else describe_text(text)
         return {blob: self._known[blob] for blob in wanted}
 
-    def read_tree(self, entries: Sequence[Entry]) -> dict[str, Front]:
+    def read_tree(self, tree: Mapping[str, str]) -> dict[str, Front]:
         """Return what all pages of a commit say of themselves, by their paths."""
-        pages = [entry for entry in entries if slug_of(entry.path)]
-        read = self.read([entry.blob for entry in pages])
-        return {entry.path: read[entry.blob] for entry in pages}
+        pages = {path: blob for path, blob in tree.items() if slug_of(path)}
+        read = self.read(pages.values())
+        return {path: read[blob] for path, blob in pages.items()}
 
-    def list_entries(self, commit: str) -> list[Entry]:
+    def list_entries(self, commit: str) -> Mapping[str, str]:
         """Return the files of a commit, which is known by its full name; those of none are none."""
         self._load()
         if commit and commit != self._commit:
             self._entries = self._repository.list_entries(commit)
             self._commit = commit
-        return self._entries if commit else []
+        return self._entries if commit else {}
 
     def save(self, commit: str, tree: Mapping[str, str], fronts: Mapping[str, Front]) -> None:
         """Keep the files of the newest commit for the next process, and what its pages say of
         themselves, by their paths. That they cannot be kept costs time alone."""
         self._load()
         self._commit = commit
-        self._entries = [Entry(path, tree[path]) for path in sorted(tree)]
+        self._entries = dict(sorted(tree.items()))
         told = {tree[path]: front for path, front in fronts.items()}
         self._known.update(told)
         rows = {blob: astuple(front) for blob, front in told.items()}
@@ -143,7 +143,7 @@ class Fronts:
     def drop(self) -> None:
         """Forget everything, also what was kept."""
         self._known.clear()
-        self._commit, self._entries = "", []
+        self._commit, self._entries = "", {}
         self._is_loaded = True
         (self._repository.folder / CACHE).unlink(missing_ok=True)
 
@@ -158,7 +158,7 @@ class Fronts:
                 read = {blob: _front(row) for blob, row in told["fronts"].items()}
                 self._known.update(read)
                 tree = {str(path): str(blob) for path, blob in told["tree"].items()}
-                self._entries = [Entry(path, tree[path]) for path in sorted(tree)]
+                self._entries = dict(sorted(tree.items()))
                 self._commit = str(told["commit"])
 
 

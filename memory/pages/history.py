@@ -84,10 +84,10 @@ def read_newest(repository: Repository, head: str) -> Mapping[str, str]:
     """Read the newest version of all pages, by path."""
     if not head:
         return {}
-    entries = [one for one in repository.list_entries(head) if name_page(one.path)]
-    texts = repository.read_objects([one.blob for one in entries])
-    pairs = zip(entries, texts, strict=True)
-    return {entry.path: text for entry, text in pairs if text is not None}
+    tree = repository.list_entries(head)
+    blobs = {path: blob for path, blob in tree.items() if name_page(path)}
+    texts = repository.read_objects([*blobs.values()])
+    return {path: text for path, text in zip(blobs, texts, strict=True) if text is not None}
 
 
 def read_versions(

@@ -98,12 +98,8 @@ class Commit:
     buffer: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
-    """A run of words: kept ("="), only in the old text ("-") or only in the new one ("+")."""
-
-    mark: Literal["=", "-", "+"]
-    text: str
+Hunk = tuple[Literal["=", "-", "+"], str]
+"""A run of words with its mark: kept, only in the old text, or only in the new one."""
 
 
 @dataclass(frozen=True, slots=True)

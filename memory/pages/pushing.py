@@ -8,9 +8,9 @@ commit, the drafts' new parent and the buffer's archiving, the next push does af
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memory.errors import BadInputError, StoreUnavailableError
@@ -37,10 +37,10 @@ from memory.pages.model import (
     slug_of,
 )
 from memory.pages.reading import TO_PUSH, Standing, compare_drafts
-from memory.pages.repository import Entry, name_content
+from memory.pages.repository import name_content
 
 if TYPE_CHECKING:
-    from memory.pages.buffers import Buffer
+    from memory.pages.buffer_files import Buffer
     from memory.pages.model import PageType
     from memory.pages.store import Pages
 
@@ -51,20 +51,7 @@ _TRAILERS_READ = 50
 _SUBJECT_SLUGS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class _Ground:
-    """The commit that a push stands upon, its files, and how the drafts stand to it."""
-
-    head: str
-    entries: Sequence[Entry]
-    standings: Sequence[Standing]
-
-    @property
-    def changed(self) -> list[Standing]:
-        return [one for one in self.standings if one.state in TO_PUSH]
-
-
-def push(pages: Pages, asked: PushRequest, buffer: Buffer | None) -> Pushed:
+def push(pages: Pages, asked: PushRequest, buffer: Buffer | None = None) -> Pushed:
     """Commit changed drafts. Without a buffer that of the session's folder is looked at.
 
     Raises:
@@ -95,10 +82,8 @@ def _push_locked(
 ) -> Pushed:
     pages.finish_erasing()
     head = pages.repository.head()
-    entries = pages.fronts.list_entries(head)
-    tree = {entry.path: entry.blob for entry in entries}
+    tree = pages.fronts.list_entries(head)
     standings = compare_drafts(pages.repository, pages.fronts, head, tree, drafts)
-    ground = _Ground(head, entries, standings)
     diverged = [one for one in standings if one.state == "diverged"]
     if not asked.is_dry_run:
         _mend_drafts(pages, standings)
@@ -106,7 +91,7 @@ def _push_locked(
     if diverged:
         directive = merge_directive(pages.repository, diverged, find_secrets=pages.find_secrets)
         return _answer(asked, diverged, "merge_required", directive)
-    changed = ground.changed
+    changed = [one for one in standings if one.state in TO_PUSH]
     now = pages.clock()
     if buffer is None:
         buffer = pages.buffers.find(asked.session, now)
@@ -119,9 +104,10 @@ def _push_locked(
         now=now,
     )
     if is_paused and buffer is not None:
-        return _answer(asked, changed, "distill_required", _pause(pages, asked, ground, buffer))
+        directive = _pause(pages, asked, changed, tree, buffer)
+        return _answer(asked, changed, "distill_required", directive)
     if asked.distill_done:
-        _check_source(pages, asked, ground)
+        _check_source(asked, {*tree, *(one.draft.path for one in changed)})
     done = buffer if asked.distill_done else None
     if not changed:
         if done is not None and not asked.is_dry_run:
@@ -129,22 +115,28 @@ def _push_locked(
         return _answer(asked, changed, "nothing")
     if asked.is_dry_run:
         return _answer(asked, changed)
-    return _commit(pages, asked, ground, done)
+    return _commit(pages, asked, changed, head, tree, done)
 
 
-def _commit(pages: Pages, asked: PushRequest, ground: _Ground, buffer: Buffer | None) -> Pushed:
-    """Make the commit, and what follows it."""
-    changed = ground.changed
+def _commit(  # noqa: PLR0913, PLR0917 - what a push stands upon
+    pages: Pages,
+    asked: PushRequest,
+    changed: Sequence[Standing],
+    head: str,
+    tree: Mapping[str, str],
+    buffer: Buffer | None,
+) -> Pushed:
+    """Make the commit, and what follows it. `head` is the newest before, `tree` has its files."""
     source = asked.source_slug if asked.distill_done else ""
     written = [_finish_page(pages, one, source, asked.author) for one in changed]
     files = {one.path: render_page(one.committed) for one in written}
-    fronts = pages.fronts.read_tree(ground.entries)
+    fronts = pages.fronts.read_tree(tree)
     fronts.update({one.path: one.front for one in written})
     files.update(make_index_pages(fronts))
     gate = Gate(pages.find_secrets)
     sha = pages.repository.commit(
         files,
-        parent=ground.head,
+        parent=head,
         author=gate.clean(asked.author or pages.author),
         message=gate.clean(asked.message).strip() or _subject(written),
         trailers={
@@ -156,9 +148,8 @@ def _commit(pages: Pages, asked: PushRequest, ground: _Ground, buffer: Buffer | 
     warnings = _follow(pages, sha, written, files)
     answer = _answer(asked, changed, commit=sha, warnings=warnings)
     with suppress(GitError, OSError):
-        kept = {one.path: one.blob for one in ground.entries}
-        kept.update({path: name_content(text, sha) for path, text in files.items()})
-        pages.fronts.save(sha, kept, fronts)
+        made = {path: name_content(text, sha) for path, text in files.items()}
+        pages.fronts.save(sha, {**tree, **made}, fronts)
         pages.repository.tidy()
     return answer if buffer is None else _with_archived(pages, answer, buffer)
 
@@ -278,11 +269,9 @@ def _select(pages: Pages, asked: PushRequest) -> list[str]:
     return list(dict.fromkeys(chosen))
 
 
-def _check_source(pages: Pages, asked: PushRequest, ground: _Ground) -> None:
+def _check_source(asked: PushRequest, paths: Collection[str]) -> None:
     """See that the source page is there, or comes with this push."""
-    path = page_path("source", asked.source_slug)
-    states = {one.draft.path: one.state for one in ground.standings}
-    if states.get(path) in TO_PUSH or any(entry.path == path for entry in ground.entries):
+    if page_path("source", asked.source_slug) in paths:
         return
     call = f'ctx_pages {{"action": "write", "type": "source", "slug": "{asked.source_slug}"'
     raise BadInputError(
@@ -295,10 +284,16 @@ def _next_call(asked: PushRequest, source_slug: str) -> str:
     return f"ctx_pages {json.dumps(next_push(asked.slugs, asked.message, source_slug))}"
 
 
-def _pause(pages: Pages, asked: PushRequest, ground: _Ground, buffer: Buffer) -> str:
-    waiting = [one.draft.committed for one in ground.changed]
+def _pause(
+    pages: Pages,
+    asked: PushRequest,
+    changed: Sequence[Standing],
+    tree: Iterable[str],
+    buffer: Buffer,
+) -> str:
+    waiting = [one.draft.committed for one in changed]
     sources = [one for one in pages.drafts.list_paths() if one.startswith("raw/")]
-    paths = [*sources, *(entry.path for entry in ground.entries)]
+    paths = [*sources, *tree]
     taken = [named[1] for path in paths if (named := slug_of(path)) and named[0] == "source"]
     slug = suggest_slug(waiting, pages.clock(), taken)
     return distill_directive(

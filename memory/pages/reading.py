@@ -61,7 +61,8 @@ def find_page(pages: Pages, name: str) -> str:
 
 
 def read_page(pages: Pages, name: str, commit: str = "") -> ReadPage:
-    """Return a page as it is shown.
+    """Return a page as it is shown: its draft, else the newest version, else that of a commit.
+    `index` and `tags` are the pages that are made.
 
     Raises:
         BadInputError: there is no such page, or no such commit.
@@ -132,8 +133,7 @@ def compare_all(pages: Pages, paths: list[str]) -> list[Standing]:
     """Return how the drafts of paths stand; those that cannot be read are left out."""
     drafts, _ = read_drafts(pages.drafts, paths, pages.find_secrets)
     head = pages.repository.head()
-    entries = pages.fronts.list_entries(head)
-    tree = {entry.path: entry.blob for entry in entries}
+    tree = pages.fronts.list_entries(head)
     return compare_drafts(pages.repository, pages.fronts, head, tree, drafts)
 
 

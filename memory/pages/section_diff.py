@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -113,7 +114,7 @@ def _changed_lines(change: SectionChange) -> Iterator[str]:
         return
     runs = match_items([line.strip() for line in old], [line.strip() for line in new])
     at = last = 0
-    for first, start, size in [*((r.old, r.new, r.size) for r in runs), (len(old), len(new), 0)]:
+    for first, start, size in [*runs, (len(old), len(new), 0)]:
         gone, came = old[at:first], new[last:start]
         if len(gone) == len(came):
             pairs = [_shorten(one, other) for one, other in zip(gone, came, strict=True)]
@@ -175,7 +176,7 @@ def _section_json(change: SectionChange) -> dict[str, Any]:
         "to": change.new if is_shown else "",
         "moved": change.is_moved,
         "reflowed": change.is_reflowed,
-        "hunks": [{"mark": one.mark, "text": one.text} for one in change.hunks],
+        "hunks": [{"mark": mark, "text": text} for mark, text in change.hunks],
         "introduced_by": _commit_json(change.introduced_by),
         "heading_since": _commit_json(change.heading_since),
         "changed_by": _commit_json(change.changed_by),
@@ -225,10 +226,10 @@ def compare_texts(
     if before is None or after is None:
         whole = _compare_preamble(old or "", new or "", Work())
         return SectionDiff(slug, from_sha, to_sha, (), whole, (), parse_fallback=True)
-    left, right = split_sections(old_body), split_sections(new_body)
+    (old_begin, left), (new_begin, right) = split_sections(old_body), split_sections(new_body)
     work = Work()
-    preamble = _compare_preamble(left.preamble, right.preamble, work)
-    changes = _compare_sections(left.sections, right.sections, work)
+    preamble = _compare_preamble(old_begin, new_begin, work)
+    changes = _compare_sections(left, right, work)
     fields = compare_fields(before, after)
     return SectionDiff(slug, from_sha, to_sha, fields, preamble, changes)
 
@@ -301,7 +302,7 @@ def _compare_sections(
             continue
         before = old[partner[at]]
         change = _compare_bodies(before.heading, section.heading, before.body, section.body, work)
-        found.append(_with_move(change, at in moved))
+        found.append(replace(change, is_moved=True) if at in moved else change)
     kept = {old_at for old_at, _ in pairs}
     found += [
         SectionChange(one.heading, "removed", old=core_of(one.body))
@@ -309,21 +310,6 @@ def _compare_sections(
         if at not in kept
     ]
     return tuple(found)
-
-
-def _with_move(change: SectionChange, is_moved: bool) -> SectionChange:
-    if not is_moved:
-        return change
-    return SectionChange(
-        change.heading,
-        change.status,
-        change.old,
-        change.new,
-        change.old_heading,
-        is_moved=True,
-        is_reflowed=change.is_reflowed,
-        hunks=change.hunks,
-    )
 
 
 def _compare_preamble(old_body: str, new_body: str, work: Work) -> SectionChange | None:

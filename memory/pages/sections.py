@@ -65,13 +65,9 @@ class Section:
         return self.head + self.body
 
 
-@dataclass(frozen=True, slots=True)
-class Sections:
-    """A page's Markdown: what stands before the first section, and the sections. Their texts put
-    together are the Markdown, byte for byte."""
-
-    preamble: str
-    sections: tuple[Section, ...]
+Sections = tuple[str, tuple[Section, ...]]
+"""A page's Markdown: what stands before the first section, and the sections. Their texts put
+together are the Markdown, byte for byte."""
 
 
 def split_sections(markdown: str) -> Sections:
@@ -79,7 +75,7 @@ def split_sections(markdown: str) -> Sections:
     plain = plain_lines(markdown)
     heads = list(_find_heads(plain))
     if not heads:
-        return Sections(markdown, ())
+        return markdown, ()
     offsets = _line_starts(markdown) if "\r" in markdown else None
 
     edges, last, count = list[tuple[int, int]](), 0, 0
@@ -98,7 +94,7 @@ def split_sections(markdown: str) -> Sections:
         Section(_heading_of(markdown[start:end]), markdown[start:end], markdown[end:stop])
         for (start, end), stop in zip(edges, stops, strict=True)
     )
-    return Sections(markdown[: edges[0][0]], sections)
+    return markdown[: edges[0][0]], sections
 
 
 def plain_lines(text: str) -> str:

@@ -107,7 +107,7 @@ def _build_diff(diff: SectionDiff) -> Data:
                 "status": one.status,
                 "old": one.old,
                 "new": one.new,
-                "hunks": [{"mark": hunk.mark, "text": hunk.text} for hunk in one.hunks],
+                "hunks": [{"mark": mark, "text": text} for mark, text in one.hunks],
             }
             for one in _list_changes(diff)
         ],

@@ -6,8 +6,7 @@ from itertools import product
 
 import pytest
 
-from memory.pages.buffer_files import TurnRecord
-from memory.pages.buffers import Buffer
+from memory.pages.buffer_files import Buffer, TurnRecord
 from memory.pages.model import PAGE_TYPES
 from memory.pages.pushing import needs_distilling
 

@@ -9,8 +9,7 @@ import pytest
 from base.secrets import find_secrets
 from memory.errors import BadInputError
 from memory.pages.answers import PushRequest, WriteRequest
-from memory.pages.buffer_files import TurnRecord
-from memory.pages.buffers import Buffer
+from memory.pages.buffer_files import Buffer, TurnRecord
 from memory.pages.fronts import CACHE
 from memory.pages.model import BadPagesError, GitError
 from memory.pages.repository import Repository
@@ -199,7 +198,7 @@ SIDES = ("# T\n\n## A\n\nx\n", "# T\n\n## A\n\nmine\n", "# T\n\n## A\n\ntheirs\n
 def test_c13_a_page_with_a_mark_of_a_merge_is_neither_written_nor_pushed(tmp_path, kept, end):
     pages = make(tmp_path)
     write(pages, "a", SIDES[1])
-    merged = merge_sections(*SIDES).text
+    merged = merge_sections(*SIDES)[0]
     left = [one for one in MERGE_MARKS if one != MERGE_MARKS[kept]]
     body = end.join(line for line in merged.splitlines() if line not in left) + end
     with pytest.raises(BadInputError, match="is a mark of a merge") as refused:
