@@ -23,8 +23,8 @@ from executor.instance.child_processes import SPAWNER, take
 from executor.spawner.messages import (
     CELL,
     NAMESPACED_CELL,
-    ArtifactsHandedOver,
     FromSupervisor,
+    HandedOver,
     Layers,
     SetUp,
     SetUpAnswer,
@@ -49,7 +49,7 @@ class Cell:
         self._pidfd = -1
         self.pid = -1
         self.layers: Layers = {}
-        self.handed_over: ArtifactsHandedOver | None = None  # names of the descriptors
+        self.handed_over: HandedOver | None = None  # names of the descriptors
         self._upper: int | None = None
         self._fds: list[int] = []
         self.stdio: Stdio | None = None  # of a program that is held here for its run
@@ -164,8 +164,7 @@ class Cell:
     async def message(self) -> FromSupervisor:
         """What the supervisor says next; nothing if it is dead. What goes ahead is put aside."""
         while "artifacts" in (message := await self._receive()) and "skipped" in message:
-            handed = message["artifacts"], message["skipped"]
-            self.handed_over = {"artifacts": handed[0], "skipped": handed[1]}
+            self.handed_over = message["artifacts"], message["skipped"]
         if message.get("upper") and self._fds:
             self._upper = self._fds.pop()  # it came last
         return message
@@ -283,7 +282,7 @@ async def open_spawner(stage: Sequence[str], *, as_root: bool) -> AsyncIterator[
     requests = trio.socket.from_stdlib_socket(ours)
     try:
         identity = (UNPRIVILEGED_ID, UNPRIVILEGED_ID) if as_root else None
-        setup: SetUp = {"leave_root": identity, "stage": list(stage) if as_root else []}
+        setup: SetUp = (list(stage) if as_root else [], identity)
         data = b""
         with trio.move_on_after(START_S_MAX), contextlib.suppress(BrokenPipeError):
             await requests.send(json.dumps(setup).encode())

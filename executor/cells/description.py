@@ -182,15 +182,12 @@ def _describe_tree(
     description["shown"] = list(spec.shown)
     description["symlinks"] = list(system[1])
     description["files"] = [packed.file(path, content) for path, content in accounts.items()]
-    description["scratch"] = {
-        "bytes": spec.limits.scratch_bytes,
-        "inodes": spec.limits.scratch_inodes,
-        "folders": [
-            ("tmp", spec.scratch, 0o1777),
-            ("home", spec.home, 0o755),
-            ("shm", rootfs.SHARED_MEMORY, 0o1777),
-        ],
-    }
+    folders = [
+        ("tmp", spec.scratch, 0o1777),
+        ("home", spec.home, 0o755),
+        ("shm", rootfs.SHARED_MEMORY, 0o1777),
+    ]
+    description["scratch"] = (spec.limits.scratch_bytes, spec.limits.scratch_inodes, folders)
     description["project"] = {
         "source": spec.project_source,
         "target": spec.project,

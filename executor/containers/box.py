@@ -28,7 +28,7 @@ from executor.engine.box import Consumption, Exit
 from executor.engine.orders import start_with_pipes
 from executor.errors import SandboxError
 from executor.instance import lock
-from executor.spawner.messages import ArtifactsHandedOver, FromSupervisor, Layers
+from executor.spawner.messages import FromSupervisor, HandedOver, Layers
 from executor.spawner.view import FOLDER
 
 START_S_MAX = 60.0
@@ -154,7 +154,7 @@ class ContainerBox:
 
     def __init__(self, container: Container, folder: Path) -> None:
         self.owner = (os.geteuid(), os.getegid())
-        self.handed_over: ArtifactsHandedOver | None = None
+        self.handed_over: HandedOver | None = None
         self.layers: Layers = {}
         self.container = container
         self._link = container.link
@@ -254,10 +254,10 @@ class ContainerBox:
             if not said:
                 return await self._describe_loss()
             if "consumption" in said:
-                self._consumed = Consumption(**said["consumption"])
+                self._consumed = Consumption(*said["consumption"])
             fds = said.get("fds", [])
             if "artifacts" in said and "skipped" in said:
-                self.handed_over = {"artifacts": said["artifacts"], "skipped": said["skipped"]}
+                self.handed_over = said["artifacts"], said["skipped"]
                 self._fds = fds
             elif "changes" in said:
                 (self._changes,) = fds

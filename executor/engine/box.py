@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from executor.profile import Profile
     from executor.project.view.record import Record
     from executor.project.view.search import ProjectSearch
-    from executor.spawner.messages import ArtifactsHandedOver, FromSupervisor, Layers
+    from executor.spawner.messages import FromSupervisor, HandedOver, Layers
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -156,7 +156,7 @@ class Consumption:
 class Box(Protocol):
     """One sandbox, from its making until all in it is gone. See `executor.cells.cell.Cell`."""
 
-    handed_over: ArtifactsHandedOver | None
+    handed_over: HandedOver | None
     layers: Layers
 
     @property

@@ -18,7 +18,7 @@ from executor.errors import SandboxError
 from executor.model import Limits
 from executor.project.view.search import Guarded
 from executor.spawner import messages
-from executor.spawner.messages import PrewarmMessage, RunDescription
+from executor.spawner.messages import RunDescription
 from runtimes import PrewarmPlan, Step
 
 D = TypeVar("D", bound=Mapping[str, object])
@@ -191,7 +191,7 @@ def pack_run(spec: RunSpec) -> bytes:
 
 def _run(spec: RunSpec, packed: Packed) -> RunDescription:
     return {
-        "steps": [_step(step) for step in spec.steps],
+        "steps": [(list(step.argv), step.phase, step.heavy) for step in spec.steps],
         "env": dict(spec.env),
         "cwd": spec.cwd,
         "files": [packed.file(path, content, 0o755) for path, content in spec.files.items()],
@@ -220,16 +220,11 @@ def pack_hold(spec: RunSpec, plan: PrewarmPlan | None) -> bytes:
         files={f"{job}/{name}": content for name, content in plan.files.items()},
         links={},
     )
-    prewarm: PrewarmMessage = {
-        "gate": f"{job}/{plan.gate}",
-        "only_before": [f"{job}/{name}" for name in plan.only_before],
-        "environment": "".join(
-            f"{name}={spec.env[name]}\n" for name in plan.env if name in spec.env
-        ),
-    }
+    changed = (f"{name}={spec.env[name]}\n" for name in plan.env if name in spec.env)
+    only_before = [f"{job}/{name}" for name in plan.only_before]
     packed = Packed()
     description = _run(started, packed)
-    description["prewarm"] = prewarm
+    description["prewarm"] = (f"{job}/{plan.gate}", only_before, "".join(changed))
     return packed.pack(description)
 
 
@@ -238,18 +233,18 @@ def pack_begin(guarded: Guarded, *, renew: bool, keep: bool) -> bytes:
 
     To `renew` the view shows the host's present files, and to `keep` also what was written.
     """
-    seen: messages.GuardedMessage = {
+    begin: messages.Begin = {
         "secrets": list(guarded.secrets),
         "special": list(guarded.special),
+        "renew": renew,
+        "keep": keep,
     }
-    begin: messages.Begin = {"guarded": seen, "renew": renew, "keep": keep}
     return Packed().pack(begin)
 
 
 def pack_interrupted(run: int) -> bytes:
     """Which run of a session is to stop what it does."""
-    interrupt: messages.Interrupt = {"run": run}
-    return Packed().pack(interrupt)
+    return Packed().pack({"run": run})
 
 
 def pack_asked(artifacts: Sequence[str], cwd: str, artifact_bytes: int) -> bytes:
@@ -278,7 +273,3 @@ def _rlimits(spec: RunSpec) -> list[tuple[int, int]]:
         chosen.append((resource.RLIMIT_DATA, limits.memory_bytes))
         chosen.append((resource.RLIMIT_NPROC, limits.processes))
     return chosen
-
-
-def _step(step: Step) -> messages.StepMessage:
-    return {"argv": list(step.argv), "phase": step.phase, "heavy": step.heavy}

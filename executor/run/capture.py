@@ -11,14 +11,14 @@ from typing import BinaryIO
 from base.secrets import find_divided
 from executor.engine.engine import FileSpool
 from executor.model import Artifact, Stream, readable
-from executor.spawner.messages import ArtifactsHandedOver
+from executor.spawner.messages import HandedOver
 
 NAME_CHARACTERS_MAX = 80
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def store_artifacts(
-    handed_over: ArtifactsHandedOver, fds: Sequence[int], folder: Path
+    handed_over: HandedOver, fds: Sequence[int], folder: Path
 ) -> tuple[Artifact, ...]:
     """Copy every open file into `folder`; closes the descriptors.
 
@@ -26,20 +26,18 @@ def store_artifacts(
         OSError: the folder can't be written.
     """
     artifacts = []
+    files, skipped = handed_over
     try:
         if fds:
             folder.mkdir(mode=0o700)
-        for number, ((name, size), fd) in enumerate(
-            zip(handed_over["artifacts"], fds, strict=True), 1
-        ):
+        for number, ((name, size), fd) in enumerate(zip(files, fds, strict=True), 1):
             target = folder / f"{number:02d}-{safe_name(name)}"
             copied = _copy(fd, target, size)
             artifacts.append(Artifact(readable(name), copied, str(target)))
     finally:
         for fd in fds:
             os.close(fd)
-    skipped = [Artifact(readable(name), reason=why) for name, why in handed_over["skipped"]]
-    return (*artifacts, *skipped)
+    return *artifacts, *(Artifact(readable(name), reason=why) for name, why in skipped)
 
 
 def safe_name(name: str) -> str:

@@ -231,10 +231,11 @@ def serve(fd: int) -> None:
 def _set_up(setup: SetUp) -> SetUpAnswer:
     staged: dict[str, str] = {}
     refused: dict[str, str] = {}
-    if setup["leave_root"]:
-        uid, gid = setup["leave_root"]
-        if setup["stage"]:
-            staged, refused = stage(setup["stage"], uid, gid)
+    paths, identity = setup
+    if identity:
+        uid, gid = identity
+        if paths:
+            staged, refused = stage(paths, uid, gid)
         leave_root(uid, gid)
     prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1)
     prctl("dumpable", PR_SET_DUMPABLE, 0)

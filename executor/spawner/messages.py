@@ -24,13 +24,19 @@ Change = tuple[str, str, int | None]
 
 Notice = tuple[int, str, int]
 """The number of a call, or 0 for a name that was looked up; what it was for, and how often."""
-
-
-class SetUp(TypedDict):
-    """The first message to a spawner."""
-
-    stage: list[str]  # paths that cells may be given
-    leave_root: tuple[int, int] | None  # the uid and gid to leave root for
+SetUp = tuple[list[str], tuple[int, int] | None]
+"""The first message to a spawner: paths that cells may be given, and for whom it leaves root."""
+StepMessage = tuple[list[str], str, bool]
+"""One program of a run: its arguments, its phase, and whether it is heavy."""
+PrewarmMessage = tuple[str, list[str], str]
+"""How an interpreter waits for its program: the path of its gate, the files that only its start
+needs, and the variables that it takes on when it goes."""
+Scratch = tuple[int, int, list[tuple[str, str, int]]]
+"""The sized tmpfs of a cell: bytes, inodes, and each folder by its name, its path and mode."""
+ConsumptionMessage = tuple[int | None, int, int]
+"""The counts of a container's control group: peak memory in bytes, kills, and forks refused."""
+HandedOver = tuple[list[tuple[str, int]], list[tuple[str, str]]]
+"""The names and sizes of the files behind the descriptors; what is not handed back, with why."""
 
 
 class SetUpAnswer(TypedDict, total=False):
@@ -41,22 +47,6 @@ class SetUpAnswer(TypedDict, total=False):
     uid: int
     gid: int
     error: str
-
-
-class StepMessage(TypedDict):
-    """One program of a run."""
-
-    argv: list[str]
-    phase: str
-    heavy: bool
-
-
-class PrewarmMessage(TypedDict):
-    """How an interpreter waits for its program."""
-
-    gate: str
-    only_before: list[str]
-    environment: str
 
 
 class ArtifactsAsked(TypedDict):
@@ -81,16 +71,11 @@ class RunDescription(ArtifactsAsked):
     prewarm: NotRequired[PrewarmMessage | None]
 
 
-class GuardedMessage(TypedDict):
-    """Paths of the project that a run does not see."""
-
-    secrets: list[str]
-    special: list[str]
-
-
-class ProjectMessage(GuardedMessage):
+class ProjectMessage(TypedDict):
     """How the project is shown. In containers it is mounted already."""
 
+    secrets: list[str]  # this and the next: paths that a run does not see
+    special: list[str]
     target: str
     mode: str
     commit: bool
@@ -98,14 +83,6 @@ class ProjectMessage(GuardedMessage):
     room: NotRequired[str]
     room_bytes: NotRequired[int]
     room_inodes: NotRequired[int]
-
-
-class Scratch(TypedDict):
-    """The sized tmpfs of a cell; each folder by its name, its path and mode."""
-
-    bytes: int
-    inodes: int
-    folders: list[tuple[str, str, int]]
 
 
 class BoxDescription(TypedDict):
@@ -159,15 +136,10 @@ class ContainerDescription(BoxDescription):
 class Begin(TypedDict):
     """What a session's project is to look like from a call on."""
 
-    guarded: GuardedMessage
-    renew: bool
-    keep: bool
-
-
-class Interrupt(TypedDict):
-    """The run of a session that is to stop what it does."""
-
-    run: int
+    secrets: list[str]  # this and the next: paths that a run does not see
+    special: list[str]
+    renew: bool  # show the host's present files
+    keep: bool  # and what was written
 
 
 class Layers(TypedDict, total=False):
@@ -204,21 +176,6 @@ class Report(TypedDict):
 
 class RunReport(End, Report):
     """The end of a single run."""
-
-
-class ArtifactsHandedOver(TypedDict):
-    """The files behind the descriptors, and what is not handed back, with why."""
-
-    artifacts: list[tuple[str, int]]
-    skipped: list[tuple[str, str]]
-
-
-class ConsumptionMessage(TypedDict):
-    """What a container's control group has counted."""
-
-    peak_memory_bytes: int | None
-    oom_kills: int
-    fork_refusals: int
 
 
 class FromSupervisor(TypedDict, total=False):

@@ -23,7 +23,6 @@ from .messages import (
     BoxDescription,
     Description,
     FromSupervisor,
-    Interrupt,
     Report,
     RunDescription,
     send,
@@ -113,7 +112,7 @@ class _Session:
         elif message == b"report":
             self._report_call(Description[ArtifactsAsked](fds[0]).data)
         elif message == b"interrupt":
-            self._interrupt(Description[Interrupt](fds[0]).data["run"])
+            self._interrupt(Description[dict[str, int]](fds[0]).data["run"])
         else:
             self._start(Description(fds[0]), fds[1:])
         os.close(fds[0])
@@ -125,8 +124,8 @@ class _Session:
         renewed = False
         if "project" in self._cell.data:
             guarded = self._cell.data["project"]
-            guarded["secrets"] = told["guarded"]["secrets"]
-            guarded["special"] = told["guarded"]["special"]
+            guarded["secrets"] = told["secrets"]
+            guarded["special"] = told["special"]
             view = self._handles.view
             if view is not None and told["renew"]:
                 if self._cell.data["project"]["commit"]:
@@ -207,7 +206,7 @@ class _Session:
 
     def _step_ended(self, running: _SessionRun, status: int) -> None:
         steps = running.run.data["steps"]
-        phase = steps[running.step]["phase"]
+        _, phase, _ = steps[running.step]
         running.step += 1
         if status == 0 and running.step < len(steps):
             self._start_step(running)

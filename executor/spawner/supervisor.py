@@ -84,12 +84,13 @@ class Supervisor:
         """
         steps = self._run["steps"]
         for step in steps:
+            _, phase, _ = step
             last = step is steps[-1]
             first, self._first = self._first, None  # only that one can be there already
             launched = first or self._start(step, last=last)
             status = self._watch(launched.pid)
             if last or status != 0 or self.reason:
-                return step["phase"], status
+                return phase, status
         raise StepError("a run without steps")
 
     def end_all(self) -> None:
@@ -180,15 +181,15 @@ def launch(  # noqa: PLR0913 - all that a process is made of
         StepError: it could not have its calls told as it should.
     """
     ours, theirs = socket.socketpair()
-    heavy = last and step["heavy"]
-    told = confinement.heavy_notices if heavy else confinement.notices
+    argv, _, is_heavy = step
+    told = confinement.heavy_notices if last and is_heavy else confinement.notices
     if not last:  # a compiler reads nothing, and all it says is diagnosis
         stdio = (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), stdio[2], stdio[2])
     with score.hold_raised():
         pid = os.fork()
         if pid == 0:
             line = Line(theirs.fileno(), waits, told)
-            enter_program(step["argv"], run, confinement, stdio, line)
+            enter_program(argv, run, confinement, stdio, line)
     theirs.close()
     if not last:
         os.close(stdio[0])
@@ -277,25 +278,26 @@ class PrewarmedProgram:
         """
         self.stdio = stdio
         self._confine = confine
-        self._prewarm = run.data.get("prewarm")
+        prewarm = run.data.get("prewarm")
+        self._gate_path, only_before, self._environment = prewarm or ("", [], "")
         self._population = Population()
         self._notices = notices
         self._exits = False
         tree.place_files(run)
-        if self._prewarm:
-            os.makedirs(os.path.dirname(self._prewarm["gate"]), exist_ok=True)
-            os.mkfifo(self._prewarm["gate"], 0o600)
+        if prewarm:
+            os.makedirs(os.path.dirname(self._gate_path), exist_ok=True)
+            os.mkfifo(self._gate_path, 0o600)
         steps = run.data["steps"]
         self._launched: Launched = launch(
             *(steps[0], run.data, confine(run.data), stdio, notices),
             last=len(steps) == 1,
-            waits=self._prewarm is None,
+            waits=prewarm is None,
         )
         self._gate = -1
-        if self._prewarm:
+        if prewarm:
             self._launched.arrive()
-            self._gate = self._open_gate(self._prewarm["gate"])
-            for path in (self._prewarm["gate"], *self._prewarm["only_before"]):
+            self._gate = self._open_gate(self._gate_path)
+            for path in (self._gate_path, *only_before):
                 _remove(path)  # only the start needed them
             self._population.count_anew()
 
@@ -318,12 +320,12 @@ class PrewarmedProgram:
         Raises:
             StepError: it could not become the program.
         """
-        if self._prewarm is None:
+        if not self._gate_path:
             self._launched.arrive()
             return
-        message = self._prewarm["environment"].encode()
+        message = self._environment.encode()
         for path, _, *blob in run.data["files"]:
-            if path == self._prewarm["gate"]:
+            if path == self._gate_path:
                 message = run.blob((blob[0], blob[1]))
         _write_all(self._gate, message)
 

@@ -204,9 +204,10 @@ def _mount_scratch(root: str, scratch: Scratch) -> int:
     """One sized tmpfs holds all that the program may write: the sum is what is limited."""
     base = f"{root}/.scratch"
     os.mkdir(base)
-    options = f"size={scratch['bytes']},nr_inodes={scratch['inodes']},mode=755"
+    size, inodes, folders = scratch
+    options = f"size={size},nr_inodes={inodes},mode=755"
     mount("tmpfs", base, "tmpfs", MS_NOSUID | MS_NODEV, options)
-    for name, target, mode in scratch["folders"]:
+    for name, target, mode in folders:
         os.mkdir(f"{base}/{name}")
         os.chmod(f"{base}/{name}", mode)
         _bind(open_tree(f"{base}/{name}"), root + target, LIVE)

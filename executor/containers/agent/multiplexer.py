@@ -252,11 +252,9 @@ class Multiplexer:
 def _read_consumption() -> ConsumptionMessage:
     """Return what the container's control group counted; what nothing tells is none or nought."""
     peak = _first(MEMORY_PEAK)
-    return {
-        "peak_memory_bytes": int(peak) if peak.isdigit() else None,
-        "oom_kills": _event(_first(MEMORY_EVENTS), "oom_kill"),
-        "fork_refusals": _event(_first(PROCESS_EVENTS), "max"),
-    }
+    oom_kills = _event(_first(MEMORY_EVENTS), "oom_kill")
+    refusals = _event(_first(PROCESS_EVENTS), "max")
+    return int(peak) if peak.isdigit() else None, oom_kills, refusals
 
 
 def _first(names: tuple[str, ...]) -> str:

@@ -75,7 +75,7 @@ def test_what_can_be_loaded_late_is_not_loaded_from_a_cells_files():
 import os, socket, sys
 from executor.spawner import cell
 ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-ours.send(b'{"leave_root": null}')
+ours.send(b"[[], null]")
 ours.shutdown(socket.SHUT_WR)
 cell.serve(theirs.detach())
 try:
