@@ -1,8 +1,8 @@
 """The kind of a source, and its language: said, else by media type, name, shebang, shape.
 
 Never by guessing a lexer from the text, and never Markdown by default: what nothing identifies is
-plain text. A shape is a table of what only one kind looks like, patterns for the start of a line. A
-text is of a kind when it has enough of its signs, and the lines so told are enough of its lines.
+plain text. A shape is told by the signs of `detect.toml`, patterns for the start of a line. A text
+is of a kind when it has enough of its signs, and the lines so told are enough of its lines.
 Prose, programs and Markdown have too few of them, and stay text.
 """
 
@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import csv
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from kb import filetypes
 from kb.decoding import Plain
@@ -24,125 +27,17 @@ _HEADER_LINES = 6
 _ROWS_LOOKED_AT = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """A text is of `kind` with `least` lines like this that are a `share` of its lines."""
-
-    kind: str
-    pattern: bytes
-    least: int = 1
-    share: float = 0.0
-
-
-_FIRST_LINES = (
-    Sign(
-        "commits",
-        rb"(?:\* )?commit [0-9a-f]{40}\b[^\n]*\n(?:[|\\/ ]*(?:Merge|Author|tree|AuthorDate): )",
-    ),
-    Sign("diff", rb"diff --git a/|Index: [^\n]+\n={10}|--- [^\n]+\n\+\+\+ [^\n]+\n@@ -"),
-    Sign("html", rb"<(?i:!doctype html|html)\b"),
-    Sign("xml", rb"<\?xml\s"),
-    Sign("trace", rb"(?:\d+ +|\[pid +\d+\] )?execve\(\""),
-    Sign("columns", rb"Desired=Unknown/Install/"),
-    Sign("columns", rb"total \d[\d.,]*[KMGT]?\n(?=[-dlbcps][-rwxsStT]{9})"),
-    Sign("columns", rb"(?:USER|UID|PID|F +S?)\b[^\n]{1,200}\b(?:COMMAND|CMD)\n"),
-    Sign("columns", rb"Filesystem +[^\n]{1,200}Mounted on\n"),
-    Sign("columns", rb"Package +Version[^\n]{0,100}\n-{3,} "),
-    Sign(
-        "columns",
-        rb"[A-Z][A-Z0-9%/_.:()-]{1,30}(?: [A-Z0-9]{1,20})?"
-        rb"(?: {2,40}[A-Z][A-Z0-9%/_.:()-]{1,30}(?: [A-Z0-9]{1,20})?){2,20} *\n"
-        rb"(?=[^\n]{0,200}\S {2})",
-    ),
-    Sign("plan", rb"(?:Terraform (?:used|will|has)|OpenTofu (?:used|will|has))\b"),
-    Sign("stacks", rb"(?:Full thread dump|Exception in thread \"[^\"\n]{1,100}\" )"),
+_TABLES: dict[str, list[dict[str, Any]]] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
 )
+_AT_FIRST = [(row["kind"], re.compile(row["pattern"].encode())) for row in _TABLES["first_lines"]]
 """Each at the very beginning, or behind a few lines; the first that fits decides."""
 
-_SIGNS = (
-    # test runners
-    Sign("tests", rb"={5,} (?:test session starts|FAILURES|ERRORS|short test summary info) ={5}"),
-    Sign("tests", rb"={3,} RUN +Test"),
-    Sign("tests", rb"[.FEsxX]{1,100} +\[ {0,2}\d{1,3}%\]$"),
-    Sign("tests", rb"={70}\n(?:FAIL|ERROR): "),
-    Sign("tests", rb"-{70}\nRan \d+ tests? in \d"),
-    Sign("tests", rb"\w{1,150} \([\w.]{1,200}\) \.\.\. (?:ok|FAIL|ERROR|skipped)", 2, 0.4),
-    Sign("tests", rb"=== RUN +\S|[ \t]*--- (?:PASS|FAIL|SKIP): \S+ \(\d"),
-    Sign("tests", rb"(?:ok  |FAIL|\?   )\t\S+\t", 1, 0.3),
-    Sign("tests", rb"running \d+ tests?$"),
-    Sign("tests", rb"test \S{1,200} \.\.\. (?:ok|FAILED|ignored)", 2, 0.3),
-    Sign("tests", rb"TAP version 1[34]$"),
-    Sign("tests", rb"(?:not )?ok \d+(?: - |$)", 2, 0.2),
-    Sign("tests", rb" {0,2}(?:PASS|FAIL) +\S{1,200}\.\w{1,6}(?: \(\d[^\n]*)?$"),
-    Sign(
-        "tests",
-        rb" {0,40}(?:\xe2\x9c\x93|\xe2\x9c\x94|\xe2\x9c\x95|\xe2\x9c\x96|\xe2\x88\x9a) \S",
-        3,
-        0.5,
-    ),
-    Sign("tests", rb" {0,4}\d+ passing \(\d"),
-    # compilers, checkers and builds
-    Sign(
-        "compiler",
-        rb"[^\s:#>*][^:\n]{0,200}:\d+(?::\d+)?: ?(?:fatal )?(?:error|warning|note)\b"
-        rb"|[^\s(#>*][^(\n]{0,200}\(\d+(?:,\d+)?\): ?(?:error|warning)\b"
-        rb"|(?:error|warning)(?:\[\w+\])?: [^\n]+\n +--> "
-        rb"|[A-Z]{1,5}\d{2,5} [^\n]{1,200}\n *--> \S+:\d+:\d+"
-        rb"|[^\s:#>*]{1,200}:\d+:\d+: [A-Z]{1,4}\d{2,5} "
-        rb"|[^\s:#>*]{1,200}\.\w{1,5}:\d+:\d+ - (?:error|warning)\b"
-        rb"|\[(?:ERROR|WARNING)\] [^\n]{1,200}:\[\d+,\d+\] ",
-        2,
-    ),
-    Sign("compiler", rb" {1,8}\d+:\d+ +(?:error|warning) {2,}\S", 2, 0.2),
-    Sign("compiler", rb" {2,12}(?:Compiling|Checking|Downloaded|Fresh) [\w-]{1,80} v\d", 1, 0.02),
-    Sign("compiler", rb"> Task :|\[INFO\] -{20,}", 2),
-    Sign("compiler", rb"make(?:\[\d+\])?: (?:\*\*\* |Entering directory )"),
-    # stacks
-    Sign(
-        "stacks", rb"goroutine \d+ \[|Thread \d+ \(|thread '[^'\n]{1,60}' (?:\(\d+\) )?panicked at "
-    ),
-    Sign(
-        "stacks",
-        rb"(?:Uncaught )?[\w.$]{0,150}(?:Error|Exception)\b[^\n]{0,150}\n(?: {4,}|\t)at \S",
-        1,
-        0.02,
-    ),
-    # packages
-    Sign("packages", rb"npm (?:ERR!|error|WARN|warn|notice) ", 1, 0.2),
-    Sign("packages", rb"(?:added|removed|changed) \d+ packages?\b|up to date, audited \d", 1, 0.05),
-    Sign("packages", rb"# npm audit report$"),
-    Sign("packages", rb"Reading package lists\.\.\."),
-    Sign(
-        "packages", rb"(?:Get|Hit|Ign):\d+ (?:http|file|mirror)|(?:Setting up|Unpacking) \S+ \(", 2
-    ),
-    Sign(
-        "packages",
-        rb"(?:Requirement already satisfied:|Collecting|Installing collected packages:) [\w.]",
-        2,
-        0.15,
-    ),
-    Sign("packages", rb"(?:Looking in indexes: \S+:|Requirement already satisfied: \S+ in )"),
-    # traces, plans
-    Sign("trace", rb"(?:\[pid +\d+\] |\d+ +)?\w{2,30}\([^\n]{0,400}\) += (?:-?\d|0x|\?)", 3, 0.5),
-    Sign("plan", rb"Plan: \d+ to add, \d+ to change"),
-    # logs
-    Sign("log", rb"\[ *\d{1,9}\.\d{6}\] ", 2, 0.5),
-    # commits, one a line
-    Sign(
-        "commits",
-        rb"(?:[*|/\\][*|/\\ ]{0,20})?[0-9a-f]{7,12} (?:\([^)\n]{1,100}\) )?[^\s=][^\n]*$",
-        3,
-        0.8,
-    ),
-    Sign("columns", rb"[-dlbcps][-rwxsStT]{9}[.+@]? +\d+ \S+ +\S+ +\d", 3, 0.8),
-)
+_SIGNS = _TABLES["signs"]
 """Anywhere in the lines looked at; the kind with the first that fits decides."""
 
-_AT_FIRST = [(sign.kind, re.compile(sign.pattern)) for sign in _FIRST_LINES]
-_ANY = re.compile(
-    rb"^(?:" + b"|".join(rb"(?P<s%d>%b)" % (at, s.pattern) for at, s in enumerate(_SIGNS)) + rb")",
-    re.MULTILINE,
-)
+_NUMBERED = (f"(?P<s{at}>{sign['pattern']})" for at, sign in enumerate(_SIGNS))
+_ANY = re.compile(f"^(?:{'|'.join(_NUMBERED)})".encode(), re.MULTILINE)
 _PROSE = re.compile(
     rb"^(?:#{1,6} (?!Subtest)[A-Z]|```|~~~|\.\. |\* |- |> |/[*/]|#!|#include|import |from |use "
     rb"|package |def |class |function |const |\.TH |<\w)",
@@ -193,8 +88,8 @@ def _by_signs(text: bytes, lines: int) -> str | None:
         return None
     for at in sorted(found):
         sign = _SIGNS[at]
-        if found[at] >= sign.least and found[at] >= sign.share * lines:
-            return sign.kind
+        if found[at] >= max(sign.get("least", 1), sign.get("share", 0.0) * lines):
+            return str(sign["kind"])
     return None
 
 

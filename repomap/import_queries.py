@@ -1,15 +1,18 @@
 """What a program imports, per language, as queries over its syntax tree.
 
-A query has no predicates: in some grammars they are quadratic. `@module` is what is asked for,
-`@call` a function by which some languages import, `@from` a statement with names, `@mod` a module
-of Rust. `@text` is a statement or expression that `repomap.import_queries` reads.
+The queries are in `import_queries.toml`. None has predicates: in some grammars they are quadratic.
+`@module` is what is asked for, `@call` a function by which some languages import, `@from` a
+statement with names, `@mod` a module of Rust. `@text` is a statement or expression that
+`repomap.import_queries` reads.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -103,62 +106,23 @@ READERS: Mapping[str, Callable[[str], list[Import]]] = MappingProxyType(
 IMPORTS_MAX = 1000
 NAMES_MAX = 100
 _TEXT_BYTES = 8192
-_JAVASCRIPT = """
-(import_statement source: (string) @module)
-(export_statement source: (string) @module)
-(call_expression function: [(identifier) (import)] @call
-  arguments: (arguments . (string) @module))
-"""
-_TYPESCRIPT = _JAVASCRIPT + "(import_require_clause source: (string) @module)"
-_C = "(preproc_include path: [(string_literal) (system_lib_string)] @module)"
-QUERIES: Mapping[str, str] = MappingProxyType(
-    {
-        "python": """
-            (import_statement name: (dotted_name) @module)
-            (import_statement name: (aliased_import name: (dotted_name) @module))
-            (import_from_statement module_name: (_) @module) @from
-        """,
-        "javascript": _JAVASCRIPT,
-        "typescript": _TYPESCRIPT,
-        "tsx": _TYPESCRIPT,
-        "go": "(import_spec path: (_) @module)",
-        "c": _C,
-        "cpp": _C,
-        "objc": _C,
-        "java": "(import_declaration) @text",
-        "kotlin": "(import_header) @text",
-        "scala": "(import_declaration) @text",
-        "csharp": "(using_directive) @text",
-        "php": """
-            (namespace_use_declaration) @text
-            (require_expression) @text
-            (require_once_expression) @text
-            (include_expression) @text
-            (include_once_expression) @text
-        """,
-        "rust": """
-            (use_declaration argument: (_) @module)
-            (extern_crate_declaration name: (_) @module)
-            (mod_item name: (_) @mod !body)
-        """,
-        "ruby": """
-            (call !receiver method: (identifier) @call
-              arguments: (argument_list . (string) @module))
-            (call !receiver method: (identifier) @call
-              arguments: (argument_list . (simple_symbol) . (string) @module))
-        """,
-    }
-)
-_JAVASCRIPT_CALLS = frozenset([b"require", b"import"])
-CALLS: Mapping[str, frozenset[bytes]] = MappingProxyType(
-    {
-        "javascript": _JAVASCRIPT_CALLS,
-        "typescript": _JAVASCRIPT_CALLS,
-        "tsx": _JAVASCRIPT_CALLS,
-        "ruby": frozenset([b"require", b"require_relative", b"load", b"autoload"]),
-    }
-)
-"""Functions that import: all others are filtered here, as a query without predicates cannot."""
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+CALLS = {
+    language: frozenset(name.encode() for name in names)
+    for language, names in _TABLES["calls"].items()
+}
+"""Functions that import, by language."""
+
+
+def _gather_queries() -> dict[str, str]:
+    queries: dict[str, str] = {}
+    for row in _TABLES["imports"]:
+        for language in row["languages"]:
+            queries[language] = queries.get(language, "") + row["query"]
+    return queries
+
+
+QUERIES = _gather_queries()
 
 
 @cache

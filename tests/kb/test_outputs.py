@@ -10,8 +10,7 @@ from itertools import pairwise
 import pytest
 
 import kb.chunking
-from kb.chunkers import record_rows
-from kb.chunkers.record_rows import OWN_MAX
+from kb.chunkers.record_rows import OWN_MAX, RECORDS
 from kb.chunking import chunk_next
 from kb.decoding import Plain
 from kb.detect import detect
@@ -434,7 +433,7 @@ def test_places_of_plain_text_are_those_of_the_output() -> None:
         assert byte in data[plain.place(at) : plain.place(at + 1) + 1]
 
 
-@pytest.mark.parametrize("rows", ["TESTS", "COMPILER", "STACKS", "PACKAGES", "TRACE", "PLAN"])
+@pytest.mark.parametrize("rows", sorted(RECORDS))
 @pytest.mark.parametrize(
     "unit",
     [b"_", b"=", b" ", b"- ", b"a:", b"a::b ", b"(", b"x(", b"=== RUN x\n", b"npm error\n",
@@ -442,6 +441,6 @@ def test_places_of_plain_text_are_those_of_the_output() -> None:
 )  # fmt: skip
 def test_patterns_take_any_repetition(rows: str, unit: bytes) -> None:
     data = unit * (100_000 // len(unit))
-    for mark in getattr(record_rows, rows).marks(data):
+    for mark in RECORDS[rows].marks(data):
         assert 0 <= mark.start < len(data)
     detect(data)

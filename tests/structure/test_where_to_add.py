@@ -99,7 +99,7 @@ ADDITIONS = {
                 '    Chunker("markdown"',
                 '    Chunker("imp", imp.marks),\n',
             ),
-            "kb/filetypes.py": ('    "cfg": "ini",', '    "imp": "imp",\n'),
+            "kb/filetypes.json": ('    "cfg": "ini",', '    "imp": "imp",\n'),
         },
         "from kb.chunkers import CHUNKERS; assert CHUNKERS['imp'].marks",
         "tests/structure/test_documents.py tests/kb/test_chunking.py",
