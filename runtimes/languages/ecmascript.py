@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from runtimes.languages import read_binding
 from runtimes.model import (
     Driver,
     FileBinding,
@@ -25,21 +26,9 @@ import { createRequire } from "node:module";
 globalThis.require ??= createRequire(`${process.cwd()}/`);
 """
 
-_BIND = """\
-import { readFileSync } from "node:fs";
-const path = process.env.FILE_CONTENT_PATH;
-const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
-globalThis.FILE_CONTENT = utf8.decode(readFileSync(path));
-globalThis.FILE_CONTENT_PATH = path;
-"""
+_BIND = read_binding("ecmascript.mjs")
 
-_BIND_COMMONJS = """\
-const { readFileSync } = require("node:fs");
-const path = process.env.FILE_CONTENT_PATH;
-const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
-globalThis.FILE_CONTENT = utf8.decode(readFileSync(path));
-globalThis.FILE_CONTENT_PATH = path;
-"""
+_BIND_COMMONJS = read_binding("commonjs.cjs")
 
 _PRELUDE_FILES = {"prelude.mjs": _PRELUDE}
 _BINDING = FileBinding({"file_content.mjs": _BIND, "file_content.cjs": _BIND_COMMONJS})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from runtimes import toplevel
+from runtimes.languages import read_binding
 from runtimes.model import (
     CompileInputs,
     FileBinding,
@@ -16,24 +17,7 @@ from runtimes.model import (
 )
 
 # Package-level variables are initialised before any init function and before main.
-_BIND = """\
-package main
-
-import (
-	"os"
-	"strings"
-)
-
-var FILE_CONTENT_PATH = os.Getenv("FILE_CONTENT_PATH")
-
-var FILE_CONTENT = func() string {
-	content, err := os.ReadFile(FILE_CONTENT_PATH)
-	if err != nil {
-		panic(err)
-	}
-	return strings.ToValidUTF8(string(content), "\\uFFFD")
-}()
-"""
+_BIND = read_binding("go.go")
 
 # What a snippet may use without importing it: name in the text -> import path.
 _STANDARD = {

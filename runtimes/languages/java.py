@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from runtimes import toplevel
+from runtimes.languages import read_binding
 from runtimes.model import (
     CompileInputs,
     FileBinding,
@@ -16,24 +17,7 @@ from runtimes.model import (
 )
 
 # In a package of its own, because Java imports nothing from the unnamed one.
-_BIND = """\
-package file_content_binding;
-
-public final class FileContent {
-    public static final String FILE_CONTENT_PATH = System.getenv("FILE_CONTENT_PATH");
-    public static final String FILE_CONTENT = read();
-
-    private static String read() {
-        try {
-            var path = java.nio.file.Path.of(FILE_CONTENT_PATH);
-            byte[] octets = java.nio.file.Files.readAllBytes(path);
-            return new String(octets, java.nio.charset.StandardCharsets.UTF_8);
-        } catch (java.io.IOException e) {
-            throw new java.io.UncheckedIOException(e);
-        }
-    }
-}
-"""
+_BIND = read_binding("java.java")
 
 _IMPORTS = "".join(
     f"import {package}.*; "
