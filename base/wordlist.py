@@ -22,3 +22,12 @@ def read_rows(module: str, name: str) -> list[list[str]]:
     with open(os.path.join(os.path.dirname(module), name), encoding="ascii") as file:
         rows = file.read().replace("\n    ", " ").splitlines()
     return [row.split(" | ") for row in rows if not row.startswith("#")]
+
+
+def read_fields(module: str, name: str) -> dict[str, dict[str, str]]:
+    """The rows of such a table by the names in their first cells, each with its fields."""
+    return {
+        one: dict(field.split(" ", 1) for field in fields)
+        for names, *fields in read_rows(module, name)
+        for one in names.split()
+    }

@@ -5,10 +5,10 @@ and for programs that can run others, the GTFOBins catalogue.
 """
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from base.wordlist import read_rows, word_set
+from base.wordlist import read_fields, read_rows, word_set
 from policy.shell.options import parse
 
 # From the programs' manuals. An option that is missing here is read both ways, its following
@@ -21,36 +21,11 @@ _COMMON = (
     "namespace output profile project project-directory project-name region registry repo server "
     "stack stage subscription target-dir timeout token verbosity workdir workspace"
 )
-_ROWS = {
-    "git": "C c git-dir work-tree exec-path config-env super-prefix attr-source",
-    "kubectl oc": "n s v user request-timeout username password certificate-authority client-key",
-    "helm": "n kube-context kube-apiserver kube-token",
-    "docker docker-compose": "H c l f p host tlscacert tlscert tlskey ansi progress parallel",
-    "podman nerdctl crictl": "a c f i n p r url connection root runroot identity storage-driver",
-    "aws awslocal": "query color ca-bundle cli-read-timeout cli-connect-timeout",
-    "terraform tofu terragrunt packer": "chdir working-dir",
-    "systemctl journalctl loginctl machinectl": "H M t p n o host machine root type property "
-    "lines job-mode signal kill-who state",
-    "npm": "w C prefix userconfig globalconfig otp tag",
-    "pnpm yarn bun": "C F dir filter filter-prod reporter stdio store-dir modules-dir",
-    "cargo go hg jj bazel": "C R Z color repository",
-    "gsutil az": "o h u i query",
-    "heroku fly flyctl doctl pulumi": "a r t u c C s app remote access-token",
-    "gh glab gcloud bq rclone svn vault consul nomad kustomize flux skaffold minikube kind eksctl "
-    "vercel netlify firebase supabase wrangler serverless nix op doppler lxc incus": "R n p P S",
-    "pip pip3": "python proxy log retries cert index-url trusted-host",
-    "apt apt-get aptitude dnf yum zypper pacman": "o c t x R r b option enablerepo disablerepo "
-    "releasever installroot setopt",
-    "poetry pdm hatch rye pipenv uv composer mvn gradle": "C P p d e f color working-dir",
-    "conda mamba micromamba": "n p name prefix",
-    "redis-cli": "h p a n u",
-    "make gmake cmake ninja": "C f I o W makefile include-dir eval",
-    "tmux ip adb virsh": "L S f n b s t H P",
-}
-
 # Those of them that take shortened long options.
 SHORTENS = word_set("git aws gcloud gsutil npm pip pip3 conda ansible ansible-playbook hg make")
-_BY_PROGRAM = {name: row for names, row in _ROWS.items() for name in names.split()}
+_BY_PROGRAM = {
+    name: row for names, row in read_rows(__file__, "outer_options.txt") for name in names.split()
+}
 
 
 # Commands that have another name, by which rules may speak of them.
@@ -181,18 +156,13 @@ class CliRow(NamedTuple):
     files_known: bool = True
 
 
-def _row(fields: Iterable[str]) -> CliRow:
-    given = dict(field.split(" ", 1) for field in fields)
+def _row(given: dict[str, str]) -> CliRow:
     types: dict[str, Callable[[str], Any]] = {"skip": int}
     types |= dict.fromkeys(("long_with_one_dash", "files_known"), "yes".__eq__)
     return CliRow(**{name: types.get(name, str)(value) for name, value in given.items()})
 
 
-PROGRAMS = {
-    name: _row(fields)
-    for names, *fields in read_rows(__file__, "programs.txt")
-    for name in names.split()
-}
+PROGRAMS = {name: _row(row) for name, row in read_fields(__file__, "programs.txt").items()}
 
 UNKNOWN_PROGRAM = CliRow(runs="guess", files_known=False)
 

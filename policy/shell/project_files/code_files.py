@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -32,32 +33,10 @@ class Row(NamedTuple):
     are_words: bool = False
 
 
-ROWS = {
-    "nox": Row("noxfile.py", "python", "s session sessions e k t p f", "s session sessions e",
-               "nox.Session().", default=""),
-    "inv": Row("tasks.py", "python", "c r f collection search-root", "", "invoke.Context()."),
-    "fab": Row("fabfile.py", "python", "H i c r collection", "", "fabric.Connection()."),
-    "rake": Row("Rakefile rakefile Rakefile.rb rakefile.rb", "ruby", "f C rakefile",
-                more="lib/tasks/*.rake rakelib/*.rake"),
-    "grunt": Row("Gruntfile.js gruntfile.js Gruntfile.cjs", "javascript", "gruntfile base"),
-    "gulp": Row("gulpfile.js gulpfile.mjs gulpfile.cjs gulpfile.ts", "javascript", "f gulpfile"),
-    "mage": Row("magefile.go", "go", more="magefiles/*.go", default="Default"),
-    "fastlane": Row("fastlane/Fastfile Fastfile", "ruby"),
-    "snakemake": Row("Snakefile workflow/Snakefile", values="s snakefile", default="all",
-                     commands=r"""shell:\s*(?:""\"|"|')([^"']+)"""),
-    "ansible-playbook": Row("", values="i e l t u f", default="", commands=
-                            r"\b(?:command|shell|raw|cmd):[ \t]*(?:[|>][-+]?\n)?"
-                            r"(.+(?:\n[ ]+(?![-\w. ]*:).*)*)"),
-    "terraform": Row("", more="*.tf", values="", default="", commands=
-                     r"local-exec\"\s*\{[^}]*?command\s*=\s*(?:<<-?\w+\n)?(.+(?:\n(?!\s*\}).*)*)"),
-    "doit": Row("dodo.py", "python", "f file d dir n", prefix="task_", default="",
-                commands=r"""['"]actions['"]\s*:\s*\[([^\]]*)"""),
-    "gradle": Row("build.gradle build.gradle.kts", values="p project-dir b build-file x I",
-                  commands=r"\bcommandLine\b[\s(=]*(.*)", are_words=True),
-    "cmake": Row("CMakeLists.txt", values="P S B G D t target build", option="t target",
-                 commands=r"\bCOMMAND\s+((?:(?!\s[A-Z]{4})[^)])+)"),
-}  # fmt: skip
-ROWS |= {"invoke": ROWS["inv"], "gradlew": ROWS["gradle"], "tofu": ROWS["terraform"]}
+with open(f"{os.path.splitext(__file__)[0]}.json", encoding="utf-8") as _file:
+    ROWS = {
+        name: Row(**fields) for names, fields in json.load(_file).items() for name in names.split()
+    }
 _SHOWS = frozenset(words("l list T tasks n dry-run dryrun check syntax-check list-tasks"))
 _TESTS = r"^(?:async )?(?:def|class) ([tT]est\w*)"
 _HOOKS = r"^def (pytest_\w+)|autouse=True.*\n(?:async )?def (\w+)"

@@ -14,7 +14,7 @@ from policy.shell.options import Parsed, parse
 from policy.shell.project_files import ProjectFiles, TargetStep, command_line, table, texts
 from policy.shell.project_files.code_pieces import pieces_for
 from policy.shell.project_files.data_files import read_data
-from policy.shell.project_files.task_rows import PACKAGE, PYTHON, ROWS, SAME, TaskFile
+from policy.shell.project_files.task_rows import ROWS, SAME, TaskFile
 from policy.shell.project_files.workspaces import packages
 
 _SHOWS = words("l list list-all show evaluate summary dry dry-run n help h")
@@ -149,7 +149,7 @@ class Tasks(NamedTuple):
         else:
             line = self.row.before + self.fill(re.sub(r"^@(php|composer)\b", r"\1", text))
             is_whole = self.row.takes in ("all", "each", "none") or _HOLDER.search(text)
-            is_passed = self.row.files == PACKAGE.files or not is_whole
+            is_passed = self.row.files == ROWS["yarn"].files or not is_whole
             yield TargetStep(f"{line} {self.arguments}" if is_passed else line, self.folder)
 
     def fill(self, text: str, depth: int = 0) -> str:
@@ -190,9 +190,9 @@ def _read_request(row: TaskFile, name: str, argv: tuple[str, ...]) -> Asked | No
     """What a command line asks for, with the tasks that its first word may stand for."""
     if name in ("docker", "podman"):
         argv = argv[argv.index("compose") :] if "compose" in argv else argv[:1]
-    elif row.files == PACKAGE.files and argv[1:2] == ("workspace",):  # of yarn
+    elif row.files == ROWS["yarn"].files and argv[1:2] == ("workspace",):  # of yarn
         argv = (name, "--filter", *argv[2:])
-    elif row.files == PACKAGE.files and argv[1:2] == ("workspaces",):
+    elif row.files == ROWS["yarn"].files and argv[1:2] == ("workspaces",):
         argv = (name, "-r", *argv[-2:])
     asked = read_command(row, argv)
     if asked is None or asked.verb or not row.instead:
@@ -221,11 +221,11 @@ def steps_of(project: ProjectFiles) -> Iterator[TargetStep]:
     for name in asked.names[:1]:
         for place in words(row.scripts):
             yield TargetStep(project.find(f"{place}/{name.replace(':', '/')}")[1], project.folder)
-        if row.files == PYTHON.files and name.endswith(".py"):
+        if row.files == ROWS["uv"].files and name.endswith(".py"):
             yield TargetStep(command_line(["python", name, *asked.words]), project.folder)
     option = words("cwd C prefix d dir directory working-dir project root")
     folder = next(asked.options.values(option), "")
-    if row.files.startswith(PACKAGE.files):
+    if row.files.startswith(ROWS["yarn"].files):
         for where, names in packages(project, folder, asked):
             yield from _run(project, row, asked._replace(names=names), where)
     else:
