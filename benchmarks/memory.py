@@ -12,7 +12,7 @@ from functools import partial
 from benchmarks.harness import Bench, measure
 from ctxmode.config.locations import Config
 from ctxmode.operations.facts import open_memory
-from ctxmode.operations.library import open_store
+from ctxmode.operations.stores import open_store
 from ctxmode.operations.mirroring import catch_up
 from memory.facts.ledger import add_fact, append
 from memory.facts.model import MAIN, Author, Change, Draft

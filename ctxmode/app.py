@@ -281,7 +281,7 @@ def _rules(config: Config) -> Callable[[], policy.Rules]:
 
 
 def _open_store(config: Config) -> kb.Store:
-    from ctxmode.operations.library import open_store  # noqa: PLC0415 - with all that keeping needs
+    from ctxmode.operations.stores import open_store  # noqa: PLC0415 - with all that keeping needs
 
     return open_store(config)
 

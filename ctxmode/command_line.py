@@ -45,19 +45,19 @@ def no_space(error: OSError) -> str:
 # process that is the command's own may pause the collector.
 
 
-def pause() -> None:
+def pause_collection() -> None:
     """Stop collecting, before modules are loaded."""
     gc.disable()
 
 
-def resume() -> None:
+def resume_collection() -> None:
     """Collect again, among objects made from now on; does nothing where it was not paused."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
 
 
-def end() -> None:
+def end_collection() -> None:
     """Exempt all objects from the collection that ends the process."""
     gc.freeze()
 
@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     open_what_is_closed()
     if argv is not None:
         return _main(list(argv))
-    pause()
+    pause_collection()
     arguments = sys.argv[1:]
     if arguments[:1] == ["run"] and "--help" not in arguments and "-h" not in arguments:
         from executor.instance import child_processes as starting  # noqa: PLC0415 - runs side by side with the loading
@@ -93,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _main(arguments)
     finally:
-        end()
+        end_collection()
     if arguments[:1] == ["hook"]:
         os._exit(code)  # a host waits: taking apart what was loaded is a twentieth of its time
     return code
@@ -152,7 +152,7 @@ def _run_verb(verb: Verb, rest: list[str]) -> int:
 
     parsed = parsing.parse(verb, rest)
     if not verb.loads_more:
-        resume()
+        resume_collection()
     budget = getattr(parsed, parsing.BUDGET, None)
     if budget is not None:
         from ctxmode.render.bounded_output import bound_output  # noqa: PLC0415 - few ask for it

@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         return exit_codes.OK
     from ctxmode.insight.site import serve_insight  # noqa: PLC0415 - only who serves pays
 
-    command_line.resume()
+    command_line.resume_collection()
     announce = partial(_announce, opens=args.open)
     launch.run(partial(serve_insight, config, args.port or 0, announce))
     sys.stderr.write("context-mode: nobody looked for 30 minutes\n")

@@ -159,7 +159,7 @@ def _serve_http(
         others,
         tools,
     )
-    command_line.resume()
+    command_line.resume_collection()
     with _hold_presence(config):
         launch.run(partial(serving.serve_http, site, address))
 

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     with _translated_errors():
         terms = _make_terms(args, config, folder)
         cluster = _find_cluster(args.cluster, config, folder)
-        command_line.resume()
+        command_line.resume_collection()
         launch.run(partial(_work, cluster, terms))
     return exit_codes.OK
 

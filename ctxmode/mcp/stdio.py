@@ -73,7 +73,7 @@ def load_what_calls_need() -> None:
     from ctxmode.mcp import conversation  # noqa: PLC0415 - loaded by now
 
     conversation.configure()
-    command_line.resume()
+    command_line.resume_collection()
 
 
 @contextmanager

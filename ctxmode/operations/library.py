@@ -21,13 +21,13 @@ from ctxmode.config.rules import load as load_rules
 from ctxmode.errors import UsageError, translate_errors
 from ctxmode.operations import mirroring, searching
 from ctxmode.operations.searching import SearchRequest
+from ctxmode.operations.stores import open_store
 from ctxmode.render.highlight import one_line, size
 from kb import CHANGED
 
 # A search loads nothing that indexes, explains or judges, so that it answers sooner.
 if TYPE_CHECKING:
     import policy
-    from base.secrets import Secret
     from ctxmode.operations.answers import IndexAnswer, SearchAnswer
     from ctxmode.operations.indexing import IndexRequest
     from ctxmode.operations.purging import PurgeRequest
@@ -330,28 +330,6 @@ def open_library(config: Config) -> Iterator[Library]:
         store = open_store(config)
     with store:
         yield Library(config, store, partial(load_rules, config.project, config.home))
-
-
-def open_store(config: Config) -> kb.Store:
-    """Open the project's store, which keeps no secret, and no more than its quota."""
-    return open_store_at(config, config.database)
-
-
-def open_store_at(config: Config, path: Path) -> kb.Store:
-    """Open a store such as the project's."""
-    return kb.Store.open(path, redact=_secrets, quota=partial(_quota, config))
-
-
-def _quota(config: Config) -> int:
-    from ctxmode.operations.quotas import load_quotas  # noqa: PLC0415 - where something is added
-
-    return load_quotas(config).project_bytes
-
-
-def _secrets(data: bytes) -> Sequence[Secret]:
-    from base.secrets import find_secrets  # noqa: PLC0415 - where something is added
-
-    return find_secrets(data)
 
 
 def age_s(text: str) -> float:

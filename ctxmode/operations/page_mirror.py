@@ -4,7 +4,6 @@ behind it."""
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -17,7 +16,6 @@ NAME = "pages"
 PREFIX = "page:"
 BATCH = 5
 SECONDS_MAX = 5.0  # a search never waits long for git
-TRIES = 5
 
 
 def follow(path: Path, store: kb.Store, seen: str, deadline: float) -> int:
@@ -28,40 +26,31 @@ def follow(path: Path, store: kb.Store, seen: str, deadline: float) -> int:
         MemoryRoomError, kb.StoreError: the repository or the index cannot be read or written.
     """
     repository = Repository(path, environ=os.environ, seconds_max=SECONDS_MAX)
-    for _ in range(TRIES):
-        head = repository.head()
-        if head == seen:
-            return 0
-        left = _follow(repository, store, seen, head, deadline)
-        if left is not None:
-            return left
-        seen = mirrors.read_marks(store).get(NAME, "")
-    return 1
+    return mirrors.follow_in_turn(
+        store, NAME, seen, lambda seen: _follow(repository, store, seen, deadline)
+    )
 
 
-def _follow(
-    repository: Repository, store: kb.Store, seen: str, head: str, deadline: float
-) -> int | None:
+def _follow(repository: Repository, store: kb.Store, seen: str, deadline: float) -> int | None:
+    head = repository.head()
+    if head == seen:
+        return 0
     changed = history.list_changed(repository, seen, head)
-    paths, to_go = _compare(repository, store, head)
+    paths, gone = _compare(repository, store, head)
     if changed is not None:
         paths = [path for path in paths if path in changed]
-    gone = mirrors.follow(store, NAME, to_go, seen=seen)
-    begin = 0
-    for begin in range(0, len(paths), BATCH):
-        wanted = list(_list_wanted(repository, paths[begin : begin + BATCH], head))
-        went = mirrors.follow(store, NAME, wanted, seen=seen)
-        if gone is None or went is None:
-            return None
-        gone += went
-        if time.monotonic() >= deadline:
-            break
-    if gone and changed is None:
-        mirrors.compact(store)  # a history that was written anew leaves no byte of what went
-    left = max(len(paths) - begin - BATCH, 0)
-    if not left and mirrors.follow(store, NAME, (), seen=seen, mark=head) is None:
-        return None
-    return left
+    return mirrors.follow_in_batches(
+        store,
+        NAME,
+        gone,
+        paths,
+        lambda some: _list_wanted(repository, some, head),
+        size=BATCH,
+        seen=seen,
+        mark=head,
+        deadline=deadline,
+        is_compacted=changed is None,  # a history that was written again
+    )
 
 
 def _compare(
@@ -79,9 +68,11 @@ def _compare(
     return paths, [Mirrored(label, kb.Origin.PAGE) for label in there if label not in labels]
 
 
-def _list_wanted(repository: Repository, paths: Sequence[str], head: str) -> Iterator[Mirrored]:
-    for path, found in history.read_versions(repository, paths, head).items():
-        yield Mirrored(_label(path), kb.Origin.PAGE, tuple(_make_versions(path, found)))
+def _list_wanted(repository: Repository, paths: Sequence[str], head: str) -> list[Mirrored]:
+    return [
+        Mirrored(_label(path), kb.Origin.PAGE, tuple(_make_versions(path, found)))
+        for path, found in history.read_versions(repository, paths, head).items()
+    ]
 
 
 def _make_versions(path: str, found: Iterable[tuple[Commit, str]]) -> Iterator[Version]:
@@ -94,7 +85,7 @@ def _make_versions(path: str, found: Iterable[tuple[Commit, str]]) -> Iterator[V
             author=commit.agent or commit.author.partition(" <")[0],
             said_at=commit.at,
         )
-        yield Version(spec, text.encode())
+        yield spec, text.encode()
 
 
 def _label(path: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 import kb.errors
 from base.secrets import find_secrets
 from ctxmode.errors import UsageError
-from ctxmode.operations.library import open_store
+from ctxmode.operations.stores import open_store
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.operations.searching_everywhere import USER_DATABASE, search_everywhere
 from tests.ctxmode.projects import answer, prompt
