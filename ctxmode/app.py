@@ -299,13 +299,12 @@ async def _record(
     listed there where it was refused something."""
     refusals = answer.result.refusals
     if recorder or refusals:
-        from ctxmode.operations.refused_runs import RefusedRun  # noqa: PLC0415 - as above
-        from ctxmode.operations.run_records import make_run_record  # noqa: PLC0415
+        from ctxmode.operations.run_records import make_run_record  # noqa: PLC0415 - as above
 
         output_id = answer.kept.output_id if answer.kept else None
         run = make_run_record(request, answer.result, output_id)
         with closing(_open_recorder(config)) if recorder is None else nullcontext(recorder) as to:
-            await to.count(RefusedRun(run, refusals) if refusals else run)
+            await to.count(run, refusals)
     return await log_verdict(config, request, answer)
 
 
@@ -331,8 +330,8 @@ async def _step_to_quota_of_all(config: Config) -> None:
     from kb.all_stores import keep_to_quota  # noqa: PLC0415
 
     with suppress(OSError, ContextModeError):
-        quotas = await trio.to_thread.run_sync(load_quotas, config)
-        with closing(keep_to_quota(config.database.parent, quotas.all_bytes)) as steps:
+        _, quota = await trio.to_thread.run_sync(load_quotas, config)
+        with closing(keep_to_quota(config.database.parent, quota)) as steps:
             while await trio.to_thread.run_sync(next, steps, DONE) is not DONE:
                 pass
 

@@ -32,7 +32,7 @@ from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import UsageError
 from ctxmode.launch import ask_person, print_answer, tell
 from ctxmode.operations.compression import COMPRESSORS
-from ctxmode.operations.exporters import EXPORTERS
+from ctxmode.operations.exporters import EXPORTERS, write_usage
 from ctxmode.render.progress_line import waiting
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _build_request(args: argparse.Namespace, output: Output, *, is_json: bool) -
         since=args.since,
         has_secrets=args.allow_sensitive,
         mark=output.head,
-        usage=output.usage,
+        usage=write_usage(output.usage) if output.usage else "",
         made_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if args.timestamp else "",
     )
 
@@ -144,8 +144,8 @@ def _report(
         below = output.path.is_relative_to(config.project)
         shown = output.path.relative_to(config.project) if below else output.path
         lines.append(f"written: {shown}")
-        if output.exporter:
-            lines.append(output.exporter.usage.format(path=shown))
+        if output.usage:
+            lines.append(output.usage)
     tell(lines)
 
 

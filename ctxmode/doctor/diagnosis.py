@@ -175,7 +175,7 @@ def check_facts(config: Config) -> FactsHealth:
         stats = read_stats(config)
     except ContextModeError as error:
         return FactsHealth(reason=error.message, remedy=error.hint)
-    return FactsHealth(stats.facts, stats.users_facts)
+    return FactsHealth(stats["facts"], stats["users_facts"])
 
 
 CRITICAL_LANGUAGES = ("shell", "python")
@@ -240,7 +240,7 @@ class Diagnosis:
             "pages": None if self.pages is None else asdict(self.pages),
             "facts": None if self.facts is None else asdict(self.facts),
             "cluster": None if self.cluster is None else asdict(self.cluster),
-            "on_disk": None if self.holdings is None else self.holdings.to_json(),
+            "on_disk": None if self.holdings is None else asdict(self.holdings),
         }
 
 

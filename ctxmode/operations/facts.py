@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -177,45 +176,26 @@ def count_recalled(config: Config, recalled_bytes: int) -> None:
         record(config.usage_file, call)
 
 
-@dataclass(frozen=True, slots=True)
-class FactStats:
-    """What is remembered, and what was recalled. `live_bytes` are those of all live facts."""
-
-    facts: int
-    users_facts: int
-    pinned: int
-    live_bytes: int
-    calls: int
-    recalled_bytes: int
-
-    @property
-    def recalled_tokens(self) -> int:
-        """How many tokens those bytes are, by the estimate that claims the least."""
-        return self.recalled_bytes // BYTES_PER_TOKEN
-
-    @property
-    def measured(self) -> dict[str, int]:
-        """All that was measured, by name."""
-        return asdict(self) | {"recalled_tokens": self.recalled_tokens}
-
-
-def read_stats(config: Config) -> FactStats:
-    """Measure what is remembered, from sums that each write keeps, and what was recalled."""
+def read_stats(config: Config) -> dict[str, int]:
+    """Measure what is remembered, from sums that each write keeps, and what was recalled. Tokens
+    are those of its bytes, by the estimate that claims the least."""
     from ctxmode.operations.usage import read_rows  # noqa: PLC0415 - few ask
 
     counts = [_count(path) for path in (config.facts_file, config.users_facts_file)]
     try:
-        rows = [row for row in read_rows(config.usage_file) if row.tool == TOOL]
+        rows = [row for _, tool, row in read_rows(config.usage_file) if tool == TOOL]
     except sqlite3.Error as error:
         raise ContextModeError(f"{config.usage_file}: {error}") from error
-    return FactStats(
-        facts=counts[0][0],
-        users_facts=counts[1][0],
-        pinned=sum(one[1] for one in counts),
-        live_bytes=sum(one[2] for one in counts),
-        calls=sum(row.calls for row in rows),
-        recalled_bytes=sum(row.produced for row in rows),
-    )
+    recalled_bytes = sum(row.produced for row in rows)
+    return {
+        "facts": counts[0][0],
+        "users_facts": counts[1][0],
+        "pinned": sum(one[1] for one in counts),
+        "live_bytes": sum(one[2] for one in counts),
+        "calls": sum(row.calls for row in rows),
+        "recalled_bytes": recalled_bytes,
+        "recalled_tokens": recalled_bytes // BYTES_PER_TOKEN,
+    }
 
 
 def _count(path: Path) -> tuple[int, int, int]:

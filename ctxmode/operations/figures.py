@@ -10,11 +10,10 @@ A total is the sum of its parts.
 
 from __future__ import annotations
 
-import operator
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from functools import reduce
 from pathlib import Path
@@ -26,7 +25,7 @@ from ctxmode.config.prices import PRICED, Prices
 from ctxmode.errors import ContextModeError
 from ctxmode.operations.quotas import Holdings
 from ctxmode.operations.sessions import gather
-from ctxmode.operations.usage import UsageRow, read_rows
+from ctxmode.operations.usage import Counts, read_rows
 from kb.tokens import BYTES_PER_TOKEN
 from memory.sessions import (
     STATUSES,
@@ -66,34 +65,6 @@ ESTIMATOR = f"UTF-8 bytes / {BYTES_PER_TOKEN}"
 FORMULA = "kept = produced - returned, reduction = kept / produced, at least 0"
 KINDS = TOKEN_KINDS
 USAGE_SUFFIX = ".usage.sqlite3"
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Calls, those of them that failed, and bytes."""
-
-    calls: int = 0
-    errors: int = 0
-    produced: int = 0
-    returned: int = 0
-
-    @property
-    def kept(self) -> int:
-        """Bytes that stayed out of the context; below zero where answers were longer than what the
-        calls produced."""
-        return self.produced - self.returned
-
-    @property
-    def reduction(self) -> float | None:
-        """The share of what was produced that was kept, from 0 to 1; None where nothing was
-        produced."""
-        return max(self.kept, 0) / self.produced if self.produced else None
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(*map(operator.add, astuple(self), astuple(other)))
-
-    def to_json(self) -> dict[str, int | float | None]:
-        return asdict(self) | {"kept": self.kept, "reduction": self.reduction}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +122,7 @@ def read_tool_figures(config: Config, *, everywhere: bool = False) -> ToolFigure
                 f"{config.usage_file}: {error}", "Remove that file to start counting anew."
             ) from error
     files = sorted(config.usage_file.parent.glob(f"*{USAGE_SUFFIX}"))
-    found: dict[Path, list[UsageRow]] = {}
+    found: dict[Path, list[tuple[int, str, Counts]]] = {}
     left_out = []
     for path in (one for one in files if one.is_file() and not one.is_symlink()):
         try:
@@ -162,14 +133,15 @@ def read_tool_figures(config: Config, *, everywhere: bool = False) -> ToolFigure
     return sum_rows({names[path]: rows for path, rows in found.items()}, left_out)
 
 
-def sum_rows(rows: Mapping[str, Iterable[UsageRow]], left_out: Sequence[str] = ()) -> ToolFigures:
+def sum_rows(
+    rows: Mapping[str, Iterable[tuple[int, str, Counts]]], left_out: Sequence[str] = ()
+) -> ToolFigures:
     """Add up the calls of projects by tool, by day and by project, where they have names."""
     tools: dict[str, Counts] = {}
     days: dict[int, Counts] = {}
     projects: dict[str, Counts] = {}
     for project, of_project in rows.items():
-        for day, tool, *numbers in of_project:
-            counts = Counts(*numbers)
+        for day, tool, counts in of_project:
             tools[tool] = tools.get(tool, Counts()) + counts
             days[day] = days.get(day, Counts()) + counts
             if project:
@@ -189,7 +161,7 @@ def build_stats_json(
     """Build the data of `context-mode stats` and of `ctx_stats`."""
     return tools.to_json(with_days=with_days) | {
         "prewarmed": [asdict(one) for one in prewarmed],
-        "on_disk": holdings.to_json(),
+        "on_disk": asdict(holdings),
     }
 
 
@@ -285,9 +257,9 @@ def read_token_figures(
     def look(db: sqlite3.Connection) -> tuple[list[TokenCount], list[SessionState]]:
         return reading.read_token_counts(db), reading.read_states(db)
 
-    gathered = gather(config, look, everywhere=everywhere)
-    counts = _once([found[0] for found in gathered.found.values()])
-    states = _once([found[1] for found in gathered.found.values()])
+    found, left_out = gather(config, look, everywhere=everywhere)
+    counts = _once([of_store for of_store, _ in found.values()])
+    states = _once([of_store for _, of_store in found.values()])
     statuses = Counter(state.status for state in states)
     return TokenFigures(
         by,
@@ -296,7 +268,7 @@ def read_token_figures(
         {status: statuses[status] for status in STATUSES},
         dict(sorted(Counter(state.agent for state in states).items())),
         bool(prices.by_model),
-        gathered.left_out,
+        left_out,
     )
 
 
@@ -344,8 +316,8 @@ def read_tool_uses(
     def look(db: sqlite3.Connection) -> list[ToolCount]:
         return reading.read_tool_counts(db, agent=agent)
 
-    gathered = gather(config, look, everywhere=everywhere)
-    return reading.sum_tool_counts(_once(gathered.found.values())), gathered.left_out
+    found, left_out = gather(config, look, everywhere=everywhere)
+    return reading.sum_tool_counts(_once(found.values())), left_out
 
 
 def read_compactions(
@@ -356,10 +328,10 @@ def read_compactions(
     def look(db: sqlite3.Connection) -> list[CompactionPoint]:
         return reading.read_all_compactions(db, agent=agent)
 
-    gathered = gather(config, look, everywhere=everywhere)
-    found = _once(gathered.found.values())
+    of_stores, left_out = gather(config, look, everywhere=everywhere)
+    found = _once(of_stores.values())
     found.sort(key=lambda point: point.at or 0.0, reverse=True)
-    return found[:limit], gathered.left_out
+    return found[:limit], left_out
 
 
 def _once(lists: Iterable[Sequence[S]]) -> list[S]:

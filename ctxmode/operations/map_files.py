@@ -34,12 +34,12 @@ def write_map(config: Config, folder: Path, asked: PackAsked) -> tuple[Path, ...
         raise UsageError(f"{folder}: {why(error)}", "Give a folder that can be made.") from error
     for path in targets.values():
         check_replaceable(path, (JSON_HEAD if path.suffix == ".json" else MARK,))
-    prepared = prepare_pack(config, asked)
-    family = prepared.request.estimator
+    request, task = prepare_pack(config, asked)
+    family = request.estimator
     with open_map(config) as found:
         summaries = list(_summarize(found, config.project, family))
         graph = _describe_graph(found)
-        index = fit_pack(config.project, found, prepared).pack.text
+        index = fit_pack(config.project, found, asked, request, task).pack.text
     write_text(targets[SUMMARIES], _write_json({"family": family, "files": summaries}))
     write_text(targets[GRAPH], _write_json(graph))
     write_text(targets[INDEX], index)

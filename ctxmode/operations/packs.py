@@ -75,15 +75,6 @@ class PackAnswer:
     left_out: tuple[LeftOut, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedPack:
-    """A pack that may be made: `request` was checked, and has the task and the facts in it."""
-
-    asked: PackAsked
-    request: PackRequest
-    task: Task
-
-
 def make_pack(config: Config, asked: PackAsked) -> PackAnswer:
     """Make a pack of the project's files.
 
@@ -91,13 +82,14 @@ def make_pack(config: Config, asked: PackAsked) -> PackAnswer:
         UsageError: the budget, the family, a glob or the revision is none that can be.
         ContextModeError: the project cannot be scanned, or its map not be kept.
     """
-    prepared = prepare_pack(config, asked)
+    request, task = prepare_pack(config, asked)
     with open_map(config) as found:
-        return fit_pack(config.project, found, prepared)
+        return fit_pack(config.project, found, asked, request, task)
 
 
-def prepare_pack(config: Config, asked: PackAsked) -> PreparedPack:
-    """Check what is asked, before anything is scanned.
+def prepare_pack(config: Config, asked: PackAsked) -> tuple[PackRequest, Task]:
+    """Check what is asked, before anything is scanned. Return it with the task and the facts in it,
+    and the task.
 
     Raises:
         UsageError: the budget, the family or a glob is none that can be.
@@ -124,8 +116,8 @@ def prepare_pack(config: Config, asked: PackAsked) -> PreparedPack:
     )
     with translate_map_errors():
         check_request(request)
-    request = replace(request, memory="" if asked.is_map else _recall(config, request))
-    return PreparedPack(asked, request, task)
+    memory = "" if asked.is_map else _recall(config, request)
+    return replace(request, memory=memory), task
 
 
 def find_family(config: Config, given: str) -> str:
@@ -139,14 +131,15 @@ def find_family(config: Config, given: str) -> str:
     return given or str(load_settings(config.project, config.config_home).values["tokens.family"])
 
 
-def fit_pack(project: Path, found: OpenMap, prepared: PreparedPack) -> PackAnswer:
+def fit_pack(
+    project: Path, found: OpenMap, asked: PackAsked, request: PackRequest, task: Task
+) -> PackAnswer:
     """Rank the files of an open map, and fit them.
 
     Raises:
         MapInputError: the revision is none, or the budget too small for the head alone.
         MapError: git cannot be asked.
     """
-    asked, request = prepared.asked, prepared.request
     ranked, notes = _rank(found, project, request, asked.since)
     left_out = found.report.left_out
     if asked.is_map:
@@ -160,7 +153,7 @@ def fit_pack(project: Path, found: OpenMap, prepared: PreparedPack) -> PackAnswe
         file_bytes=found.file_bytes,
         notes=(*found.report.notes, *notes),
     )
-    return PackAnswer(pack, prepared.task, ranked, left_out)
+    return PackAnswer(pack, task, ranked, left_out)
 
 
 def _rank(

@@ -25,13 +25,6 @@ _OF_RUN = ("at", "language", "profile", "status", "output_id")
 _RUN_COLUMNS = ", ".join(f"run.{name}" for name in _OF_RUN)
 
 
-class RefusedRun(NamedTuple):
-    """A run that just ended, and what it was refused."""
-
-    run: RunRecord
-    refusals: tuple[Refusal, ...]
-
-
 class KeptRefusals(NamedTuple):
     """A run that was refused something, by its number. `at` is in seconds since the epoch."""
 
@@ -53,11 +46,10 @@ def mask(refusal: Refusal) -> Refusal:
     return Refusal(refusal.kind, target, by, refusal.certainty, refusal.count, remedy)
 
 
-def add_refused_run(db: sqlite3.Connection, one: RefusedRun) -> None:
+def add_refused_run(db: sqlite3.Connection, run: RunRecord, refusals: Iterable[Refusal]) -> None:
     """Add a run with its refusals, all or nothing, and let the oldest refusals go."""
     with transaction(db):
-        number = add_run(db, one.run)
-        add_refusals(db, number, one.refusals)
+        add_refusals(db, add_run(db, run), refusals)
 
 
 def add_refusals(db: sqlite3.Connection, run: int, refusals: Iterable[Refusal]) -> None:

@@ -24,7 +24,7 @@ async def log_verdict(config: Config, request: Request, answer: Answer) -> Answe
     if refusals:
         from ctxmode.operations.refused_runs import summarize  # noqa: PLC0415 - few are refused
 
-        entry = entry._replace(refused=summarize(refusals))
+        entry["refused"] = summarize(refusals)
     # Handing one line to a thread takes longer than writing it, and the answer waits for both.
     problem = audit.write(config.log_dir, entry, wait=False)
     if problem is None:

@@ -6,8 +6,8 @@ import hashlib
 import io
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ctxmode.config.locations import Config
 from ctxmode.errors import UsageError, why
@@ -22,21 +22,11 @@ MODE = 0o600
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,150}")
 
 
-@dataclass(frozen=True, slots=True)
-class ExportAnswer:
-    """What was exported, and where to. `truncated` counts messages that are not all there."""
-
-    id: str
-    folder: str
-    files: tuple[str, ...]
-    messages: int
-    truncated: int
-
-
 def export_session(
     config: Config, wanted: str, to: Path, *, markdown: bool = False, everywhere: bool = False
-) -> ExportAnswer:
-    """Write a session's files below a folder: `sessions/ID/`.
+) -> dict[str, Any]:
+    """Write a session's files below a folder: `sessions/ID/`. Return what was exported, and where
+    to; `truncated` counts messages that are not all there.
 
     Raises:
         UsageError: no session is meant, or something is in the way.
@@ -56,9 +46,13 @@ def export_session(
         contents[TRANSCRIPT] = (part.encode(errors="replace") for part in parts)
     folder = to / FOLDER / name_folder(session.id)
     _write(folder, to, session.id, contents)
-    return ExportAnswer(
-        session.id, str(folder), tuple(contents), len(export.messages), export.truncated
-    )
+    return {
+        "id": session.id,
+        "folder": str(folder),
+        "files": list(contents),
+        "messages": len(export.messages),
+        "truncated": export.truncated,
+    }
 
 
 def name_folder(session_id: str) -> str:

@@ -26,7 +26,7 @@ def open_store(config: Config, path: Path | None = None) -> kb.Store:
 def _read_quota(config: Config) -> int:
     from ctxmode.operations.quotas import load_quotas  # noqa: PLC0415 - where something is added
 
-    return load_quotas(config).project_bytes
+    return load_quotas(config)[0]
 
 
 def _find_secrets(data: bytes) -> Sequence[Secret]:

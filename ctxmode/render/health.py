@@ -106,10 +106,9 @@ def holdings_lines(holdings: Holdings | None) -> list[str]:
     """Say what is kept and what went, in a few short lines."""
     if holdings is None:
         return []
-    quotas = holdings.quotas
     return [
-        f"on disk: {size(holdings.used_bytes)} of {size(quotas.project_bytes)} for this project, "
-        f"{size(holdings.all_used_bytes)} of {size(quotas.all_bytes)} for all projects "
+        f"on disk: {size(holdings.used_bytes)} of {size(holdings.quota_bytes)} for this project, "
+        f"{size(holdings.all_used_bytes)} of {size(holdings.all_quota_bytes)} for all projects "
         f"({holdings.projects})",
         *(_describe_eviction(one) for one in holdings.dropped),
         *_describe_passed_over(holdings.of_all),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ctxmode.operations.figures import ESTIMATOR, FORMULA, Counts, ToolFigures
+from ctxmode.operations.figures import ESTIMATOR, FORMULA, ToolFigures
+from ctxmode.operations.usage import Counts
 from ctxmode.render.highlight import one_line, size
 
 BAR_COLUMNS = 30

@@ -264,9 +264,8 @@ def _look_at(config: Config) -> tuple[Any, ...]:
 
 
 def stats(args: argparse.Namespace) -> int:
-    found = facts.read_stats(load_config(args.project))
-    measured = found.measured
-    would = counterfactual(found.recalled_tokens, found.live_bytes)
+    measured = facts.read_stats(load_config(args.project))
+    would = counterfactual(measured["recalled_tokens"], measured["live_bytes"])
     print_answer(args, {"measured": measured, "counterfactual": would}, _say(measured, would))
     return exit_codes.OK
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 from ctxmode import exit_codes
@@ -38,11 +37,11 @@ def export(args: argparse.Namespace) -> int:
         markdown=args.markdown,
         everywhere=args.everywhere,
     )
-    files = ", ".join(answer.files)
-    text = f"{one_line(answer.id)}: wrote {files} to {one_line(answer.folder)}"
-    if answer.truncated:
-        text += f"\nOf {inflect(answer.truncated, 'message')} not all of the text is there."
-    print_answer(args, asdict(answer), text)
+    files = ", ".join(answer["files"])
+    text = f"{one_line(answer['id'])}: wrote {files} to {one_line(answer['folder'])}"
+    if answer["truncated"]:
+        text += f"\nOf {inflect(answer['truncated'], 'message')} not all of the text is there."
+    print_answer(args, answer, text)
     return exit_codes.OK
 
 
@@ -205,10 +204,10 @@ def forget(args: argparse.Namespace) -> int:
         raise UsageError("nothing was forgotten", "Say --yes to forget without being asked.")
     # The facts first: where they cannot be erased, all can be asked for again.
     erased = erase_facts(config, wanted) if _erases_facts(args, config, wanted) else []
-    holders = operations.find_holders(config, wanted)
-    tell(holders.left_out)
+    holders, left_out = operations.find_holders(config, wanted)
+    tell(left_out)
     gone: dict[str, None] = {}
-    for path, held in holders.found.items():
+    for path, held in holders.items():
         if held:
             with operations.open_to_write(config, path) as store:
                 gone |= dict.fromkeys(operations.forget_sessions(config, store, held))

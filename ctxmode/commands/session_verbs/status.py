@@ -37,14 +37,14 @@ def status(args: argparse.Namespace) -> int:
     if config.sessions_file.exists():
         with operations.open_sessions(config) as store, store.database.reading() as db:
             sources = reading.read_sources(db)
-    days = {load_bounds(config, path).keep_days for path in operations.list_stores(config)}
-    counted = operations.gather(config, partial(_count, days=days))
-    tell(counted.left_out)
+    days = {load_bounds(config, path)[0] for path in operations.list_stores(config)}
+    counted, left_out = operations.gather(config, partial(_count, days=days))
+    tell(left_out)
     own = [one for one in sources if not one.elsewhere]
     hosts = [_describe_host(one, config, recording, sources) for one in list_importers()]
     switches = _describe_switches(config, recording)
-    store_of = _describe_store(config, config.sessions_file, counted.found)
-    users_store = _describe_store(config, find_users_store(config), counted.found)
+    store_of = _describe_store(config, config.sessions_file, counted)
+    users_store = _describe_store(config, find_users_store(config), counted)
     if args.json:
         troubled = [asdict(one) for one in own if one.problem or one.bad_lines]
         told = {**recording._asdict(), "sources": _list_choices(recording)}
@@ -179,15 +179,15 @@ def _say_hooks(host: dict[str, Any]) -> str:
 def _describe_store(
     config: Config, path: Path, counted: Mapping[Path, tuple[int, dict[float, str]]]
 ) -> dict[str, Any]:
-    bounds = load_bounds(config, path)
+    keep_days, bytes_max = load_bounds(config, path)
     sessions, doubts = counted.get(path, (0, {}))
     return {
         "path": str(path),
         "sessions": sessions,
-        "doubt": doubts.get(bounds.keep_days, ""),
+        "doubt": doubts.get(keep_days, ""),
         "bytes": keeping.measure(path) if path.exists() else 0,
-        "bytes_max": bounds.bytes_max,
-        "keep_days": int(bounds.keep_days),
+        "bytes_max": bytes_max,
+        "keep_days": int(keep_days),
     }
 
 

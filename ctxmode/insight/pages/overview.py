@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from ctxmode.insight.model import ROWS, Asked, Data, build_bars, build_columns, part, take_largest
@@ -104,7 +105,7 @@ def build_overview(reader: Reader, asked: Asked) -> Data:
         "tokens_kept": tools.tokens_kept,
         "runs_total": sum(runs.values()),
         "sessions": reader.sessions(count_sessions) or 0,
-        "on_disk": None if holdings is None else holdings.to_json(),
+        "on_disk": None if holdings is None else asdict(holdings),
         "cache_share": compute_cache_share(tokens),
         "kept": _kept_by_day(tools, days),
         "tools": build_bars({name: one.kept for name, one in tools.tools.items()}),

@@ -116,7 +116,7 @@ def build_sources(reader: Reader, asked: Asked) -> Data:
     holdings = reader.ask(lambda: read_holdings(reader.config))
     return part("/store", asked, [_build_row(row) for row in rows]) | {
         "total": total,
-        "on_disk": None if holdings is None else holdings.to_json(),
+        "on_disk": None if holdings is None else asdict(holdings),
     }
 
 

@@ -251,12 +251,12 @@ def _act(config: Config, action: str, asked: FactRequest, name: str) -> tuple[in
         raise _RefusedError(400, error.message, error.hint) from error
     except ContextModeError as error:
         raise _RefusedError(503, error.message, error.hint) from error
-    found = answered or FactAnswer({"measured": stats.measured}, "")
+    found = answered or FactAnswer({"measured": stats}, "")
     if found.recalled_bytes:
         facts.count_recalled(config, found.recalled_bytes)
     _, data = redaction.redact_answer("", dict(found.data))
     sent = estimate_tokens(found.text or json.dumps(data, ensure_ascii=False))
-    data["counterfactual"] = counterfactual(sent, stats.live_bytes)
+    data["counterfactual"] = counterfactual(sent, stats["live_bytes"])
     return (409 if found.is_conflict else 200), data
 
 

@@ -39,12 +39,12 @@ def pack(place, capsys):
 @pytest.mark.parametrize("name", EXPORTERS)
 def test_o10_a_host_finds_its_file_with_how_it_is_loaded(pack, place, name):
     out, err = pack("--export", name)
-    path = place / ".context-mode" / EXPORTERS[name].file_name
+    path = place / ".context-mode" / EXPORTERS[name][0]
     text = path.read_text()
     assert out == ""
     assert text.startswith(f"{MARK}\n\n# Files for a task")
     assert "def apply_discount" in text
-    assert EXPORTERS[name].usage.format(path=f".context-mode/{path.name}") in text
+    assert EXPORTERS[name][1].format(path=f".context-mode/{path.name}") in text
     assert f"written: .context-mode/{path.name}" in err
     assert estimate(text, "claude-5") <= 1200
 

@@ -15,7 +15,6 @@ from ctxmode.operations import audit
 from ctxmode.operations.facts import open_memory
 from ctxmode.operations.indexing import IndexRequest
 from ctxmode.operations.library import open_library
-from ctxmode.operations.refused_runs import RefusedRun
 from ctxmode.operations.run_records import RunRecord
 from ctxmode.operations.usage import record
 from executor.model import Refusal
@@ -100,7 +99,7 @@ def _refuse_act(config, text):
     config.usage_file.parent.mkdir(parents=True, exist_ok=True)
     run = RunRecord(5.0, *("x",) * 3, "A", "ok", 0, None, "run", None, *(0,) * 9, None, None)
     refusal = Refusal("network", text, text, "exact", 2, text)
-    record(config.usage_file, RefusedRun(run, (refusal,)))
+    record(config.usage_file, run, (refusal,))
 
 
 SHOWN = (

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from ctxmode.config.prices import Price, Prices
 from ctxmode.errors import ContextModeError
 from ctxmode.operations import figures
-from ctxmode.operations.figures import KINDS, Counts, TokenFigures, sum_rows, sum_tokens
-from ctxmode.operations.usage import CallRecord, UsageRow, record
+from ctxmode.operations.figures import KINDS, TokenFigures, sum_rows, sum_tokens
+from ctxmode.operations.usage import CallRecord, Counts, record
 from memory.sessions.model import TOKENS_BY, TokenCount
 from tests.ctxmode.projects import answer, call, compaction, prompt
 
@@ -21,9 +21,9 @@ NO_PRICES = Prices()
 
 numbers = st.integers(0, 1 << 50)
 usage_rows = st.lists(
-    st.builds(
-        UsageRow, st.integers(0, 40).map(lambda day: day * DAY), st.sampled_from("abc"),
-        numbers, numbers, numbers, numbers,
+    st.tuples(
+        st.integers(0, 40).map(lambda day: day * DAY), st.sampled_from("abc"),
+        st.builds(Counts, numbers, numbers, numbers, numbers),
     ),
     max_size=20,
 )  # fmt: skip

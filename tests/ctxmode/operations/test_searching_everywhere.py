@@ -9,9 +9,9 @@ import pytest
 import kb.errors
 from base.secrets import find_secrets
 from ctxmode.errors import UsageError
-from ctxmode.operations.stores import open_store
 from ctxmode.operations.searching import SearchRequest
 from ctxmode.operations.searching_everywhere import USER_DATABASE, search_everywhere
+from ctxmode.operations.stores import open_store
 from tests.ctxmode.projects import answer, prompt
 
 SESSION = "bbbb0000-0000-4000-8000-000000000002"
