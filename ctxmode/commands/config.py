@@ -29,11 +29,12 @@ from ctxmode.config.files import PROJECT_FILE, USER_FILE, read
 from ctxmode.config.locations import Config, load_config
 from ctxmode.config.packages import load_packages
 from ctxmode.config.prices import load_prices
-from ctxmode.config.schema import build_schema
 from ctxmode.config.settings import SETTINGS, load_settings
 from ctxmode.config.transcripts import load_recording, read_choices
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.render.highlight import one_line
+
+SCHEMA = Path(__file__).parents[1] / "config.schema.json"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.action == "schema":
-        sys.stdout.write(json.dumps(build_schema(), indent=2) + "\n")
+        sys.stdout.write(SCHEMA.read_text("utf-8"))
         return exit_codes.OK
     config = load_config(args.project)
     if args.action == "init":

@@ -112,11 +112,12 @@ ADDITIONS = {
             "from ctxmode.hosts.adapters.claude_code import FOLDER_VARIABLES as FOLDER_VARIABLES\n"
         },
         {
-            "ctxmode/hosts/setup/hosts.py": (
-                '    Host(\n        "zed",',
-                '    Host("imp", "Imp", Places("~/.imp/mcp.json", ".imp/mcp.json"), _MCP, _words,\n'
-                '         Hooks(Places("~/.imp/hooks.json", ".imp/hooks.json"), _plain),\n'
-                '         source="nowhere"),\n',
+            "ctxmode/hosts/setup/hosts.toml": (
+                "[hosts.zed]",
+                '[hosts.imp]\ntitle = "Imp"\nsource = "nowhere"\n'
+                'servers = {user = "~/.imp/mcp.json", project = ".imp/mcp.json"}\n'
+                '[hosts.imp.hooks]\nentry = "plain"\n'
+                'places = {user = "~/.imp/hooks.json", project = ".imp/hooks.json"}\n\n',
             ),
             "docs/agents.md": ("| `zed`, ", "| `zed`, `imp`, "),
         },

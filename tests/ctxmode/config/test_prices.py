@@ -10,9 +10,9 @@ from ctxmode.commands.config import describe_config
 from ctxmode.config.files import PROJECT_FILE, USER_FILE
 from ctxmode.config.locations import Config
 from ctxmode.config.prices import Price, Prices, load_prices
-from ctxmode.config.schema import build_schema
 from ctxmode.config.settings import load_settings
 from ctxmode.errors import UsageError
+from docs.config_schema import build_schema
 
 GOOD = """
 [transcripts]

@@ -1,7 +1,12 @@
-"""The JSON Schema of configuration files, for editors; shipped as `config.schema.json`."""
+"""Writes ctxmode/config.schema.json, the JSON Schema of configuration files, for editors.
+
+Run it as `python docs/config_schema.py` from the checkout after a setting has changed.
+"""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 from ctxmode.config.packages import DAYS_MAX
@@ -13,6 +18,7 @@ from executor.project import ChangeVerdict
 from memory.sessions.importers import MODULES
 from runtimes.packages import BY_NAME
 
+FILE = Path(__file__).parents[1] / "ctxmode" / "config.schema.json"
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 PROFILE: dict[str, Any] = {
     "type": "object",
@@ -147,3 +153,7 @@ def _describe(setting: Setting) -> dict[str, Any]:
         "text": {"type": "string"},
     }
     return {"description": setting.about, **kinds[setting.kind]}
+
+
+if __name__ == "__main__":
+    FILE.write_text(json.dumps(build_schema(), indent=2) + "\n", encoding="utf-8")
