@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ctxmode.operations.library import Library
     from ctxmode.operations.searching import SearchRequest
     from ctxmode.operations.usage import Recorder
-    from ctxmode.web.model import FetchAnswer
+    from ctxmode.web.model import PageAnswer
     from ctxmode.web.pages import FetchRequest
     from executor import Background, Backgrounds, Caller, Completed, LocalEngine, Request
     from executor.engine import PackagesAnswer
@@ -193,7 +193,7 @@ class App:
         finally:
             self._keep.wake()
 
-    async def fetch(self, request: FetchRequest) -> FetchAnswer:
+    async def fetch(self, request: FetchRequest) -> tuple[PageAnswer, ...]:
         """Fetch pages into what is kept; one that fails is a value."""
         from ctxmode.web import http, pages  # noqa: PLC0415 - only who fetches pays for it
         from ctxmode.web.model import Network  # noqa: PLC0415

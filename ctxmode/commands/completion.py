@@ -58,4 +58,4 @@ def _profiles(args: argparse.Namespace) -> list[str]:
     from ctxmode.config.engine_settings import load_profiles  # noqa: PLC0415
 
     config = load_config(args.project)
-    return list(load_profiles(config.project, config.config_home).by_name)
+    return list(load_profiles(config.project, config.config_home)[0])

@@ -67,7 +67,7 @@ def describe_config(config: Config) -> dict[str, Any]:
     """Describe every setting with its value and origin, the places, the profiles, and what was
     refused."""
     configured = load_settings(config.project, config.config_home)
-    profiles = load_profiles(config.project, config.config_home)
+    profiles, profile_warnings = load_profiles(config.project, config.config_home)
     _, move_warnings = load_names(config.project, config.config_home)
     prices = load_prices(config.project, config.config_home)
     recording = load_recording(str(config.project), str(config.config_home), os.environ)
@@ -90,13 +90,13 @@ def describe_config(config: Config) -> dict[str, Any]:
         "sources": [
             {"agent": agent, **choice._asdict()} for agent, choice in recording.sources.items()
         ],
-        "profiles": list(profiles.by_name),
+        "profiles": list(profiles),
         "warnings": [
             *configured.warnings,
             *_warn_of_sources(config),
-            *profiles.warnings,
+            *profile_warnings,
             *move_warnings,
-            *load_packages(config.project, config.config_home).warnings,
+            *load_packages(config.project, config.config_home)[1],
             *prices.warnings,
         ],
     }

@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 
 from ctxmode import exit_codes, launch
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 def _show_hints(diagnosis: Diagnosis, *, as_json: bool) -> None:
     found = report.remedies(diagnosis)
     if as_json:
-        print_json({"hints": [asdict(one) for one in found]})
+        print_json({"hints": found})
     else:
         sys.stdout.write(report.install_script(found))
 

@@ -25,8 +25,8 @@ from ctxmode.operations.library import age_s, open_library
 from ctxmode.render.progress_line import waiting
 from ctxmode.render.terminal_output import for_stdout
 from ctxmode.web import http
-from ctxmode.web.model import Bounds, FetchAnswer, Network, fetch_text
-from ctxmode.web.pages import DAY_S, FetchRequest, PageRequest, fetch
+from ctxmode.web.model import Bounds, Network, PageAnswer, fetch_text
+from ctxmode.web.pages import DAY_S, FetchRequest, fetch
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,15 +44,19 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--timeout is {args.timeout}", "Give seconds, above 0, 3600 at most.")
     bounds = Bounds() if args.timeout is None else Bounds(total_s=args.timeout)
     request = FetchRequest(
-        tuple(PageRequest(url, args.source) for url in _urls(args.urls)),
+        tuple((url, args.source) for url in _urls(args.urls)),
         ttl_s=DAY_S if args.ttl is None else age_s(args.ttl),
         force=args.force,
         concurrency=args.concurrency,
         bounds=bounds,
     )
-    answer = launch.run(lambda: _fetch(args, request))
-    print_answer(args, answer.to_json(), for_stdout(fetch_text(answer)))
-    return exit_codes.OK if all(page.ok for page in answer.pages) else exit_codes.ERROR
+    pages = launch.run(lambda: _fetch(args, request))
+    data = {
+        "ok": any(page.ok for page in pages),
+        "pages": [page.to_json() for page in pages],
+    }
+    print_answer(args, data, for_stdout(fetch_text(pages)))
+    return exit_codes.OK if all(page.ok for page in pages) else exit_codes.ERROR
 
 
 def _urls(given: Sequence[str]) -> list[str]:
@@ -60,7 +64,7 @@ def _urls(given: Sequence[str]) -> list[str]:
     return [url for word in given for url in (lines if word == "-" else [word])]
 
 
-async def _fetch(args: argparse.Namespace, request: FetchRequest) -> FetchAnswer:
+async def _fetch(args: argparse.Namespace, request: FetchRequest) -> tuple[PageAnswer, ...]:
     config = load_config(args.project)
     network = Network(http.resolve, allow_private=config.fetch_private)
     with open_library(config) as library:

@@ -120,8 +120,8 @@ def _choose_tools(
         if system not in SYSTEMS:
             raise UsageError(f"--names {system}", or_all(system, SYSTEMS, "Systems"))
     if given is None:
-        profiles = load_profiles(config.project, config.config_home).by_name.values()
-        staging = any(profile.stage for profile in profiles)
+        profiles, _ = load_profiles(config.project, config.config_home)
+        staging = any(profile.stage for profile in profiles.values())
         return Offer(
             replace_tools(list_offered(staging=staging), systems),
             replace_tools(list_offered(staging=staging, pages=True), systems),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +37,11 @@ ACCESS = (
 WEAKEST_FIRST = FLOORS[::-1]
 
 
-@dataclass(frozen=True, slots=True)
-class Profiles:
-    """All profiles by name, and what a project's file asked for that only the user may grant."""
-
-    by_name: Mapping[str, Profile]
-    warnings: tuple[str, ...] = ()
-
-
-def load_profiles(project: Path, config_home: Path) -> Profiles:
-    """Load the built-in profiles, the user's, and all of them as this project tightens them. A
+def load_profiles(
+    project: Path, config_home: Path
+) -> tuple[Mapping[str, Profile], tuple[str, ...]]:
+    """Load the built-in profiles, the user's, and all of them as this project tightens them, by
+    name; and warn of what a project's file asked for that only the user may grant. A
     ContextModeError names the file, key or value that cannot be used."""
     profiles = dict(PROFILES)
     user_file = read(config_home / USER_FILE)
@@ -64,7 +59,7 @@ def load_profiles(project: Path, config_home: Path) -> Profiles:
             f"grant; to allow it, put it into {user_file.path}"
             for what in refused
         ]
-    return Profiles(profiles, tuple(warnings))
+    return profiles, tuple(warnings)
 
 
 def tighten(base: Profile, wanted: Profile) -> tuple[Profile, list[str]]:
@@ -224,14 +219,14 @@ def engine_settings(config: Config) -> tuple[Settings, tuple[str, ...]]:
     """Build the executor's settings, and list what a project's file asked for that only the user
     may grant. A ContextModeError names the file, key or value that cannot be used."""
     configured = load_settings(config.project, config.config_home)
-    profiles = load_profiles(config.project, config.config_home)
+    profiles, profile_warnings = load_profiles(config.project, config.config_home)
     moves, move_warnings = load_names(config.project, config.config_home)
-    packages = load_packages(config.project, config.config_home)
+    packages, package_warnings = load_packages(config.project, config.config_home)
     values: Mapping[str, Any] = configured.values
     settings = Settings(
         inline_bytes=values["output.inline_bytes"],
         concurrency=values["run.concurrency"],
-        profiles=profiles.by_name,
+        profiles=profiles,
         sessions=SessionLimits(
             values["sessions.count"], values["sessions.idle_s"], values["sessions.life_s"]
         ),
@@ -242,9 +237,9 @@ def engine_settings(config: Config) -> tuple[Settings, tuple[str, ...]]:
         runtime=config.runtime or values["sandbox.runtime"],
         name_moves=moves,
         storage=config.data_dir,
-        packages=packages.settings,
+        packages=packages,
     )
     if config.runtime and settings.isolation != "container":
         raise UsageError("--runtime is for containers", "Add --isolation container.")
-    warnings = (*configured.warnings, *profiles.warnings, *move_warnings, *packages.warnings)
+    warnings = (*configured.warnings, *profile_warnings, *move_warnings, *package_warnings)
     return settings, warnings

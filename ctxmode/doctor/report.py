@@ -13,7 +13,6 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -56,32 +55,23 @@ GIVES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PartRemedy:
-    """How one part is mended. `command` is empty where no command does it."""
-
-    part: str
-    gives: str
-    command: str
-    note: str
-
-
-def remedies(diagnosis: Diagnosis) -> tuple[PartRemedy, ...]:
-    """One for each thing that does not work and can be mended."""
+def remedies(diagnosis: Diagnosis) -> tuple[Mapping[str, str], ...]:
+    """Say of each thing that does not work how it is mended; `command` is empty where no command
+    does it."""
     return tuple(
-        PartRemedy(part, gives, command_of(text), text)
+        {"part": part, "gives": gives, "command": command_of(text), "note": text}
         for part, gives, text in _find_lacking(diagnosis)
     )
 
 
-def install_script(found: tuple[PartRemedy, ...]) -> str:
+def install_script(found: Sequence[Mapping[str, str]]) -> str:
     """A text for a shell: the commands, all else in comments."""
     if not found:
         return "# Nothing to mend: all that is here works.\n"
     return "\n".join(
-        f"# {it.part}: {it.gives}\n"
-        + (f"# {it.note}\n" if it.note != it.command else "")
-        + (f"{it.command}\n" if it.command else "")
+        f"# {it['part']}: {it['gives']}\n"
+        + (f"# {it['note']}\n" if it["note"] != it["command"] else "")
+        + (f"{it['command']}\n" if it["command"] else "")
         for it in found
     )
 
@@ -221,7 +211,7 @@ def _part_words(part: PartHealth) -> str:
 
 def _hints(diagnosis: Diagnosis) -> list[str]:
     """What would mend each thing, one line each."""
-    hints = [f"  {remedy.part}: {remedy.note}" for remedy in remedies(diagnosis)]
+    hints = [f"  {remedy['part']}: {remedy['note']}" for remedy in remedies(diagnosis)]
     return ["", "What would help:", *hints, ""] if hints else [""]
 
 
@@ -352,7 +342,7 @@ def _settings(configured: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _notices(diagnosis: Diagnosis) -> Iterator[str]:
-    found = [*diagnosis.notices, *(f"{it.part}: {it.note}" for it in remedies(diagnosis))]
+    found = [*diagnosis.notices, *(f"{it['part']}: {it['note']}" for it in remedies(diagnosis))]
     if found:
         yield from ("", "## Notices, and what would help", "")
         yield from (f"- {line}" for line in found)

@@ -11,8 +11,7 @@ import fcntl
 import importlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,14 +95,6 @@ def _take_descriptor(fd: int, instead: str | int) -> int:
     return private
 
 
-@dataclass(slots=True)
-class _Question:
-    """A request of ours that the client has not answered yet."""
-
-    answered: trio.Event = field(default_factory=trio.Event)
-    response: Response | None = None
-
-
 class Connection:
     """The one client of a server over stdio, and what is under way for it."""
 
@@ -116,7 +107,7 @@ class Connection:
         self._opened = trio.Event()
         self._handshake: Envelope | None = None
         self._requests: dict[Id, trio.CancelScope] = {}
-        self._questions: dict[Id, _Question] = {}
+        self._questions: dict[Id, trio.MemorySendChannel[Response]] = {}
         self._numbers = count(1)
 
     def open(self, server: Server) -> None:
@@ -138,8 +129,8 @@ class Connection:
             return
         if isinstance(message, Response):
             if question := self._questions.get(message.id):
-                question.response = message
-                question.answered.set()
+                with suppress(trio.WouldBlock):  # it was answered before
+                    question.send_nowait(message)
         elif isinstance(message, Notification):
             await self._take_notification(message)
         else:
@@ -220,20 +211,19 @@ class Connection:
             ProtocolError: the client refused.
         """
         number = next(self._numbers)
-        question = self._questions[number] = _Question()
+        self._questions[number], answer = trio.open_memory_channel[Response](1)
         try:
             await self.write(
                 pack({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
             )
-            await question.answered.wait()
+            response = await answer.receive()
         except trio.Cancelled:
             with trio.move_on_after(CANCEL_S_MAX, shield=True):
                 await self.tell("notifications/cancelled", {"requestId": number})
             raise
         finally:
             del self._questions[number]
-        response = question.response
-        if response is None or response.result is None:
+        if response.result is None:
             raise ProtocolError(protocol.INTERNAL_ERROR, f"the client refused {method}")
         return response.result
 

@@ -290,10 +290,10 @@ def _price(count: TokenCount, prices: Prices) -> TokenSum:
     kinds = {kind: getattr(count, kind) for kind in KINDS}
     used = {kind: kinds[kind] for kind in PRICED if kinds[kind]}
     price = prices.find(count.model)
-    missing = {kind for kind in used if price is None or price.of(kind) is None}
+    missing = {kind for kind in used if price is None or kind not in price}
     cost = None
     if price is not None and not missing and any(kinds[kind] is not None for kind in PRICED):
-        cost = sum((tokens * (price.of(kind) or 0) for kind, tokens in used.items()), Decimal())
+        cost = sum((tokens * price[kind] for kind, tokens in used.items()), Decimal())
         cost /= 1_000_000
     unpriced = frozenset((count.model, kind) for kind in missing if prices.by_model)
     return TokenSum(responses=count.responses, **kinds, cost=cost, no_price=unpriced)

@@ -67,7 +67,7 @@ class SessionCalls:
     ) -> None:
         """Note a call of a client, unless its host writes a transcript itself. `error` is the
         answer of one that failed."""
-        if tool == LOOKING_BACK or find_host(client) is not None:
+        if tool == LOOKING_BACK or find_host(client):
             return
         session_id = self._name_session(owner)
         agent, at = name_agent(client), time.time()

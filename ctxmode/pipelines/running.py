@@ -124,7 +124,7 @@ class _PipelineRun:
     async def _key(self, cache: CaseCache, case: PipelineCase) -> str | None:
         """Compute the key of a case; None if the case has to run in any event."""
         step, config = case.step, self._app.config
-        profiles = load_profiles(config.project, config.config_home).by_name
+        profiles = load_profiles(config.project, config.config_home)[0]
         profile = profiles[step.profile]
         reads_more = profile.network.is_open or profile.read or profile.sockets
         if profile.project in CHANGES_PROJECT or (not step.inputs and reads_more):

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 import codeop
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ctxmode.errors import UsageError
@@ -120,27 +119,19 @@ COMMANDS = {
 _TAKES_FILE = {form.split()[0]: " " in form for form in COMMANDS}
 
 
-@dataclass(frozen=True, slots=True)
-class ReplCommand:
-    """One of `COMMANDS`, with its file if it takes one."""
-
-    name: str
-    file: str = ""
-
-
 def is_command(text: str) -> bool:
     """Tell whether a text is meant for the session itself; all else is a program."""
     return "\n" not in text and text.split(" ", maxsplit=1)[0].rstrip() in _TAKES_FILE
 
 
-def parse(text: str) -> ReplCommand:
-    """Read a command and its file; a UsageError says that it lacks one, or has one that means
-    nothing."""
+def parse(text: str) -> tuple[str, str]:
+    """Read a command and its file, empty if it takes none; a UsageError says that it lacks one, or
+    has one that means nothing."""
     name, _, file = text.strip().partition(" ")
     if bool(file.strip()) != _TAKES_FILE[name]:
         form = next(form for form in COMMANDS if form.split()[0] == name)
         raise UsageError(f"{text.strip()!r} is not understood", f"Say {form}.")
-    return ReplCommand(name, file.strip())
+    return name, file.strip()
 
 
 def help_text() -> str:

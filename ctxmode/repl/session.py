@@ -51,10 +51,10 @@ class ReplSession:
         while (text := await read()) is not None:
             try:
                 if reading.is_command(text):
-                    command = reading.parse(text)
-                    if command.name == ".quit":
+                    name, file = reading.parse(text)
+                    if name == ".quit":
                         return
-                    await self._obey(command)
+                    await self._obey(name, file)
                 elif text.strip():
                     self.typed.append(text)
                     await self._run(replace(self.request, code=text))
@@ -64,13 +64,13 @@ class ReplSession:
                     raise
                 say(str(error))
 
-    async def _obey(self, command: reading.ReplCommand) -> None:
-        if command.name == ".help":
+    async def _obey(self, name: str, file: str) -> None:
+        if name == ".help":
             say(reading.help_text())
-        elif command.name == ".load":
-            await self._run(replace(self.request, path=command.file))
-        elif command.name == ".save":
-            say(await trio.to_thread.run_sync(reading.save, self.typed, Path(command.file)))
+        elif name == ".load":
+            await self._run(replace(self.request, path=file))
+        elif name == ".save":
+            say(await trio.to_thread.run_sync(reading.save, self.typed, Path(file)))
         else:
             self.request = replace(self.request, fresh=True)
             say("what comes next starts anew")

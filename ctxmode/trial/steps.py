@@ -7,7 +7,7 @@ have printed.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -32,7 +32,6 @@ from ctxmode.trial.corpus import (
     INPUT_NAME,
     QUESTIONS,
     WORD,
-    Corpus,
     SampleProgram,
     gather,
     load_programs,
@@ -67,26 +66,18 @@ class TrialAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One search in the large output, and whether the passage is exactly the right one."""
-
-    query: str
-    expected_line: str
-    source: str
-    start_byte: int
-    end_byte: int
-    correct: bool
-
-
-@dataclass(frozen=True, slots=True)
 class LargeOutput:
-    """The large output: what it was, what came back of it, and what was found in it."""
+    """The large output: what it was, what came back of it, and what was found in it.
+
+    Attributes:
+        searches: for each whether the passage is exactly the right one, and where it is.
+    """
 
     bytes_total: int
     bytes_returned: int
     bytes_indexed: int
     output_id: str
-    searches: tuple[Found, ...]
+    searches: tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +85,8 @@ class Trial:
     """All that was tried. `problems` says what was wrong; none means that all of it works."""
 
     tier: str
-    input: Corpus
+    input_bytes: int
+    parts: Mapping[str, int]
     answers: tuple[TrialAnswer, ...]
     listed: LargeOutput | None
     missing: dict[str, str]
@@ -111,10 +103,7 @@ class Trial:
             "problems": list(self.problems),
             "tier": self.tier,
             "wall_s": round(self.wall_s, 2),
-            "input": {
-                "bytes": len(self.input.content),
-                "parts": {part.name: part.bytes for part in self.input.parts},
-            },
+            "input": {"bytes": self.input_bytes, "parts": dict(self.parts)},
             "answers": [asdict(answer) for answer in self.answers],
             "listed": None if self.listed is None else asdict(self.listed),
             "missing": self.missing,
@@ -125,7 +114,7 @@ async def run_trial(config: Config, report: Callable[[TrialAnswer], None]) -> Tr
     """Try everything, in a project of its own; `report` hears of each answer as it comes. A
     ContextModeError says that there is too little input, or that the project cannot be opened."""
     started = trio.current_time()
-    corpus = await trio.to_thread.run_sync(gather, config.project)
+    corpus, parts = await trio.to_thread.run_sync(gather, config.project)
     async with _own_project(config, corpus) as app:
         with waiting("proving languages") as on_progress:
             diagnosis = await app.doctor(on_progress=on_progress)
@@ -135,7 +124,8 @@ async def run_trial(config: Config, report: Callable[[TrialAnswer], None]) -> Tr
     missing = {name: h.reason for name, h in diagnosis.languages.items() if not h.runnable}
     return Trial(
         tier=diagnosis.isolation.tier,
-        input=corpus,
+        input_bytes=len(corpus),
+        parts=parts,
         answers=answers,
         listed=listed,
         missing=missing,
@@ -148,7 +138,7 @@ async def run_trial(config: Config, report: Callable[[TrialAnswer], None]) -> Tr
 
 
 @asynccontextmanager
-async def _own_project(config: Config, corpus: Corpus) -> AsyncIterator[App]:
+async def _own_project(config: Config, corpus: bytes) -> AsyncIterator[App]:
     """Open a project that holds the input and nothing else, with storage that ends with it."""
     with tempfile.TemporaryDirectory(prefix="context-mode-try-") as folder:
         own = await trio.to_thread.run_sync(_furnish, Path(folder), config, corpus)
@@ -156,18 +146,18 @@ async def _own_project(config: Config, corpus: Corpus) -> AsyncIterator[App]:
             yield app
 
 
-def _furnish(folder: Path, config: Config, corpus: Corpus) -> Config:
+def _furnish(folder: Path, config: Config, corpus: bytes) -> Config:
     folder = folder.resolve()
     project = folder / "project"
     project.mkdir()
-    (project / INPUT_NAME).write_bytes(corpus.content)
+    (project / INPUT_NAME).write_bytes(corpus)
     # The state stays, since probes of languages hold for the machine, not for the trial.
     return replace(config, project=project, database_dir=folder / "data")
 
 
 async def _answer_all(
     app: App,
-    corpus: Corpus,
+    corpus: bytes,
     programs: list[SampleProgram],
     report: Callable[[TrialAnswer], None],
 ) -> tuple[TrialAnswer, ...]:
@@ -181,12 +171,12 @@ async def _answer_all(
     return await work_through(programs, answer, SIDE_BY_SIDE)
 
 
-def _work_out_answers(corpus: Corpus, programs: list[SampleProgram]) -> dict[str, int]:
+def _work_out_answers(corpus: bytes, programs: list[SampleProgram]) -> dict[str, int]:
     asked = {program.question for program in programs}
-    return {name: QUESTIONS[name].answer(corpus.content) for name in asked}
+    return {name: QUESTIONS[name][1](corpus) for name in asked}
 
 
-async def _answer(app: App, corpus: Corpus, program: SampleProgram, expected: int) -> TrialAnswer:
+async def _answer(app: App, corpus: bytes, program: SampleProgram, expected: int) -> TrialAnswer:
     request = Request(program.language, code=program.code, timeout_s=RUN_S_MAX)
     try:
         result = (await app.execute(request)).result
@@ -195,24 +185,24 @@ async def _answer(app: App, corpus: Corpus, program: SampleProgram, expected: in
     printed = result.stdout.text.strip()
     return TrialAnswer(
         language=program.language,
-        question=QUESTIONS[program.question].text,
+        question=QUESTIONS[program.question][0],
         expected=expected,
         printed=printed or result.stderr.text.strip()[-300:] or result.message,
         correct=result.status is Status.OK and printed == str(expected),
         status=result.status.value,
         wall_s=round(result.usage.wall_s, 3),
-        bytes_read=len(corpus.content),
+        bytes_read=len(corpus),
         bytes_returned=result.stdout.bytes_total,
         tier=result.isolation.tier,
     )
 
 
 def _build_unanswered(program: SampleProgram, expected: int, why: str) -> TrialAnswer:
-    text = QUESTIONS[program.question].text
+    text = QUESTIONS[program.question][0]
     return TrialAnswer(program.language, text, expected, why, False, "not_run", 0.0, 0, 0, "none")
 
 
-async def _list_and_search(app: App, corpus: Corpus) -> LargeOutput | None:
+async def _list_and_search(app: App, corpus: bytes) -> LargeOutput | None:
     """Print something large, and search for three of its lines by a word that only they have."""
     try:
         answer = await app.execute(Request("shell", code=LISTING, timeout_s=RUN_S_MAX))
@@ -220,7 +210,7 @@ async def _list_and_search(app: App, corpus: Corpus) -> LargeOutput | None:
         return None
     if answer.kept is None:
         return None
-    printed = await trio.to_thread.run_sync(build_listing, corpus.content)
+    printed = await trio.to_thread.run_sync(build_listing, corpus)
     (stream,) = answer.kept.streams
     exact = await app.read(lambda library: library.store.text(stream.source_id)) == printed
     searches = []
@@ -266,16 +256,26 @@ def _is_unique(word: bytes, lowered: bytes) -> bool:
     return plain and lowered.count(word[:STEM_LENGTH]) == 1
 
 
-def _check(hits: tuple[Any, ...], word: str, line: bytes, printed: bytes, exact: bool) -> Found:
+def _check(
+    hits: tuple[Any, ...], word: str, line: bytes, printed: bytes, exact: bool
+) -> dict[str, Any]:
     """Check that the hit is the chunk that holds the line, with the very bytes that were
     printed."""
-    shown = line.decode("utf-8", "replace").strip()
+    found: dict[str, Any] = {
+        "query": word,
+        "expected_line": line.decode("utf-8", "replace").strip(),
+        "source": "",
+        "start_byte": 0,
+        "end_byte": 0,
+        "correct": False,
+    }
     if not hits:
-        return Found(word, shown, "", 0, 0, False)
+        return found
     hit = hits[0]
     passage = printed[hit.start_byte : hit.end_byte]
     correct = exact and line in passage and passage.decode("utf-8", "replace") == hit.text
-    return Found(word, shown, hit.source, hit.start_byte, hit.end_byte, correct)
+    names = ("source", "start_byte", "end_byte")
+    return found | {name: getattr(hit, name) for name in names} | {"correct": correct}
 
 
 def _judge(answers: tuple[TrialAnswer, ...], listed: LargeOutput | None) -> list[str]:
@@ -288,7 +288,9 @@ def _judge(answers: tuple[TrialAnswer, ...], listed: LargeOutput | None) -> list
         return [*wrong, "the large output was not kept"]
     if len(listed.searches) < SEARCHES:
         wrong.append(f"only {len(listed.searches)} searches could be made")
-    return wrong + [f"search {s.query!r}: wrong passage" for s in listed.searches if not s.correct]
+    return wrong + [
+        f"search {s['query']!r}: wrong passage" for s in listed.searches if not s["correct"]
+    ]
 
 
 class TrialProgress:
@@ -306,8 +308,8 @@ class TrialProgress:
 def show(trial: Trial) -> None:
     """Print the whole of it."""
     console = terminal.console()
-    parts = ", ".join(f"{part.name} {size(part.bytes)}" for part in trial.input.parts)
-    console.print(Text(f"Input: {size(len(trial.input.content))} of this machine: {parts}"))
+    parts = ", ".join(f"{name} {size(count)}" for name, count in trial.parts.items())
+    console.print(Text(f"Input: {size(trial.input_bytes)} of this machine: {parts}"))
     console.print(_answers(trial))
     if trial.missing:
         console.print(Text(f"Not here: {', '.join(trial.missing)} (context-mode doctor says why)"))
@@ -344,10 +346,10 @@ def _show_listed(console: Console, listed: LargeOutput) -> None:
         )
     )
     for found in listed.searches:
-        where = f"bytes {found.start_byte} to {found.end_byte}"
-        mark = "found" if found.correct else "WRONG"
+        where = f"bytes {found['start_byte']} to {found['end_byte']}"
+        mark = "found" if found["correct"] else "WRONG"
         console.print(
-            Text(f"  search {found.query}: {mark} in {where}: {found.expected_line[:60]}")
+            Text(f"  search {found['query']}: {mark} in {where}: {found['expected_line'][:60]}")
         )
 
 

@@ -209,7 +209,8 @@ async def _ask(hop: _Hop, network: Network, bounds: Bounds) -> Response | str:
 
 
 def _build_headers(hop: _Hop) -> dict[str, str]:
-    checked, validators = hop.checked, hop.validators
+    checked = hop.checked
+    etag, last_modified = hop.validators or (None, None)
     host = f"[{checked.host}]" if ":" in checked.host else checked.host
     default = {"http": 80, "https": 443}[checked.scheme]
     headers = {
@@ -218,10 +219,10 @@ def _build_headers(hop: _Hop) -> dict[str, str]:
         "Accept": ACCEPT,
         "Accept-Encoding": ENCODINGS,
     }
-    if validators is not None and validators.etag:
-        headers["If-None-Match"] = validators.etag
-    if validators is not None and validators.last_modified:
-        headers["If-Modified-Since"] = validators.last_modified
+    if etag:
+        headers["If-None-Match"] = etag
+    if last_modified:
+        headers["If-Modified-Since"] = last_modified
     return headers
 
 

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 from ctxmode.errors import ContextModeError
 from ctxmode.render.highlight import age, one_line, size
@@ -51,29 +51,10 @@ class PageAnswer:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class FetchAnswer:
-    """Every address, in the order asked."""
-
-    pages: tuple[PageAnswer, ...]
-
-    @property
-    def ok(self) -> bool:
-        return any(page.ok for page in self.pages)
-
-    @property
-    def produced(self) -> int:
-        """Bytes of text that came from the network now."""
-        return sum(page.bytes for page in self.pages if page.status is PageStatus.NEW)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"ok": self.ok, "pages": [page.to_json() for page in self.pages]}
-
-
-def fetch_text(answer: FetchAnswer) -> str:
+def fetch_text(pages: Sequence[PageAnswer]) -> str:
     """Write one page with its beginning; of several a line each and their first words."""
-    limit = PREVIEW_BYTES if len(answer.pages) == 1 else PREVIEW_BYTES_OF_SEVERAL
-    return "\n\n".join(_page_text(page, limit) for page in answer.pages)
+    limit = PREVIEW_BYTES if len(pages) == 1 else PREVIEW_BYTES_OF_SEVERAL
+    return "\n\n".join(_page_text(page, limit) for page in pages)
 
 
 def _page_text(page: PageAnswer, limit: int) -> str:
@@ -127,13 +108,8 @@ class Network:
     certificates: ssl.SSLContext | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Validators:
-    """What a server can compare to say that a page has not changed."""
-
-    etag: str | None = None
-    last_modified: str | None = None
-
+Validators: TypeAlias = tuple[str | None, str | None]
+"""What a server can compare to say that a page has not changed: its ETag, and its last change."""
 
 ValidatorsOf = Callable[[str], Validators | None]
 """What is known of the address that a hop asks."""

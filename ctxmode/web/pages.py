@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import trio
 
@@ -27,7 +27,6 @@ from ctxmode.web import http
 from ctxmode.web.model import (
     PREVIEW_BYTES,
     Bounds,
-    FetchAnswer,
     FetchError,
     Network,
     PageAnswer,
@@ -140,12 +139,8 @@ CONCURRENCY_MAX = 8
 URLS_MAX = 50
 
 
-@dataclass(frozen=True, slots=True)
-class PageRequest:
-    """One address, and under which label it is to be kept; none is the address itself."""
-
-    url: str
-    source: str | None = None
+Wanted: TypeAlias = tuple[str, str | None]
+"""An address, and under which label it is to be kept; none is the address itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +148,7 @@ class FetchRequest:
     """Addresses. Within `ttl_s` of the last time no server is asked, after it only for what
     changed; 0 always asks. `force` fetches anew whatever is kept."""
 
-    wanted: tuple[PageRequest, ...]
+    wanted: tuple[Wanted, ...]
     ttl_s: float = DAY_S
     force: bool = False
     concurrency: int = 4
@@ -166,9 +161,9 @@ async def fetch(
     network: Network,
     writing: trio.CapacityLimiter,
     on_progress: OnProgress = ignore_progress,
-) -> FetchAnswer:
-    """Fetch every address; one that fails is a value. `writing` is held by whoever writes to the
-    store. A UsageError says that there is no address, or that there are too many."""
+) -> tuple[PageAnswer, ...]:
+    """Fetch every address, in the order asked; one that fails is a value. `writing` is held by
+    whoever writes to the store. A UsageError says that there is no address, or too many."""
     if not request.wanted:
         raise UsageError("no address is given", "Give a URL, such as https://example.org/docs.")
     if len(request.wanted) > URLS_MAX:
@@ -177,7 +172,7 @@ async def fetch(
         rules = await trio.to_thread.run_sync(library.rules)
     fetcher = _PageFetcher(library, request, network, writing, rules)
     workers = min(request.concurrency, CONCURRENCY_MAX)
-    return FetchAnswer(await work_through(request.wanted, fetcher.answer, workers, on_progress))
+    return await work_through(request.wanted, fetcher.answer, workers, on_progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,16 +185,16 @@ class _PageFetcher:
     writing: trio.CapacityLimiter
     rules: policy.Rules
 
-    async def answer(self, wanted: PageRequest) -> PageAnswer:
+    async def answer(self, wanted: Wanted) -> PageAnswer:
         try:
             with translate_errors():
                 return await self._fetch(wanted)
         except ContextModeError as error:
-            return PageAnswer(redact(wanted.url).text, PageStatus.FAILED, error=str(error))
+            return PageAnswer(redact(wanted[0]).text, PageStatus.FAILED, error=str(error))
 
-    async def _fetch(self, wanted: PageRequest) -> PageAnswer:
-        self._judge(wanted.url)  # a rule holds for what is kept already, too
-        known = await trio.to_thread.run_sync(pages.find, self.library.store, wanted.url)
+    async def _fetch(self, wanted: Wanted) -> PageAnswer:
+        self._judge(wanted[0])  # a rule holds for what is kept already, too
+        known = await trio.to_thread.run_sync(pages.find, self.library.store, wanted[0])
         if known is not None and not self.request.force:
             source = await self._source(known)
             if source is not None and time.time() - known.fetched_at < self.request.ttl_s:
@@ -209,10 +204,10 @@ class _PageFetcher:
         def validators(url: str) -> Validators | None:
             if known is None or self.request.force or not known.came_from(url):
                 return None
-            return Validators(known.etag, known.last_modified)
+            return known.etag, known.last_modified
 
         response = await http.get(
-            wanted.url,
+            wanted[0],
             judge=self._judge,
             network=self.network,
             bounds=self.request.bounds,
@@ -221,7 +216,7 @@ class _PageFetcher:
         if response.unchanged:
             if known is None:
                 raise FetchError("its server says that it is unchanged, but nothing is kept of it")
-            await self._write(partial(pages.confirm, self.library.store, wanted.url))
+            await self._write(partial(pages.confirm, self.library.store, wanted[0]))
             source = self.library.store.source(known.source_id)
             return await self._build_answer(wanted, known, source, PageStatus.UNCHANGED)
         return await self._add(wanted, response, await content_of(response))
@@ -248,7 +243,7 @@ class _PageFetcher:
         expired = source.expires_at is not None and source.expires_at <= time.time()
         return None if expired or source.superseded_by is not None else source
 
-    async def _add(self, wanted: PageRequest, response: Response, content: Content) -> PageAnswer:
+    async def _add(self, wanted: Wanted, response: Response, content: Content) -> PageAnswer:
         spec = kb.SourceSpec(
             label_of(wanted),
             kb.Origin.FETCH,
@@ -259,7 +254,7 @@ class _PageFetcher:
         put = partial(
             pages.put,
             self.library.store,
-            wanted.url,
+            wanted[0],
             indexed.source_id,
             final_url=response.url,
             title=None if content.title is None else redact(content.title).text,
@@ -268,19 +263,19 @@ class _PageFetcher:
             converted=content.converted,
         )
         await self._write(put)
-        known = await trio.to_thread.run_sync(pages.find, self.library.store, wanted.url)
+        known = await trio.to_thread.run_sync(pages.find, self.library.store, wanted[0])
         source = await trio.to_thread.run_sync(self.library.store.source, indexed.source_id)
         if known is None:
             raise FetchError("it was purged as soon as it was kept")
         return await self._build_answer(wanted, known, source, PageStatus.NEW)
 
     async def _build_answer(
-        self, wanted: PageRequest, known: pages.Page, source: kb.Source, status: PageStatus
+        self, wanted: Wanted, known: pages.Page, source: kb.Source, status: PageStatus
     ) -> PageAnswer:
         text = partial(self.library.store.text, source.id, 0, 2 * PREVIEW_BYTES)
         preview = (await trio.to_thread.run_sync(text)).decode("utf-8", "ignore")
         return PageAnswer(
-            url=redact(wanted.url).text,
+            url=redact(wanted[0]).text,
             status=status,
             source=source.label,
             source_id=source.id,
@@ -298,7 +293,7 @@ class _PageFetcher:
         return await trio.to_thread.run_sync(call, limiter=self.writing)
 
 
-def label_of(wanted: PageRequest) -> str:
+def label_of(wanted: Wanted) -> str:
     """Name a page by its address without secrets, after the label that was given."""
-    url = redact(wanted.url).text
-    return f"{wanted.source}::{url}" if wanted.source else url
+    url, label = redact(wanted[0]).text, wanted[1]
+    return f"{label}::{url}" if label else url

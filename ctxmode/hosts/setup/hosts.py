@@ -162,7 +162,7 @@ def _read_hosts() -> tuple[Host, ...]:
         hooks = row.get("hooks")
         if isinstance(hooks, dict):
             files[name] = _make_hooks(hooks, data["tools"])
-        given = {
+        given: dict[str, Any] = {
             "key": tuple(row.get("key", ("mcpServers", SERVER_NAME))),
             "entry": ENTRIES[row.get("entry", "words")],
             "plugins": tuple(_make_file(name, one) for one in row.get("plugins", ())),

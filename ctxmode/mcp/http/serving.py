@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, dropwhile
 from pathlib import Path
-from typing import NamedTuple
 
 from hypercorn.config import Config as Hypercorn
 from mcp.server.streamable_http import EventCallback, EventMessage, EventStore
@@ -36,44 +34,40 @@ RETRY_MS = 1000
 """How long a client is asked to wait before it takes up a stream again."""
 
 
-class _Event(NamedTuple):
-    number: int
-    stream: str
-    message: JSONRPCMessage | None
-    bytes: int
-
-
 class Events(EventStore):
     """The latest events of one conversation; the oldest are dropped beyond either limit."""
 
     def __init__(self) -> None:
-        self._events: deque[_Event] = deque()
+        self._events: dict[str, tuple[str, JSONRPCMessage | None, int]] = {}
+        """By their ids: the stream, the message and its size in bytes."""
         self._numbers = count(1)
         self._bytes = 0
 
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
         """Keep an event of a stream and return its id; None is the event that opens a stream."""
         size = 0 if message is None else len(message.model_dump_json())
-        event = _Event(next(self._numbers), stream_id, message, size)
-        self._events.append(event)
+        event_id = str(next(self._numbers))
+        self._events[event_id] = stream_id, message, size
         self._bytes += size
         while len(self._events) > EVENTS_MAX or self._bytes > BYTES_MAX:
-            self._bytes -= self._events.popleft().bytes
-        return str(event.number)
+            *_, dropped = self._events.pop(next(iter(self._events)))
+            self._bytes -= dropped
+        return event_id
 
     async def replay_events_after(
         self, last_event_id: str, send_callback: EventCallback
     ) -> str | None:
         """Send what came after an event of its stream, and return the stream; None if the event is
         not known any more."""
-        known = next((one for one in self._events if str(one.number) == last_event_id), None)
-        if known is None:
+        if last_event_id not in self._events:
             return None
-        for event in tuple(self._events):
-            is_later = event.stream == known.stream and event.number > known.number
-            if is_later and event.message is not None:
-                await send_callback(EventMessage(event.message, str(event.number)))
-        return known.stream
+        known, *_ = self._events[last_event_id]
+        later = dropwhile(lambda one: one[0] != last_event_id, tuple(self._events.items()))
+        next(later)
+        for event_id, (stream, message, _) in later:
+            if stream == known and message is not None:
+                await send_callback(EventMessage(message, event_id))
+        return known
 
 
 class Conversations(StreamableHTTPSessionManager):

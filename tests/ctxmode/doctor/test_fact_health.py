@@ -47,7 +47,7 @@ def test_what_differs_from_the_ledger_is_told_with_what_mends_it(kept):
     db.close()
     health = check_facts(kept)
     assert health.summary.startswith("not sound: ")
-    assert [(one.part, one.command) for one in remedies(diagnose(health))] == [
+    assert [(one["part"], one["command"]) for one in remedies(diagnose(health))] == [
         ("facts", "context-mode memory check --mend")
     ]
     assert diagnose(health).critical == diagnose(None).critical

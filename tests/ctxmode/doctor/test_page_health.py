@@ -53,7 +53,7 @@ def test_where_there_is_no_git_that_is_told_with_what_helps(config, monkeypatch)
     monkeypatch.setattr(diagnosis, "find_git", find_none)
     health = check_pages(config, {})
     assert health.summary == "not to be had: there is no git here"
-    assert [(one.part, one.note) for one in remedies(diagnose(health))] == [
+    assert [(one["part"], one["note"]) for one in remedies(diagnose(health))] == [
         ("pages", "install git")
     ]
     assert diagnose(health).to_json()["pages"]["git"] == ""

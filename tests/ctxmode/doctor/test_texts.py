@@ -51,9 +51,9 @@ def layers(names) -> Isolation:
     ],
 )
 def test_a_remedy_has_its_command_and_what_it_gives(part, command):
-    found = {it.part: it for it in remedies(diagnosis(isolation=layers([part])))}
-    assert found[part].command == command
-    assert found[part].gives == GIVES[part]
+    found = {it["part"]: it for it in remedies(diagnosis(isolation=layers([part])))}
+    assert found[part]["command"] == command
+    assert found[part]["gives"] == GIVES[part]
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,10 @@ def test_a_remedy_has_its_command_and_what_it_gives(part, command):
 )
 def test_the_command_is_the_remedys_own(remedy, command):
     health = EngineHealth(False, remedy=remedy)
-    (found,) = (i for i in remedies(diagnosis(container_engine=health)) if i.part == "containers")
-    assert (found.command, found.note) == (command, remedy)
+    (found,) = (
+        i for i in remedies(diagnosis(container_engine=health)) if i["part"] == "containers"
+    )
+    assert (found["command"], found["note"]) == (command, remedy)
     assert json.loads(json.dumps(asdict(found)))["note"] == remedy
 
 

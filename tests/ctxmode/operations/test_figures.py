@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxmode.config.prices import Price, Prices
+from ctxmode.config.prices import PRICED, Prices
 from ctxmode.errors import ContextModeError
 from ctxmode.operations import figures
 from ctxmode.operations.figures import KINDS, TokenFigures, sum_rows, sum_tokens
@@ -40,7 +40,7 @@ token_counts = st.lists(
 amounts = st.decimals(0, 1000, places=3)
 prices = st.dictionaries(
     st.sampled_from(("gpt", "gpt-5-m", "o")),
-    st.builds(Price, amounts, amounts, st.one_of(st.none(), amounts), st.none()),
+    st.fixed_dictionaries({"input": amounts, "output": amounts}, optional={"cache_read": amounts}),
 ).map(Prices)
 
 
@@ -124,8 +124,8 @@ def test_the_share_of_the_cache_is_of_hosts_that_record_it(counts, share):
 
 PRICED = Prices(
     {
-        "opus": Price(Decimal(15), Decimal(75), Decimal("1.5"), Decimal("18.75")),
-        "opus-mini": Price(Decimal(1), Decimal(2)),
+        "opus": dict(zip(PRICED, map(Decimal, ("15", "75", "1.5", "18.75")), strict=True)),
+        "opus-mini": {"input": Decimal(1), "output": Decimal(2)},
     }
 )
 
