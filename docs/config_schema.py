@@ -14,7 +14,7 @@ from ctxmode.config.prices import NEEDED, PRICE_MAX, PRICED
 from ctxmode.config.settings import SETTINGS, Setting
 from executor import ProjectAccess
 from executor.engine import FLOORS
-from executor.project import ChangeVerdict
+from executor.project.rules.names import ChangeVerdict
 from memory.sessions.importers import MODULES
 from runtimes.packages import BY_NAME
 

@@ -26,7 +26,7 @@ from base.stores import SchemaError, connect_read_only
 from ctxmode.operations.refused_runs import add_refused_run
 from ctxmode.operations.run_records import RunRecord, add_run
 from ctxmode.operations.usage_schema import open_usage
-from executor.model import Refusal
+from executor import Refusal
 
 BUSY_TIMEOUT_S = 5.0
 DAY_S = 86_400

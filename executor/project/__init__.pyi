@@ -4,7 +4,6 @@ from .commit import CommitError as CommitError
 from .door import LISTED_MAX as LISTED_MAX
 from .git.differences import find_renames as find_renames
 from .rules.names import NAMES as NAMES
-from .rules.names import ChangeVerdict as ChangeVerdict
 from .rules.names import check_move as check_move
 from .store.change_set_folder import CONTENTS as CONTENTS
 from .store.change_set_folder import Kept as Kept

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from dataclasses import asdict
 
 import pytest
 
@@ -70,7 +69,7 @@ def test_the_command_is_the_remedys_own(remedy, command):
         i for i in remedies(diagnosis(container_engine=health)) if i["part"] == "containers"
     )
     assert (found["command"], found["note"]) == (command, remedy)
-    assert json.loads(json.dumps(asdict(found)))["note"] == remedy
+    assert json.loads(json.dumps(found))["note"] == remedy
 
 
 def test_every_layer_says_what_it_gives():
