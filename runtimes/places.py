@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -33,41 +34,12 @@ class Shim(NamedTuple):
     reason: str = ""
 
 
-class _VersionManager(NamedTuple):
-    variable: str
-    file: str
-
-
-# The name of the manager's root folder -> where it reads the wanted version.
-_ENV_MANAGERS: Final = {
-    "pyenv": _VersionManager("PYENV_VERSION", ".python-version"),
-    "rbenv": _VersionManager("RBENV_VERSION", ".ruby-version"),
-    "nodenv": _VersionManager("NODENV_VERSION", ".node-version"),
-    "goenv": _VersionManager("GOENV_VERSION", ".go-version"),
-    "plenv": _VersionManager("PLENV_VERSION", ".perl-version"),
-    "phpenv": _VersionManager("PHPENV_VERSION", ".php-version"),
-}
+_TABLE: Final = tomllib.loads(Path(__file__).with_name("places.toml").read_text("utf-8"))
+# The name of the manager's root folder -> the variable and file where it reads the wanted version.
+_ENV_MANAGERS: Final[Mapping[str, tuple[str, str]]] = _TABLE["env_managers"]
 
 # How asdf and mise call what provides an executable.
-_TOOLS: Final[Mapping[str, tuple[str, ...]]] = {
-    "python": ("python",),
-    "python3": ("python",),
-    "ruby": ("ruby",),
-    "node": ("nodejs", "node"),
-    "go": ("golang", "go"),
-    "elixir": ("elixir",),
-    "erl": ("erlang",),
-    "java": ("java",),
-    "javac": ("java",),
-    "lua": ("lua",),
-    "php": ("php",),
-    "perl": ("perl",),
-    "Rscript": ("R",),
-    "rustc": ("rust",),
-    "bun": ("bun",),
-    "deno": ("deno",),
-    "dotnet": ("dotnet", "dotnet-core"),
-}
+_TOOLS: Final[Mapping[str, Sequence[str]]] = _TABLE["tools"]
 
 
 def resolve(path: Path, project: Path | None, home: Path, environ: Mapping[str, str]) -> Shim:
@@ -84,11 +56,12 @@ def resolve(path: Path, project: Path | None, home: Path, environ: Mapping[str, 
 
 
 def _env_version(name: str, root: Path, project: Path | None, environ: Mapping[str, str]) -> Shim:
-    manager = _ENV_MANAGERS.get(root.name.lstrip("."), _ENV_MANAGERS["pyenv"])
-    wanted = environ.get(manager.variable, "").split(":")
+    manager = root.name.lstrip(".")
+    variable, named_file = _ENV_MANAGERS.get(manager, _ENV_MANAGERS["pyenv"])
+    wanted = environ.get(variable, "").split(":")
     watch: list[Path] = []
     if not any(wanted):
-        for file in (*_upwards(project, manager.file), root / "version"):
+        for file in (*_upwards(project, named_file), root / "version"):
             watch.append(file)
             if words := _read(file).split():
                 wanted = words
@@ -208,8 +181,6 @@ def _read(file: Path) -> str:
 
 
 def _toml(file: Path) -> dict[str, object]:
-    import tomllib  # noqa: PLC0415 - few version managers write it
-
     try:
         return tomllib.loads(_read(file))
     except (tomllib.TOMLDecodeError, RecursionError):
@@ -268,45 +239,7 @@ def _poetry(project: Path, home: Path) -> list[Path]:
 SYSTEM_TREES: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 
 # Below a home: what an executable's path starts with -> what to bind.
-_HOME_PLACES: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
-    (".pyenv/versions/*", ("{match}",)),
-    (".rbenv/versions/*", ("{match}",)),
-    (".nodenv/versions/*", ("{match}",)),
-    (".goenv/versions/*", ("{match}",)),
-    (".plenv/versions/*", ("{match}",)),
-    (".phpenv/versions/*", ("{match}",)),
-    (".asdf/installs/*/*", ("{match}",)),
-    (".local/share/asdf/installs/*/*", ("{match}",)),
-    (".local/share/mise/installs/*/*", ("{match}",)),
-    (".nvm/versions/*/*", ("{match}",)),
-    (".config/nvm/versions/*/*", ("{match}",)),
-    (".local/share/nvm/*", ("{match}",)),
-    (".fnm/node-versions/*", ("{match}",)),
-    (".local/share/fnm/node-versions/*", ("{match}",)),
-    (".volta/tools/image/*/*", ("{match}",)),
-    (".n/bin", (".n/bin", ".n/lib")),
-    (".npm-global/*", (".npm-global/bin", ".npm-global/lib")),
-    (".local/share/pnpm", (".local/share/pnpm",)),
-    (".bun/bin", (".bun/bin",)),
-    (".deno/bin", (".deno/bin",)),
-    (".cargo/bin", (".cargo/bin", ".rustup/toolchains", ".rustup/settings.toml")),
-    (".rustup/toolchains/*", ("{match}",)),
-    (".local/share/uv/python/*", ("{match}",)),
-    (".local/share/uv/tools/*", ("{match}",)),
-    (".cache/pypoetry/virtualenvs/*", ("{match}",)),
-    (".local/share/virtualenvs/*", ("{match}",)),
-    (".virtualenvs/*", ("{match}",)),
-    (".sdkman/candidates/*/*", ("{match}",)),
-    (".jdks/*", ("{match}",)),
-    (".dotnet", (".dotnet/dotnet", ".dotnet/host", ".dotnet/sdk", ".dotnet/shared")),
-    (".rvm/rubies/*", ("{match}", ".rvm/gems")),
-    (".rubies/*", ("{match}",)),
-    (".ghcup/bin", (".ghcup/bin",)),
-    (".juliaup/bin", (".juliaup/bin",)),
-    (".linuxbrew/*", (".linuxbrew/bin", ".linuxbrew/lib", ".linuxbrew/opt", ".linuxbrew/Cellar")),
-    ("go/bin", ("go/bin",)),
-    ("sdk/go*", ("{match}",)),
-)
+_HOME_PLACES: Final[Mapping[str, Sequence[str]]] = _TABLE["home_places"]
 
 # Outside a home: the prefix that one installation fills.
 _OTHER_PLACES: Final = ("/opt/*", "/nix/store", "/snap/*", "/home/linuxbrew/.linuxbrew")
@@ -331,7 +264,7 @@ def binds_for(path: Path, home: Path, *, is_named_by_project: bool = False) -> t
         return ()
     if path.is_relative_to(home):
         inside = path.relative_to(home)
-        for pattern, binds in _HOME_PLACES:
+        for pattern, binds in _HOME_PLACES.items():
             if match := _leading(inside, pattern):
                 return _existing(home / bind.format(match=match) for bind in binds)
     for pattern in _OTHER_PLACES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from pathlib import Path
 
 from executor.model import MIB
 
@@ -20,40 +21,7 @@ SYSTEM_FOLDERS = (
     "/gnu/store",
 )
 # Configuration that runtimes read. Nothing that names users, hosts, keys or credentials.
-ETC_ENTRIES = (
-    "alternatives",
-    "ca-certificates.conf",
-    "crypto-policies",
-    "debian_version",
-    "fonts",
-    "java-11-openjdk",
-    "java-17-openjdk",
-    "java-21-openjdk",
-    "java-25-openjdk",
-    "ld.so.cache",
-    "ld.so.conf",
-    "ld.so.conf.d",
-    "locale.alias",
-    "localtime",
-    "lsb-release",
-    "magic",
-    "mime.types",
-    "mono",
-    "os-release",
-    "perl",
-    "php",
-    "pki",
-    "protocols",
-    "python3",
-    "python3.11",
-    "python3.12",
-    "python3.13",
-    "R",
-    "services",
-    "ssl",
-    "terminfo",
-    "timezone",
-)
+ETC_ENTRIES = tuple(Path(__file__).with_name("etc_entries.txt").read_text("utf-8").split())
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 LINKS = (
     ("/proc/self/fd", "/dev/fd"),

@@ -19,72 +19,11 @@ extern const char *FILE_CONTENT_PATH;
 extern unsigned long FILE_CONTENT_LENGTH;
 """
 
-_READER = f"""\
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-const char *FILE_CONTENT = "";
-const char *FILE_CONTENT_PATH = "";
-unsigned long FILE_CONTENT_LENGTH = 0;
-
-{_VALID_LENGTH}
-__attribute__((constructor(101))) static void read_file_content(void) {{
-    FILE_CONTENT_PATH = getenv("FILE_CONTENT_PATH");
-    FILE *file = FILE_CONTENT_PATH ? fopen(FILE_CONTENT_PATH, "rb") : NULL;
-    if (!file) {{ perror("FILE_CONTENT_PATH"); exit(1); }}
-    unsigned long size = 0, room = 1 << 16, got;
-    unsigned char *raw = malloc(room);
-    while (raw && (got = fread(raw + size, 1, room - size, file)) > 0)
-        if ((size += got) == room) raw = realloc(raw, room *= 2);
-    fclose(file);
-    char *text = raw ? malloc(size * 3 + 1) : NULL, *to = text;
-    if (!text) {{ perror("FILE_CONTENT"); exit(1); }}
-    for (unsigned long i = 0, length; i < size; i += length ? length : 1) {{
-        length = valid_length(raw + i, size - i);
-        memcpy(to, length ? (char *)raw + i : "\\xEF\\xBF\\xBD", length ? length : 3);
-        to += length ? length : 3;
-    }}
-    *to = 0;
-    free(raw);
-    FILE_CONTENT = text;
-    FILE_CONTENT_LENGTH = to - text;
-}}
-"""
+_READER = read_binding("file_content.c").replace("@VALID_LENGTH@", _VALID_LENGTH)
 
 # In C++ it is all in the header: a file of C beside the program would be given the standard of C++,
 # of which g++ warns, and which clang++ refuses.
-_HEADER_OF_CPP = f"""\
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-namespace file_content_reader {{
-{_VALID_LENGTH}
-static const char *find_path() {{
-    const char *path = std::getenv("FILE_CONTENT_PATH");
-    return path ? path : "";
-}}
-
-static std::string read_text(const char *path) {{
-    std::FILE *file = std::fopen(path, "rb");
-    if (!file) {{ std::perror("FILE_CONTENT_PATH"); std::exit(1); }}
-    std::string raw, text;
-    char part[1 << 16];
-    for (std::size_t got; (got = std::fread(part, 1, sizeof part, file)) > 0;)
-        raw.append(part, got);
-    std::fclose(file);
-    text.reserve(raw.size());
-    for (unsigned long i = 0, length; i < raw.size(); i += length ? length : 1) {{
-        const char *at = raw.data() + i;
-        length = valid_length(reinterpret_cast<const unsigned char *>(at), raw.size() - i);
-        text.append(length ? at : "\\xEF\\xBF\\xBD", length ? length : 3);
-    }}
-    return text;
-}}
-}}
-static const std::string FILE_CONTENT_PATH(file_content_reader::find_path());
-static const std::string FILE_CONTENT(file_content_reader::read_text(FILE_CONTENT_PATH.c_str()));
-"""
+_HEADER_OF_CPP = read_binding("file_content.hpp").replace("@VALID_LENGTH@", _VALID_LENGTH)
 
 _BINDING = FileBinding({"file_content.h": _HEADER, "file_content.c": _READER})
 _BIND = ("-include", "{job}/file_content.h", "-x", "c", "{job}/file_content.c")

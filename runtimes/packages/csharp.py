@@ -15,28 +15,7 @@ _TRUST = read_script("csharp_trust.cs")
 # Names are read from the archive's table: NuGet unpacks them wherever they lead.
 _CHECK = read_script("csharp_check.cs")
 
-_SET_UP = f"""\
-if [ -z "${{MCS:-}}" ]; then echo "packages are had for Mono alone" >&2; exit 1; fi
-mkdir -p "$HOME"; cd "$TMPDIR"
-cat > trust.cs <<'END'
-{_TRUST}END
-"$MCS" -warn:0 -r:Mono.Security.dll trust.cs
-if [ -e "$SSL_CERT_FILE" ]; then "$MONO" trust.exe "$SSL_CERT_FILE"; fi
-printf '<configuration><config>%s</config></configuration>' \\
-    "${{http_proxy:+<add key=\\"http_proxy\\" value=\\"$http_proxy\\" />}}" > NuGet.Config
-check() {{
-    place="$(mktemp -d)"
-    cat > "$place/check.cs" <<'END'
-{_CHECK}END
-    "$MCS" -warn:0 "$place/check.cs"
-    find "$TMPDIR" -name '*.nupkg' -exec "$MONO" "$place/check.exe" {{}} + >&2
-}}
-had() {{
-    "$NUGET" install "$@" -Source "$REGISTRY" -OutputDirectory packages -NoCache \\
-        -NonInteractive -ConfigFile NuGet.Config > said 2>&1 ||
-        {{ check; cat said >&2; exit 1; }}
-}}
-"""
+_SET_UP = read_script("csharp_set_up.sh").replace("@TRUST@", _TRUST).replace("@CHECK@", _CHECK)
 
 # Of one package the highest version counts, as a program can load but one.
 _LOCK = _SET_UP + read_script("csharp_lock.sh")

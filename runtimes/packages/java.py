@@ -14,21 +14,7 @@ CLASSES = "/packages/java/classpath.jar"
 _PROGRAM = read_script("java_program.java")
 
 # Debian's Maven is a folder of links to others.
-_PHASE = f"""\
-cat > "$TMPDIR/Packages.java" <<'END'
-{_PROGRAM}END
-maven="${{MVN%/bin/*}}"
-for jar in "$maven"/lib/maven-resolver-api*; do
-    if [ ! -e "$jar" ]; then maven=/usr/share/maven; fi
-done
-set -- -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.io.tmpdir="$TMPDIR"
-if [ -n "${{https_proxy:-}}" ]; then
-    at="${{https_proxy#http://}}"
-    set -- "$@" "-Dhttp.proxyHost=${{at%:*}}" "-Dhttp.proxyPort=${{at#*:}}" \\
-        "-Dhttps.proxyHost=${{at%:*}}" "-Dhttps.proxyPort=${{at#*:}}" \\
-        "-Dhttp.nonProxyHosts=localhost|127.*"
-fi
-"$JAVA" "$@" -cp "$maven/lib/*:$maven/boot/*" "$TMPDIR/Packages.java" """
+_PHASE = read_script("java_phase.sh").replace("@PROGRAM@", _PROGRAM)
 
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}"
 

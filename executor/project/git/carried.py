@@ -166,36 +166,14 @@ OUTPUTS_MAX: Final = 60  # working trees, by files that a run may hand back
 # differs from HEAD: most of it does not. `:mode mode object object status` is a line of diff-index,
 # `mode object stage` one of ls-files. Each process takes 2 ms in a sandbox, so there are few.
 # Where objects of a ref lie outside of what is shown, git refuses: then it packs what is there.
-SCRIPT: Final = f"""set -eu
-export GIT_CONFIG_GLOBAL=/dev/null GIT_NO_REPLACE_OBJECTS=1 GIT_OPTIONAL_LOCKS=0
-out=$1; shift; mkdir -p "$out"
-git --git-dir=. for-each-ref --format='{REF_FORMAT}' > "$out/refs"
-: > "$out/stash"
-[ ! -e logs/refs/stash ] ||
-    git --git-dir=. reflog show --format='%H %gs' refs/stash > "$out/stash" 2>/dev/null || :
-n=0
-for folder in "$@"; do
-    g="git --git-dir=$folder"
-    $g symbolic-ref -q HEAD > "$out/head-$n" || $g rev-parse -q --verify HEAD > "$out/head-$n"
-    : > "$out/index-$n"; : > "$out/unmerged-$n"
-    if [ -e "$folder/index" ]; then
-        at=$($g rev-parse -q --verify HEAD) || at=$($g hash-object -t tree /dev/null)
-        $g diff-index --cached --raw --no-renames --no-abbrev -z "$at" > "$out/index-$n"
-        $g ls-files -u -z > "$out/unmerged-$n"
-    fi
-    n=$((n + 1))
-done
-object='\\([0-9a-f]\\{{40,64\\}}\\)'
-cat "$out"/index-* "$out"/unmerged-* | tr '\\0' '\\n' | sed \
-    -e "s/^:[0-7]* 1[02][0-7]* [0-9a-f]* $object .*/\\1/;t found" \
-    -e "s/^1[02][0-7]* $object [123].*/\\1/;t found" -e d -e :found -e '/^0*$/d' > "$out/entries"
-pack() {{ git --git-dir=. pack-objects --revs --thin --stdout --window=0 -q "$@"; }}
-there() {{ git --git-dir=. cat-file --batch-check="$1%(objectname)" | grep -v ' ' || :; }}
-cat "$out/entries" {KNOWN} | pack --all --reflog > "$out/{PACK}" || {{
-    cat "$out/entries" "$out/refs" "$out/stash" "$out"/head-* | sed 's/ .*//' | there ''
-    sed 's/^.//' {KNOWN} | there '^'
-}} | pack > "$out/{PACK}"
-"""
+SCRIPT: Final = (
+    Path(__file__)
+    .with_name("carried.sh")
+    .read_text("utf-8")
+    .replace("@REF_FORMAT@", REF_FORMAT)
+    .replace("@KNOWN@", KNOWN)
+    .replace("@PACK@", PACK)
+)
 
 
 class Reader(Protocol):

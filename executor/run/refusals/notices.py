@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import urlsplit
 
 from executor.network import Allowlist
-from executor.run.refusals.sources import SOURCES, Found
+from executor.run.refusals.sources import SOURCES, TABLE, Found
 from executor.spawner.messages import Notice
 from executor.spawner.refused import LOOKED_UP
 
@@ -76,29 +76,11 @@ def _lines(path: str) -> Iterator[str]:
         return
 
 
-# Calls that libraries and runtimes try on their way, and do without: no news where a run ended
-# well. libuv asks for rings, compilers and profilers for counters, allocators for pages' places.
-PROBES = frozenset(
-    (
-        *("io_uring_setup", "io_uring_enter", "io_uring_register", "perf_event_open", "kcmp"),
-        *("name_to_handle_at", "move_pages", "migrate_pages", "memfd_secret", "statmount"),
-        *("listmount", "fanotify_init", "userfaultfd", "remap_file_pages", "process_madvise"),
-        *("adjtimex", "clock_adjtime", "modify_ldt", "sysfs", "ustat"),
-    )
-)
+PROBES = frozenset(TABLE["probes"])
 # Families of sockets that libraries try so.
 PROBED_FAMILIES = frozenset((int(socket.AF_ALG),))
 INTERNET = frozenset((int(socket.AF_INET), int(socket.AF_INET6)))
-# Sockets that the C library and its kin try on the way to something else: name services, the log.
-LIBRARY_SOCKETS = (
-    "/run/nscd/",
-    "/var/run/nscd/",
-    "/run/systemd/",
-    "/run/avahi-daemon/",
-    "/var/run/avahi-daemon/",
-    "/dev/log",
-    "/var/lib/sss/",
-)
+LIBRARY_SOCKETS = tuple(TABLE["library_sockets"])
 
 
 Homes = tuple[str, str, str]

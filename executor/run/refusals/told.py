@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from executor.engine import rootfs
-from executor.run.refusals.sources import SOURCES, Found
+from executor.run.refusals.sources import SOURCES, TABLE, Found
 
 # Every language prints the kernel's own words, and most of them the path. It is a guess all the
 # same: any program can print anything, so nothing here is called exact.
@@ -18,46 +18,7 @@ LINES_MAX = 400  # of what is looked at, the last of them
 LINE_CHARACTERS_MAX = 2000
 CANDIDATES_MAX = 24
 
-# The words of an error, as libraries and runtimes print them, in lower case.
-WORDS = {
-    errno.EACCES: ("permission denied", "eacces", "accessdenied", "access to the path"),
-    errno.EPERM: ("operation not permitted", "eperm"),
-    errno.EROFS: ("read-only file system", "erofs", "readonlyfilesystem"),
-    errno.ENOENT: (
-        "no such file",
-        "enoent",
-        "not found",
-        "directory nonexistent",
-        "could not find",
-        "cannot find",
-        "can't open",
-        "cannot open",
-        "filenotfound",
-        "nosuchfile",
-    ),
-    errno.ENETUNREACH: ("network is unreachable", "enetunreach", "network unreachable"),
-    errno.ECONNREFUSED: ("connection refused", "econnrefused"),
-    errno.EPROTONOSUPPORT: (
-        "protocol not supported",
-        "eprotonosupport",
-        "getifaddrs",
-        "uv_interface_addresses",
-    ),
-    errno.EAGAIN: (
-        "fork: retry",
-        "fork: resource temporarily",
-        "fork failed",
-        "cannot fork",
-        "can't fork",
-        "start new thread",
-        "create native thread",
-        "pthread_create",
-    ),
-    errno.EMFILE: ("too many open files", "emfile"),
-    errno.EFBIG: ("file too large", "efbig"),
-    errno.ENOKEY: ("failed to sign the data", "failed to write commit object"),  # as git says it
-    errno.ENOMEM: ("cannot allocate memory", "enomem", "memoryerror", "out of memory"),
-}
+WORDS = {getattr(errno, name): tuple(words) for name, words in TABLE["words"].items()}
 # Of a line that speaks of something that was to be made.
 MAKING_WORDS = ("creat", "touch", "mkdir", "cp:", "mv:", "tee:", "directory nonexistent", "write")
 _LEFT, _RIGHT = "\N{LEFT SINGLE QUOTATION MARK}", "\N{RIGHT SINGLE QUOTATION MARK}"
