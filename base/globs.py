@@ -214,14 +214,10 @@ def to_expression(parts: Iterable[Part], *, crosses: bool = False) -> str:
 
 def _set_expression(found: CharacterSet, any_one: str) -> str:
     """Return a set as an expression; no set within a name has a slash."""
-    known = [f"{_escape(first)}-{_escape(last)}" for first, last in found.ranges if first <= last]
-    members = "".join(known)
+    known = (pair for pair in found.ranges if pair[0] <= pair[1])
+    members = "".join("-".join(map(re.escape, pair)) for pair in known)
     if not members:
         return any_one if found.is_negated else "(?!)"
     if found.is_negated:
         return f"[^{members}]" if any_one == "." else f"[^/{members}]"
     return f"[{members}]" if any_one == "." else f"(?!/)[{members}]"
-
-
-def _escape(char: str) -> str:
-    return f"\\{char}" if char in "\\]^-[&~|" else char

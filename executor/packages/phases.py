@@ -193,7 +193,7 @@ class Phases:
         by_name = [tool.name for tool in needed if image and not tool.portable]
         tools, env = _tools(phase.row, needed, by_name)
         files = {f"in/{name}": content for name, content in phase.inputs.items()}
-        files |= {f"programs/{name}": read_program(name) for name in phase.row.programs}
+        files |= {f"programs/{name}": read_program(name).encode() for name in phase.row.programs}
         if phase.ca or image:  # an image need not have this machine's
             files["ca.pem"] = _read_system_ca() + b"\n" + phase.ca.encode()
         files["phase.sh"] = (

@@ -6,22 +6,22 @@ No script of a package is run: `nuget install` does not, and what is not an asse
 
 from __future__ import annotations
 
-from runtimes.packages.programs import read_script
+from runtimes.packages.programs import read_program
 from runtimes.packages.tools import NUGET, Ecosystem
 
 # Mono's own store of certificates is empty, unless the system's were once put there.
-_TRUST = read_script("csharp_trust.cs")
+_TRUST = read_program("csharp_trust.cs")
 
 # Names are read from the archive's table: NuGet unpacks them wherever they lead.
-_CHECK = read_script("csharp_check.cs")
+_CHECK = read_program("csharp_check.cs")
 
 _SET_UP = read_script("csharp_set_up.sh").replace("@TRUST@", _TRUST).replace("@CHECK@", _CHECK)
 
 # Of one package the highest version counts, as a program can load but one.
-_LOCK = _SET_UP + read_script("csharp_lock.sh")
+_LOCK = _SET_UP + read_program("csharp_lock.sh")
 
 # NuGet has unpacked by then, in a cell that is thrown away; what it left counts once it is checked.
-_FETCH = _SET_UP + read_script("csharp_fetch.sh")
+_FETCH = _SET_UP + read_program("csharp_fetch.sh")
 
 CSHARP = Ecosystem(
     name="csharp",

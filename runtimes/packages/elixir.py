@@ -5,20 +5,20 @@ While Mix fetches it knows from the registry what a package needs, and evaluates
 
 from __future__ import annotations
 
-from runtimes.packages.programs import read_script
+from runtimes.packages.programs import read_program
 from runtimes.packages.tools import HEX, MIX, Ecosystem
 
 # What a registry of one's own signs, it signs by a key of its own.
-_SET_UP = read_script("elixir_set_up.sh")
+_SET_UP = read_program("elixir_set_up.sh")
 
-_LOCK = _SET_UP + read_script("elixir_lock.sh")
+_LOCK = _SET_UP + read_program("elixir_lock.sh")
 
 # A lock is read as data. All that it holds is demanded at its version, so that nothing is resolved.
-_READ = read_script("elixir_read.exs")
+_READ = read_program("elixir_read.exs")
 
 _FETCH = _SET_UP + read_script("elixir_fetch.sh").replace("@READ@", _READ)
 
-_BUILD = _SET_UP + read_script("elixir_build.sh")
+_BUILD = _SET_UP + read_program("elixir_build.sh")
 
 ELIXIR = Ecosystem(
     name="elixir",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtimes.packages.programs import read_script
+from runtimes.packages.programs import read_program
 from runtimes.packages.tools import Ecosystem
 
 _SET_UP = """\
@@ -11,10 +11,10 @@ case " $HOSTS " in *" sum.golang.org "*) ;; *) export GOSUMDB=off ;; esac
 mkdir "$TMPDIR/work"; cd "$TMPDIR/work"
 """
 
-_LOCK = _SET_UP + read_script("go_lock.sh")
+_LOCK = _SET_UP + read_program("go_lock.sh")
 
 # What is not in go.sum would be added to it, and taken as it comes.
-_FETCH = _SET_UP + read_script("go_fetch.sh")
+_FETCH = _SET_UP + read_program("go_fetch.sh")
 
 _PART = r"[A-Za-z0-9][A-Za-z0-9._~-]{0,80}"
 

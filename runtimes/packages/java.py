@@ -6,12 +6,12 @@ digests for the way alone, so that those of the first download are pinned.
 
 from __future__ import annotations
 
-from runtimes.packages.programs import read_script
+from runtimes.packages.programs import read_program
 from runtimes.packages.tools import MVN, Ecosystem
 
 CLASSES = "/packages/java/classpath.jar"
 
-_PROGRAM = read_script("java_program.java")
+_PROGRAM = read_program("java_program.java")
 
 # Debian's Maven is a folder of links to others.
 _PHASE = read_script("java_phase.sh").replace("@PROGRAM@", _PROGRAM)

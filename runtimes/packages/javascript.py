@@ -5,17 +5,17 @@ Where a package has an install script, it runs in the build, which has no networ
 
 from __future__ import annotations
 
-from runtimes.packages.programs import read_script
+from runtimes.packages.programs import read_program
 from runtimes.packages.tools import BUN, NODE, NPM, PNPM, YARN, Ecosystem
 
-_LOCK = read_script("javascript_lock.sh")
+_LOCK = read_program("javascript_lock.sh")
 
 # Each lock is installed by the client that wrote it. A client that would fetch another of its
 # versions, because a manifest says so, is kept from it.
-_FETCH = read_script("javascript_fetch.sh")
+_FETCH = read_program("javascript_fetch.sh")
 
 # npm's lock tells where scripts are. Else all manifests are looked at.
-_BUILD = read_script("javascript_build.sh")
+_BUILD = read_program("javascript_build.sh")
 
 _PART = r"[a-z0-9~][a-z0-9._~-]{0,100}"
 

@@ -7,17 +7,17 @@ What they build is built without network.
 
 from __future__ import annotations
 
-from runtimes.packages.programs import read_script
+from runtimes.packages.programs import read_program
 from runtimes.packages.tools import GET, LUAROCKS, Ecosystem
 
 # LuaRocks is one for all versions of Lua, and may lie on the path of another than this.
-_SET_UP = read_script("lua_set_up.sh")
+_SET_UP = read_program("lua_set_up.sh")
 
-_LOCK = _SET_UP + GET + read_script("lua_lock.sh")
+_LOCK = _SET_UP + GET + read_program("lua_lock.sh")
 
-_FETCH = GET + read_script("lua_fetch.sh")
+_FETCH = GET + read_program("lua_fetch.sh")
 
-_BUILD = _SET_UP + read_script("lua_build.sh")
+_BUILD = _SET_UP + read_program("lua_build.sh")
 
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}"
 _VERSION = r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}"

@@ -6,15 +6,15 @@ build alone, which has no network; what only such a program finds out is not kno
 
 from __future__ import annotations
 
-from runtimes.packages.programs import read_script
+from runtimes.packages.programs import read_program
 from runtimes.packages.tools import CPANM, GET, Ecosystem
 
-_LOCK = GET + read_script("perl_lock.sh")
+_LOCK = GET + read_program("perl_lock.sh")
 
-_FETCH = GET + read_script("perl_fetch.sh")
+_FETCH = GET + read_program("perl_fetch.sh")
 
 # It has no mirror to ask: what is known to be needed comes before what needs it.
-_BUILD = read_script("perl_build.sh")
+_BUILD = read_program("perl_build.sh")
 
 PERL = Ecosystem(
     name="perl",

@@ -5,7 +5,7 @@ Composer's plugins and scripts never run. A distribution's own composer lies in 
 
 from __future__ import annotations
 
-from runtimes.packages.programs import read_script
+from runtimes.packages.programs import read_program
 from runtimes.packages.tools import COMPOSER, Ecosystem
 
 _COMPOSER = """\
@@ -15,14 +15,14 @@ composer() { "$PHP" "$at" "$@" --no-scripts --no-plugins --no-interaction --no-p
 """
 
 # What lock and fetch share: a file of a registry, and the packages of a lock that come from one.
-_SHARED = read_script("php_shared.sh")
+_SHARED = read_program("php_shared.sh")
 
-_LOCK = _COMPOSER + _SHARED + read_script("php_lock.sh")
+_LOCK = _COMPOSER + _SHARED + read_program("php_lock.sh")
 
 # The names in an archive of zip's are those of the directory at its end.
-_FETCH = _SHARED + read_script("php_fetch.sh")
+_FETCH = _SHARED + read_program("php_fetch.sh")
 
-_BUILD = _COMPOSER + read_script("php_build.sh")
+_BUILD = _COMPOSER + read_program("php_build.sh")
 
 _PART = r"[A-Za-z0-9](?:[_.-]?[A-Za-z0-9]){0,80}"
 _VERSION = r"(?:\^|~|>=|<=|!=|[<>=])?v?[0-9][A-Za-z0-9.*-]{0,40}(?:@[a-z]{2,6})?"

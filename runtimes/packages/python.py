@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from runtimes.packages.programs import read_script
+from runtimes.packages.programs import read_program
 from runtimes.packages.tools import UV, Ecosystem
 
-_LOCK = read_script("python_lock.sh")
+_LOCK = read_program("python_lock.sh")
 
 # An installation of wheels unpacks them and runs nothing of them.
-_FETCH = read_script("python_fetch.sh")
+_FETCH = read_program("python_fetch.sh")
 
 # By digest of nothing: no program can change what is sealed, so no source is looked at. Packages'
 # own tests, which are most of pandas, are hardly ever imported: Python compiles them as it reads.
-_BUILD = read_script("python_build.sh")
+_BUILD = read_program("python_build.sh")
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?"
 _VERSION = r"(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]{1,64}"

@@ -5,14 +5,14 @@ What compiles is compiled without network.
 
 from __future__ import annotations
 
-from runtimes.packages.programs import read_script
+from runtimes.packages.programs import read_program
 from runtimes.packages.tools import Ecosystem
 
-_LOCK = read_script("r_lock.sh")
+_LOCK = read_program("r_lock.sh")
 
-_FETCH = read_script("r_fetch.sh")
+_FETCH = read_program("r_fetch.sh")
 
-_BUILD = read_script("r_build.sh")
+_BUILD = read_program("r_build.sh")
 
 R = Ecosystem(
     name="r",

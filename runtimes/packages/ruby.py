@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from runtimes.packages.programs import read_script
+from runtimes.packages.programs import read_program
 from runtimes.packages.tools import Ecosystem
 
 # The public registry has its index under a name of its own.
-_LOCK = read_script("ruby_lock.sh")
+_LOCK = read_program("ruby_lock.sh")
 
-_FETCH = read_script("ruby_fetch.sh")
+_FETCH = read_program("ruby_fetch.sh")
 
-_BUILD = read_script("ruby_build.sh")
+_BUILD = read_program("ruby_build.sh")
 
 RUBY = Ecosystem(
     name="ruby",

@@ -5,14 +5,14 @@ Programs are compiled by rustc alone. So the layer holds one that knows the crat
 
 from __future__ import annotations
 
-from runtimes.packages.programs import read_script
+from runtimes.packages.programs import read_program
 from runtimes.packages.tools import Ecosystem, Tool
 
-_SET_UP = read_script("rust_set_up.sh")
+_SET_UP = read_program("rust_set_up.sh")
 
-_REGISTRY = read_script("rust_registry.sh")
+_REGISTRY = read_program("rust_registry.sh")
 
-_LOCK = _SET_UP + _REGISTRY + read_script("rust_lock.sh")
+_LOCK = _SET_UP + _REGISTRY + read_program("rust_lock.sh")
 
 # A project's own manifest has targets that are not here: its dependencies are what counts.
 _FETCH = (
@@ -21,10 +21,10 @@ _FETCH = (
 export CARGO_HOME="$OUT/cargo"
 """
     + _REGISTRY
-    + read_script("rust_fetch.sh")
+    + read_program("rust_fetch.sh")
 )
 
-_BUILD = _SET_UP + read_script("rust_build.sh")
+_BUILD = _SET_UP + read_program("rust_build.sh")
 
 RUST = Ecosystem(
     name="rust",

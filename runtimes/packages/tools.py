@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from base.remedy import Remedy
-from runtimes.packages.programs import read_script
+from runtimes.packages.programs import read_program
 
-GET: Final = read_script("tools_get.sh")
+GET: Final = read_program("tools_get.sh")
 
 
 class Tool(NamedTuple):

@@ -5,11 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def read_program(name: str) -> bytes:
-    """Read a program of this folder."""
-    return (Path(__file__).parent / name).read_bytes()
-
-
-def read_script(name: str) -> str:
-    """Read a program of this folder as text, for a row to have it in its script."""
-    return read_program(name).decode()
+def read_program(name: str) -> str:
+    """Read a program of this folder: for a row to have in its script, or to lie in a cell."""
+    return (Path(__file__).parent / name).read_text("utf-8")
