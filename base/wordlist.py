@@ -19,7 +19,7 @@ def word_set(text: str) -> frozenset[str]:
 
 def read_rows(module: str, name: str) -> list[list[str]]:
     """The rows of a table in the folder of a module's file, each by its cells."""
-    with open(os.path.join(os.path.dirname(module), name), encoding="ascii") as file:
+    with open(os.path.join(os.path.dirname(module), name), encoding="utf-8") as file:
         rows = file.read().replace("\n    ", " ").splitlines()
     return [row.split(" | ") for row in rows if not row.startswith("#")]
 

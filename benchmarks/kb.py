@@ -13,7 +13,7 @@ from itertools import count, islice
 import kb.directory
 from benchmarks.harness import ROOT, Bench, NotMeasuredError, measure, write_files
 from benchmarks.kb_quality import our_searcher, plain_searcher
-from benchmarks.kb_sets import CORPORA, Document, make_set, mixed_documents
+from benchmarks.kb_sets import CORPORA, make_set, mixed_documents
 from benchmarks.processes import PROGRAM, make_environment, read_processors_s, start
 from kb import Store
 from kb.model import SourceSpec
@@ -26,17 +26,17 @@ FILES = 5_000
 async def growth(bench: Bench) -> None:
     """Measure rates, searches and sizes of a store that grows, beside plain BM25."""
     corpora = bench.path("corpora")
-    queries = [target.query for target in make_set("pycode", corpora).targets][: bench.rounds]
+    queries = [target.query for target in make_set("pycode", corpora)[1]][: bench.rounds]
     steps = [int(step) for step in bench.options["chunks"].split(",")]
     with Store.open(bench.folder / "kb.db") as store:
         size = chunks = text = since = 0
         spent_s = 0.0
-        for document in _repeat(list(islice(mixed_documents(corpora), max(steps) // 4))):
+        for label, data in _repeat(list(islice(mixed_documents(corpora), max(steps) // 4))):
             began = read_processors_s(processes.processes())
-            added = store.add(SourceSpec(document.label, name=document.label), document.data)
+            added = store.add(SourceSpec(label, name=label), data)
             spent_s += read_processors_s(processes.processes()) - began
             chunks, text = chunks + added.chunks, text + added.bytes_total
-            size += len(document.data)
+            size += len(data)
             if chunks < steps[0]:
                 continue
             step = steps.pop(0)
@@ -60,12 +60,12 @@ def _search_next(queries: Iterator[str], search: Callable[[str], object]) -> Non
     search(next(queries))
 
 
-def _repeat(documents: Sequence[Document]) -> Iterator[Document]:
+def _repeat(documents: Sequence[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
     """Yield documents, then copies under other names for as long as any are wanted."""
     yield from documents
     for copy in count(1):
-        for one in documents:
-            yield Document(f"{one.label} copy {copy}", one.data)
+        for label, data in documents:
+            yield f"{label} copy {copy}", data
 
 
 @measure(3)
@@ -109,8 +109,8 @@ def folder(bench: Bench) -> None:
     with Store.open(database) as store:
         stats = store.stats()
         text = sum(source.bytes_total for source in store.sources())
-    bench.times(f"index {text / 1e6:.1f} MB of text", [one.wall_s for one in spent])
-    bench.times("the same, of processors", [one.cpu_s for one in spent])
+    bench.times(f"index {text / 1e6:.1f} MB of text", [wall_s for wall_s, _ in spent])
+    bench.times("the same, of processors", [cpu_s for _, cpu_s in spent])
     bench.value("chunks", stats.chunks, "")
     bench.value("the file in per cent of the text", 100 * stats.file_bytes / text, "%")
 
@@ -126,13 +126,13 @@ def large(bench: Bench) -> None:
         size = spool.stat().st_size
         words = (sys.executable, "-c", _INDEX, str(spool), kind, str(bench.folder / "told"))
         began = time.perf_counter()
-        spent = start(words, {**os.environ, "PYTHONPATH": str(ROOT)})
+        _, cpu_s = start(words, {**os.environ, "PYTHONPATH": str(ROOT)})
         whole_s = time.perf_counter() - began
         first_s, peak_mb = map(float, (bench.folder / "told").read_text().split())
         title = f"{bench.options[kind]} MB of {kind}"
         bench.value(f"{title}: searchable after", first_s, "s")
         bench.value(f"{title}: whole after", whole_s, "s")
-        bench.value(f"{title}: a second of the processor", size / 1e6 / spent.cpu_s, "MB")
+        bench.value(f"{title}: a second of the processor", size / 1e6 / cpu_s, "MB")
         bench.value(f"{title}: peak of memory", peak_mb, "MB")
 
 

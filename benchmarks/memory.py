@@ -12,8 +12,8 @@ from functools import partial
 from benchmarks.harness import Bench, measure
 from ctxmode.config.locations import Config
 from ctxmode.operations.facts import open_memory
-from ctxmode.operations.stores import open_store
 from ctxmode.operations.mirroring import catch_up
+from ctxmode.operations.stores import open_store
 from memory.facts.ledger import add_fact, append
 from memory.facts.model import MAIN, Author, Change, Draft
 from memory.facts.recalling import RecallRequest, recall

@@ -32,6 +32,7 @@ from .sqlite_files import is_damage as is_damage
 from .sqlite_files import migrate as migrate
 from .sqlite_files import open_current as open_current
 from .sqlite_files import require_sound as require_sound
+from .sqlite_files import run_script as run_script
 from .sqlite_files import set_aside as set_aside
 from .sqlite_files import sync as sync
 from .sqlite_files import transaction as transaction

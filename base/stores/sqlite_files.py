@@ -175,6 +175,18 @@ def migrate(db: sqlite3.Connection, steps: Sequence[Step], unnumbered: str = "")
                 db.execute(f"PRAGMA user_version = {version + 1}")
 
 
+def run_script(db: sqlite3.Connection, module: str, name: str) -> None:
+    """Run the statements of a file in the folder of a module's file. `executescript` would end the
+    transaction.
+
+    Raises:
+        sqlite3.Error: as SQLite reports it.
+    """
+    with open(os.path.join(os.path.dirname(module), name), encoding="utf-8") as file:
+        for statement in file.read().split(";\n"):
+            db.execute(statement)
+
+
 @contextmanager
 def transaction(
     db: sqlite3.Connection, *, wait_s: float | None = None

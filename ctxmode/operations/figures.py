@@ -10,15 +10,16 @@ A total is the sum of its parts.
 
 from __future__ import annotations
 
+import operator
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from functools import reduce
 from pathlib import Path
 from time import gmtime, strftime
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ctxmode.config.locations import Config, name_projects
 from ctxmode.config.prices import PRICED, Prices
@@ -31,10 +32,9 @@ from memory.sessions import (
     STATUSES,
     TOKEN_KINDS,
     CompactionPoint,
-    SessionState,
+    Status,
     TokenCount,
     ToolCount,
-    ToolUse,
     reading,
 )
 
@@ -42,25 +42,7 @@ if TYPE_CHECKING:
     from executor.instance import PrewarmReport
 
 
-class OfSession(Protocol):
-    """Something that is of one session."""
-
-    @property
-    def session_id(self) -> str: ...
-
-
-class CacheCounted(Protocol):
-    """Tokens of input, by whether a cache had them; None is not recorded."""
-
-    @property
-    def input(self) -> int | None: ...
-    @property
-    def cache_read(self) -> int | None: ...
-    @property
-    def cache_write(self) -> int | None: ...
-
-
-S = TypeVar("S", bound=OfSession)
+S = TypeVar("S")
 ESTIMATOR = f"UTF-8 bytes / {BYTES_PER_TOKEN}"
 FORMULA = "kept = produced - returned, reduction = kept / produced, at least 0"
 KINDS = TOKEN_KINDS
@@ -254,19 +236,19 @@ def read_token_figures(
 ) -> TokenFigures:
     """Read the tokens of the project's sessions and the user's own, or of those of all projects."""
 
-    def look(db: sqlite3.Connection) -> tuple[list[TokenCount], list[SessionState]]:
+    def look(db: sqlite3.Connection) -> tuple[list[TokenCount], list[tuple[str, str, Status]]]:
         return reading.read_token_counts(db), reading.read_states(db)
 
     found, left_out = gather(config, look, everywhere=everywhere)
     counts = _once([of_store for of_store, _ in found.values()])
-    states = _once([of_store for _, of_store in found.values()])
-    statuses = Counter(state.status for state in states)
+    states = _once([of_store for _, of_store in found.values()], operator.itemgetter(0))
+    statuses = Counter(status for _, _, status in states)
     return TokenFigures(
         by,
         sum_tokens(counts, by, prices),
         compute_cache_share(counts),
         {status: statuses[status] for status in STATUSES},
-        dict(sorted(Counter(state.agent for state in states).items())),
+        dict(sorted(Counter(agent for _, agent, _ in states).items())),
         bool(prices.by_model),
         left_out,
     )
@@ -299,7 +281,7 @@ def _price(count: TokenCount, prices: Prices) -> TokenSum:
     return TokenSum(responses=count.responses, **kinds, cost=cost, no_price=unpriced)
 
 
-def compute_cache_share(counts: Iterable[CacheCounted]) -> float | None:
+def compute_cache_share(counts: Iterable[TokenCount]) -> float | None:
     """Compute the share of input that was read from a cache; None where no host records that."""
     recorded = [one for one in counts if one.cache_read is not None]
     read = sum(one.cache_read or 0 for one in recorded)
@@ -309,7 +291,7 @@ def compute_cache_share(counts: Iterable[CacheCounted]) -> float | None:
 
 def read_tool_uses(
     config: Config, *, agent: str = "", everywhere: bool = False
-) -> tuple[list[ToolUse], tuple[str, ...]]:
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """Count the calls of each tool over all sessions, or those of an agent; and say what could not
     be read."""
 
@@ -334,11 +316,14 @@ def read_compactions(
     return found[:limit], left_out
 
 
-def _once(lists: Iterable[Sequence[S]]) -> list[S]:
-    """Join what several stores hold; a session that two of them hold counts as of the first."""
+def _once(
+    lists: Iterable[Sequence[S]], name: Callable[[S], str] = operator.attrgetter("session_id")
+) -> list[S]:
+    """Join what several stores hold; a session, by its name, that two of them hold counts as of
+    the first."""
     joined: list[S] = []
     seen: set[str] = set()
     for of_store in lists:
-        joined += (one for one in of_store if one.session_id not in seen)
-        seen.update(one.session_id for one in of_store)
+        joined += (one for one in of_store if name(one) not in seen)
+        seen.update(map(name, of_store))
     return joined

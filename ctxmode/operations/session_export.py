@@ -35,10 +35,10 @@ def export_session(
     with open_holding_store(config, wanted, everywhere=everywhere) as (store, session):
         messages = store.read_full_messages(find_importer(session.agent), session)
         with store.database.reading() as db:
-            export = build_export(db, session, messages)
+            told, usage, shown = build_export(db, session, messages)
             compactions = reading.read_compactions(db, session.id)
     contents: dict[str, Iterable[bytes]] = {
-        MESSAGES: write_export(export),
+        MESSAGES: write_export(told, usage, shown),
         SUMMARY: [write_summary(session, compactions).encode(errors="replace")],
     }
     if markdown:
@@ -50,8 +50,8 @@ def export_session(
         "id": session.id,
         "folder": str(folder),
         "files": list(contents),
-        "messages": len(export.messages),
-        "truncated": export.truncated,
+        "messages": len(shown),
+        "truncated": sum(message["truncated"] for message in shown),
     }
 
 

@@ -106,9 +106,9 @@ def import_file(
     row = find_importer(form)
     assert row is not None
     answer = ImportAnswer(form, keeps_texts)
-    contents = list_contents(str(path), form, row)
+    contents = sessions, is_nameless = list_contents(str(path), form, row)
     found = Found(str(path), form=form)
-    if contents.is_nameless or (not contents.sessions and row.parse_line is not None):
+    if is_nameless or (not sessions and row.parse_line is not None):
         found = found._replace(session_id=session or path.stem)
     nameless = (_label(None, form, row, agent), False)
     for label, is_ours in _list_passes(config, form, row, contents, agent):
@@ -119,7 +119,7 @@ def import_file(
         if is_passing:
             with _open(config, is_ours, answer) as store:
                 store.forget_source(str(path))
-    if not answer.sessions and (answer.problem or not contents.sessions) and not answer.messages:
+    if not answer.sessions and (answer.problem or not sessions) and not answer.messages:
         problem = answer.problem or f"nothing in it is kept, read as {row.title.lower()}"
         raise UsageError(f"{name}: {problem}", KNOWN)
     index_stored(config, answer)
@@ -162,12 +162,13 @@ def _list_passes(
     config: Config, form: str, row: Importer, contents: Contents, agent: str
 ) -> list[tuple[str, bool]]:
     """List by which agents, and for which stores, the file is to be read."""
+    sessions, is_nameless = contents
     passes = dict.fromkeys(
-        (_label(one, form, row, agent), _is_ours(config, one)) for one in contents.sessions
+        (_label(one, form, row, agent), _is_ours(config, one)) for one in sessions
     )
     if form not in OWN_FORMS and row.parse_line is not None:
         return [(row.agent, any(is_ours for _, is_ours in passes))]
-    if contents.is_nameless or not passes:
+    if is_nameless or not passes:
         passes[_label(None, form, row, agent), False] = None
     return list(passes)
 
@@ -180,7 +181,7 @@ def _wants(  # noqa: PLR0913
     assert row is not None
     if form not in OWN_FORMS and row.parse_line is not None:
         return lambda record: True
-    known = {one.id: one for one in contents.sessions}
+    known = {one.id: one for one in contents[0]}
 
     def wants(record: SessionRecord) -> bool:
         one = known.get(record.id, record)

@@ -3,8 +3,6 @@ from . import browsing as browsing
 from . import delivering as delivering
 from . import keeping as keeping
 from . import reading as reading
-from .browsing import DayTokens as DayTokens
-from .browsing import sum_tokens_by_day as sum_tokens_by_day
 from .delivering import read_events as read_events
 from .delivering import read_prompts as read_prompts
 from .digesting import DIGEST_BYTES_MAX as DIGEST_BYTES_MAX
@@ -29,15 +27,15 @@ from .model import TOKENS_BY as TOKENS_BY
 from .model import CompactionPoint as CompactionPoint
 from .model import Message as Message
 from .model import Session as Session
-from .model import SessionState as SessionState
 from .model import SourceStatus as SourceStatus
+from .model import Status as Status
 from .model import TokenCount as TokenCount
 from .model import ToolCount as ToolCount
-from .model import ToolUse as ToolUse
 from .model import UnknownSessionError as UnknownSessionError
 from .reading import count_sessions as count_sessions
 from .reading import find_session as find_session
 from .reading import list_sessions as list_sessions
+from .reading import sum_tokens_by_day as sum_tokens_by_day
 from .records import TOKEN_KINDS as TOKEN_KINDS
 from .records import CompactionRecord as CompactionRecord
 from .records import MessageRecord as MessageRecord

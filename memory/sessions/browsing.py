@@ -4,26 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 from memory.sessions.model import compute_status
 
-DAY_S = 86_400
-
-
 Row = dict[str, Any]
 """A row by the names of its columns. Times are seconds since the epoch; None is not recorded."""
-
-
-class DayTokens(NamedTuple):
-    """The tokens of one model on one day, in days since the epoch; None is not recorded."""
-
-    day: int
-    model: str
-    input: int | None
-    output: int | None
-    cache_read: int | None
-    cache_write: int | None
 
 
 def list_rows(
@@ -108,16 +94,6 @@ def list_tools(
         (session_id, limit),
     )
     return rows.fetchall()
-
-
-def sum_tokens_by_day(db: sqlite3.Connection, *, since: float) -> list[DayTokens]:
-    """Sum the tokens of all sessions by day (UTC) and model, from a time on."""
-    rows = db.execute(
-        f"SELECT CAST(at / {DAY_S} AS INTEGER), model, SUM(input), SUM(output), SUM(cache_read),"  # noqa: S608 - a number of this file
-        " SUM(cache_write) FROM usage WHERE at >= ? GROUP BY 1, 2 ORDER BY 1, 2",
-        (since,),
-    )
-    return [DayTokens(*row) for row in rows]
 
 
 def _read(db: sqlite3.Connection, sql: str, values: tuple[str | int, ...]) -> list[Row]:

@@ -15,7 +15,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from memory.sessions.importers.own import FORMAT, VERSION
 from memory.sessions.model import Message, Session
@@ -153,24 +153,18 @@ def _count(number: int | None) -> str:
     return "not recorded" if number is None else f"{number:,}"
 
 
-class Export(NamedTuple):
-    """What an exported file holds. `usage` has the tokens of each response."""
-
-    session: dict[str, Any]
-    usage: list[dict[str, Any]]
-    messages: list[dict[str, Any]]
-
-    @property
-    def truncated(self) -> int:
-        """Count the messages of which not all of the text is there."""
-        return sum(message["truncated"] for message in self.messages)
+Row = dict[str, Any]
+"""An object of JSON."""
 
 
-def build_export(db: sqlite3.Connection, session: Session, messages: Sequence[Message]) -> Export:
-    """Gather what is exported of a session, whose messages were read with their texts."""
+def build_export(
+    db: sqlite3.Connection, session: Session, messages: Sequence[Message]
+) -> tuple[Row, list[Row], list[Row]]:
+    """Gather what is exported of a session, whose messages were read with their texts: what is
+    known of it, the tokens of each response, and the messages."""
     keys = _read_keys(db, session.id)
     usage = _read_usage(db, session.id)
-    costs_of: dict[str, list[dict[str, Any]]] = {}
+    costs_of: dict[str, list[Row]] = {}
     for one in usage:
         costs_of.setdefault(str(one["group"]), []).append(one)
     denied = {
@@ -182,7 +176,7 @@ def build_export(db: sqlite3.Connection, session: Session, messages: Sequence[Me
     by_hand = db.execute("SELECT status FROM session WHERE id = ?", (session.id,)).fetchone()[0]
     told = {name: one for name, one in asdict(session).items() if name not in _OF_THIS_MACHINE}
     told["status_by_hand"] = by_hand
-    shown, turn = list[dict[str, Any]](), 0
+    shown, turn = list[Row](), 0
     for message in messages:
         known = keys[message.sequence, message.step]
         _, group, call = known
@@ -198,7 +192,7 @@ def build_export(db: sqlite3.Connection, session: Session, messages: Sequence[Me
             }
             | {f"{name}_tokens": _sum(costs, name) for name in _TOKENS}
         )
-    return Export(told, usage, shown)
+    return told, usage, shown
 
 
 def _read_keys(db: sqlite3.Connection, session_id: str) -> dict[tuple[int, int], _Keys]:
@@ -209,7 +203,7 @@ def _read_keys(db: sqlite3.Connection, session_id: str) -> dict[tuple[int, int],
     return {(sequence, step): (key, group, call) for sequence, step, key, group, call in rows}
 
 
-def _read_usage(db: sqlite3.Connection, session_id: str) -> list[dict[str, Any]]:
+def _read_usage(db: sqlite3.Connection, session_id: str) -> list[Row]:
     rows = db.execute(
         "SELECT response_key, group_key, model, at, input, output, cache_read, cache_write,"
         " reasoning FROM usage WHERE session_id = ? ORDER BY at, response_key",
@@ -227,7 +221,7 @@ def _read_usage(db: sqlite3.Connection, session_id: str) -> list[dict[str, Any]]
     ]
 
 
-def _show_message(message: Message, known: _Keys) -> dict[str, Any]:
+def _show_message(message: Message, known: _Keys) -> Row:
     shown = asdict(message)
     shown["truncated"] = shown.pop("is_cut")
     key, group, call = known
@@ -236,23 +230,23 @@ def _show_message(message: Message, known: _Keys) -> dict[str, Any]:
     return shown
 
 
-def _sum(costs: Sequence[dict[str, Any]], name: str) -> int | None:
+def _sum(costs: Sequence[Row], name: str) -> int | None:
     known = [one[name] for one in costs if one[name] is not None]
     return sum(known) if known else None
 
 
-def write_export(export: Export) -> Iterator[bytes]:
+def write_export(session: Row, usage: Sequence[Row], messages: Sequence[Row]) -> Iterator[bytes]:
     """Yield the file in parts: a line for each message, so that it can be read one at a time."""
-    head = {"format": FORMAT, "version": VERSION, "session": export.session}
+    head = {"format": FORMAT, "version": VERSION, "session": session}
     text = json.dumps(head, indent=1, ensure_ascii=False).removesuffix("\n}")
     yield f'{text},\n "usage": ['.encode(errors="replace")
-    yield from _list(export.usage)
+    yield from _list(usage)
     yield b'],\n "messages": ['
-    yield from _list(export.messages)
+    yield from _list(messages)
     yield b"]\n}\n"
 
 
-def _list(items: Sequence[dict[str, Any]]) -> Iterator[bytes]:
+def _list(items: Sequence[Row]) -> Iterator[bytes]:
     for number, item in enumerate(items):
         lead = ",\n" if number else "\n"
         yield f"{lead}{json.dumps(item, ensure_ascii=False)}".encode(errors="replace")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from memory.errors import MemoryRoomError
 
@@ -89,17 +89,6 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolUse:
-    """How often a tool was called, how often that failed, and the average of the output tokens of
-    the responses with such calls; None where the host records none."""
-
-    tool: str
-    calls: int
-    errors: int
-    average_output_tokens: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class ToolCount:
     """The calls of one tool in one session. `responses` have such calls and record their output
     tokens, which together are `output_tokens`."""
@@ -127,18 +116,10 @@ class CompactionPoint:
     summary: str | None
 
 
-class SessionState(NamedTuple):
-    """What kind of session it is, and how it stands."""
-
-    session_id: str
-    agent: str
-    status: Status
-
-
 @dataclass(frozen=True, slots=True)
 class TokenCount:
     """Tokens of the responses of one session, model and day (UTC); None where none of them records
-    it. An unknown model or day is empty."""
+    it. An unknown model or day is empty, as is the session where all are summed."""
 
     session_id: str
     agent: str

@@ -24,7 +24,7 @@ from memory.sessions.importing import Imported, Importing, import_source
 from memory.sessions.preparing import Preparer
 from memory.sessions.records import Record
 from memory.sessions.schema import STEPS
-from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, Subject, build_snapshot
+from memory.sessions.snapshot import SNAPSHOT_BYTES_MAX, build_snapshot
 from memory.sessions.sources import count_unread, find_form, forget_source, needs_reading
 from memory.sessions.writing import Writer
 
@@ -280,8 +280,8 @@ class SessionStore:
             row = db.execute(
                 "SELECT git_branch FROM session WHERE id = ?", (session_id,)
             ).fetchone()
-        subject = Subject(session_id, row[0] if row else "", self._gate.clean(known))
-        return build_snapshot(events, subject, bytes_max)
+        told = (session_id, row[0] if row else "", self._gate.clean(known))
+        return build_snapshot(events, *told, bytes_max=bytes_max)
 
     def build_tail_snapshot(
         self, importer: Importer, found: Found, tail_bytes: int, session_id: str
@@ -293,7 +293,7 @@ class SessionStore:
         with self.database.reading() as db:
             kept = read_events(db, session_id)
         events = read_tail_events(self._importing, importer, found, tail_bytes, session_id)
-        return build_snapshot([*kept, *events], Subject(session_id))
+        return build_snapshot([*kept, *events], session_id)
 
     def save_snapshot(self, session_id: str, text: str, *, trigger: str = "") -> None:
         """Keep a snapshot until it is delivered."""

@@ -91,13 +91,13 @@ def tools(args: argparse.Namespace) -> int:
     found, left_out = figures.read_tool_uses(config, agent=args.agent, everywhere=args.everywhere)
     tell(left_out)
     if args.json:
-        print_json({"tools": [asdict(one) for one in found]})
+        print_json({"tools": found})
     elif not found:
         sys.stdout.write("No tool was called in such a session.\n")
     else:
         from ctxmode.render.session_tables import show_tool_uses  # noqa: PLC0415 - rich
 
-        show_tool_uses([asdict(one) for one in found])
+        show_tool_uses(found)
     return exit_codes.OK
 
 
@@ -193,7 +193,7 @@ def _read_parts(store: SessionStore, session: Session, parts: set[str]) -> dict[
     found: dict[str, Any] = {}
     with store.database.reading() as db:
         if "tools" in parts:
-            found["tools"] = [asdict(one) for one in reading.read_tool_uses(db, [session.id])]
+            found["tools"] = reading.read_tool_uses(db, [session.id])
         if "compactions" in parts:
             found["compactions"] = [asdict(one) for one in reading.read_compactions(db, session.id)]
         if "errors" in parts:

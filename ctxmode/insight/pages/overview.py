@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import date
 from typing import Any
 
 from ctxmode.insight.model import ROWS, Asked, Data, build_bars, build_columns, part, take_largest
@@ -20,7 +21,7 @@ from ctxmode.operations.refused_runs import KeptRefusals, count_by_kind, list_re
 from ctxmode.operations.run_records import ROWS_MAX, count_by_status, list_runs
 from ctxmode.operations.usage import DAY_S
 from executor import Refusal
-from memory.sessions import DayTokens, count_sessions, sum_tokens_by_day
+from memory.sessions import TokenCount, count_sessions, sum_tokens_by_day
 
 RUNS_SHOWN = 25
 ACTS_SHOWN = 100
@@ -121,9 +122,10 @@ def _kept_by_day(tools: ToolFigures, days: range) -> Data:
     return build_columns(list(days), {"kept": kept, "returned": returned})
 
 
-def _tokens_by_model(tokens: list[DayTokens]) -> dict[str, dict[int, int]]:
+def _tokens_by_model(tokens: list[TokenCount]) -> dict[str, dict[int, int]]:
     series: dict[str, dict[int, int]] = {}
     for one in tokens:
         known = (one.input, one.output, one.cache_read, one.cache_write)
-        series.setdefault(one.model or UNKNOWN, {})[one.day] = sum(n or 0 for n in known)
+        day = (date.fromisoformat(one.day) - date(1970, 1, 1)).days
+        series.setdefault(one.model or UNKNOWN, {})[day] = sum(n or 0 for n in known)
     return take_largest(series)

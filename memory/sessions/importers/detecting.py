@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import NamedTuple
 
 from memory.sessions.importers.archive import is_archive, list_names
 from memory.sessions.importers.chatgpt import MEMBERS
@@ -34,12 +33,8 @@ MANY_SESSIONS = ("own", "own_lines")
 _EXPECTED_ERRORS = (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
 
 
-class Contents(NamedTuple):
-    """What a file holds: the beginnings of its sessions. `is_nameless` says that messages come
-    before any."""
-
-    sessions: tuple[SessionRecord, ...] = ()
-    is_nameless: bool = False
+Contents = tuple[tuple[SessionRecord, ...], bool]
+"""What a file holds: the beginnings of its sessions, and whether messages come before any."""
 
 
 def detect_form(path: str) -> str:
@@ -145,7 +140,7 @@ def list_contents(path: str, form: str, row: Importer) -> Contents:
     """List the sessions of a file; of a host's transcript only up to the first with a folder, since
     all of it is of one."""
     if form in NO_FOLDERS:
-        return Contents()
+        return (), False
     sessions: dict[str, SessionRecord] = {}
     is_nameless = False
     with suppress(OSError, sqlite3.Error, *_EXPECTED_ERRORS):
@@ -158,7 +153,7 @@ def list_contents(path: str, form: str, row: Importer) -> Contents:
                     break
             elif not sessions:
                 is_nameless = True
-    return Contents(tuple(sessions.values()), is_nameless)
+    return tuple(sessions.values()), is_nameless
 
 
 def _read_records(path: str, row: Importer) -> Iterator[Record]:

@@ -174,11 +174,11 @@ def test_r15_tool_use_and_compactions_over_all_sessions(user):
                call("Read", 4, {"file_path": "/x"}), compaction("Second."))  # fmt: skip
     config = user.config("here")
     (bash,), left_out = figures.read_tool_uses(config)
-    assert (bash.tool, bash.calls, bash.errors, bash.average_output_tokens) == ("Bash", 2, 1, 15)
+    assert bash == {"tool": "Bash", "calls": 2, "errors": 1, "average_output_tokens": 15}
     assert left_out == ()
     bash, read = figures.read_tool_uses(config, everywhere=True)[0]
-    assert (bash.calls, bash.average_output_tokens) == (3, 30)
-    assert (read.tool, read.calls, read.average_output_tokens) == ("Read", 1, None)
+    assert (bash["calls"], bash["average_output_tokens"]) == (3, 30)
+    assert read == {"tool": "Read", "calls": 1, "errors": 0, "average_output_tokens": None}
     assert figures.read_tool_uses(config, agent="codex", everywhere=True)[0] == []
     points = figures.read_compactions(config, everywhere=True)[0]
     assert [point.summary for point in points] == ["Second.", "First."]

@@ -41,7 +41,7 @@ def export(store, session_id, path):
     messages = store.read_full_messages(find_importer(session.agent), session)
     with store.database.reading() as db:
         made = build_export(db, session, messages)
-    path.write_bytes(b"".join(write_export(made)))
+    path.write_bytes(b"".join(write_export(*made)))
     return json.loads(path.read_text())
 
 
@@ -258,7 +258,7 @@ def export_all(store):
     for session in sessions[:EXPORTED_MAX]:
         messages = store.read_full_messages(find_importer(session.agent), session)
         with store.database.reading() as db:
-            made = b"".join(write_export(build_export(db, session, messages)))
+            made = b"".join(write_export(*build_export(db, session, messages)))
             parts.append(repr(json.loads(made)))
             parts.append(write_summary(session, read_compactions(db, session.id)))
         parts += write_transcript(session, messages)

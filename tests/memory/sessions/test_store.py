@@ -19,7 +19,7 @@ from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Found
 from memory.sessions.reading import list_sessions
 from memory.sessions.records import MessageRecord, SessionRecord
-from memory.sessions.snapshot import HEAD, SNAPSHOT_BYTES_MAX, Subject, build_snapshot
+from memory.sessions.snapshot import HEAD, SNAPSHOT_BYTES_MAX, build_snapshot
 from memory.sessions.store import SessionStore
 from tests.memory.sessions.claude_records import Maker, bring_in, open_store, rows, write
 
@@ -89,10 +89,10 @@ def test_r4_a_snapshot_fits_whatever_the_session_holds(seed):
         )
         for _ in range(count)
     ]
-    subject = Subject("own:" + WIDE * 50, branch=WIDE * 40, known=chance.choice(texts))
-    text = build_snapshot(events, subject)
+    subject = ("own:" + WIDE * 50, WIDE * 40, chance.choice(texts))
+    text = build_snapshot(events, *subject)
     assert len(text.encode()) <= SNAPSHOT_BYTES_MAX
-    assert text == build_snapshot(events, subject)
+    assert text == build_snapshot(events, *subject)
     assert not text or text.startswith(HEAD)
 
 
