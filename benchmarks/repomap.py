@@ -184,7 +184,7 @@ class Shares:
 
 
 def _redact_nothing(text: str) -> Redaction:
-    return Redaction(text, ())
+    return (text, ())
 
 
 def _share_of_lines(pack: Pack, changed: Changed) -> float:

@@ -18,8 +18,8 @@ from .files import FileState as FileState
 from .filetypes import canonical_language as canonical_language
 from .globs import GlobError as GlobError
 from .globs import compile_glob as compile_glob
+from .globs import fits as fits
 from .html_markdown import title_of as title_of
-from .model import Check as Check
 from .model import ExplainedHit as ExplainedHit
 from .model import Hit as Hit
 from .model import Indexed as Indexed

@@ -72,9 +72,9 @@ class SelectedScores:
         """
         scores: dict[int, float] = {}
         for pair in pairs:
-            having = ids & self._selection.find(pair.first) & self._selection.find(pair.second)
+            having = ids & self._selection.find(pair[0]) & self._selection.find(pair[1])
             for table in self._selection.tables:
-                both = self._read_scores(table, pair.expression, having)
+                both = self._read_scores(table, near(*pair), having)
                 for word, other in (pair, pair[::-1]) if both else ():
                     most = self._most(table, word)
                     twice = self._read_scores(table, near(word, other, word), both)

@@ -21,7 +21,7 @@ from kb import disk_use, purging, writing
 from kb.access import Access
 from kb.disk_use import DiskUse
 from kb.errors import StoreQuotaError
-from kb.purging import Forgotten
+from kb.model import Purged
 
 STAYS = 0.9
 """Which share of a quota is left filled, so that not every addition finds it exceeded."""
@@ -177,7 +177,7 @@ def _forget_some(access: Access) -> bool:
             "UPDATE eviction SET sources = sources + ?, text_bytes = text_bytes + ?,"
             " forgotten_at = ? WHERE id = ?",
             (
-                sum(one.whole for one in forgotten),
+                sum(one.sources for one in forgotten),
                 sum(one.text_bytes for one in forgotten),
                 None if forgotten else time.time(),
                 eviction_id,
@@ -190,9 +190,9 @@ def _forget_some(access: Access) -> bool:
     return True
 
 
-def _forget_oldest(db: sqlite3.Connection, excess: int) -> list[Forgotten]:
+def _forget_oldest(db: sqlite3.Connection, excess: int) -> list[Purged]:
     """Forget the next unpinned sources, as far as one transaction goes."""
-    forgotten: list[Forgotten] = []
+    forgotten: list[Purged] = []
     rows = db.execute(
         f"SELECT id FROM source WHERE pinned = 0 ORDER BY {_ORDER} LIMIT :most",
         {"now": time.time(), "most": STEP_SOURCES},

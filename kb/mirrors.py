@@ -105,7 +105,7 @@ def follow(  # noqa: PLR0913 - how a step is taken
         if not is_first or any(_read_there(db, plan.wanted) != plan.there for plan in plans):
             return None
         if gone:
-            purging.purge_sources(db, gone)
+            purging.purge(db, gone)
             access.known_words.clear()
         indexing.store(access, db, prepared)
         for plan in plans:

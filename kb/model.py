@@ -130,12 +130,8 @@ class SearchState(StrEnum):
     NOTHING_INDEXED = "nothing_indexed"
 
 
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """A query word that hardly occurs, and a word that was looked for beside it."""
-
-    typed: str
-    used: str
+Correction = tuple[str, str]
+"""A query word that hardly occurs, and a word that was looked for beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,14 +241,3 @@ class Purged:
     chunks: int
     text_bytes: int
     spools: tuple[Path, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What an integrity check found; no problems means that the store is sound."""
-
-    problems: tuple[str, ...]
-
-    @property
-    def ok(self) -> bool:
-        return not self.problems

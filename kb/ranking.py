@@ -20,6 +20,7 @@ from itertools import islice
 
 from kb.candidates import WEIGHTS, Choice, SelectedScores
 from kb.filters import Condition, Selection, match
+from kb.query import near
 
 POOL = 50
 """How many chunks are ranked; more never changed the first ten for the better."""
@@ -91,7 +92,7 @@ class Ranking:
 
 def rank_all(db: sqlite3.Connection, table: str, choice: Choice, where: Condition) -> Ranking:
     """Rank the chunks of a full-text table; what does not fit the filters is passed over."""
-    together = " OR ".join(pair.expression for pair in choice.pairs)
+    together = " OR ".join(near(*pair) for pair in choice.pairs)
 
     def score_pairs(ids: Set[int]) -> Mapping[int, float]:
         score = f", -bm25({table}, {WEIGHTS})"

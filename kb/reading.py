@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kb.compression import restore
 from kb.errors import UnknownSourceError
-from kb.model import Check, Progress, Source, Stats
+from kb.model import Progress, Source, Stats
 
 if TYPE_CHECKING:
     from kb.store import Store
@@ -133,7 +133,7 @@ def stats(db: sqlite3.Connection, path: Path) -> Stats:
     return Stats(total, superseded, chunks, text_bytes, size, queued)
 
 
-def check(db: sqlite3.Connection, *, index: bool) -> Check:
+def check(db: sqlite3.Connection, *, index: bool) -> tuple[str, ...]:
     """Problems of the file, of references between tables, and of the indexes (which need a
     connection that may write)."""
     problems = [row[0] for row in db.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
@@ -145,4 +145,4 @@ def check(db: sqlite3.Connection, *, index: bool) -> Check:
                 db.execute(f"INSERT INTO {name} ({name}, rank) VALUES ('integrity-check', 1)")
             except sqlite3.DatabaseError as error:
                 problems.append(f"{name}: {error}")
-    return Check(tuple(problems))
+    return tuple(problems)

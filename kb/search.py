@@ -128,14 +128,12 @@ class Ask:
 
     @property
     def corrections(self) -> tuple[Correction, ...]:
-        return tuple(
-            Correction(typed, word) for typed, meant in self.corrected.items() for word in meant
-        )
+        return tuple((typed, word) for typed, meant in self.corrected.items() for word in meant)
 
     @property
     def words(self) -> tuple[str, ...]:
         """All words that are looked for."""
-        return (*self.query.terms, *(correction.used for correction in self.corrections))
+        return (*self.query.terms, *(used for _, used in self.corrections))
 
 
 def search(

@@ -16,7 +16,6 @@ from kb.files import FileState
 from kb.filetypes import canonical_language
 from kb.filters import Filters
 from kb.model import (
-    Check,
     Hit,
     Indexed,
     Progress,
@@ -343,11 +342,18 @@ class Store:
         Raises:
             StoreError: nothing was purged.
         """
-        wanted = purging.PurgeFilter(
-            source, older_than_s, kind, session, superseded, everything, pinned
-        )
         with self._access.writing() as db:
-            purged = purging.purge(db, wanted)
+            chosen = purging.choose(
+                db,
+                source=source,
+                older_than_s=older_than_s,
+                kind=kind,
+                session=session,
+                superseded=superseded,
+                everything=everything,
+                pinned=pinned,
+            )
+            purged = purging.purge(db, chosen)
             self._access.known_words.clear()
         return self._compact(purged)
 
@@ -369,15 +375,16 @@ class Store:
         with self._access.exclusively() as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def check(self) -> Check:
-        """Verify the file, its references and both indexes against the text; takes a while."""
+    def check(self) -> tuple[str, ...]:
+        """List what is wrong with the file, its references and both indexes by the text; takes a
+        while."""
         if self._access.read_only:
             with self._access.reading() as db:
                 return reading.check(db, index=False)
         with self._access.exclusively() as db:
             return reading.check(db, index=True)
 
-    def repair(self) -> Check:
+    def repair(self) -> tuple[str, ...]:
         """Rebuild the indexes from the text, and check again: heals whatever is wrong with them.
 
         Raises:

@@ -222,15 +222,13 @@ class Walk:
 
     def _is_named(self, entry: WalkEntry) -> bool:
         include, extensions = self.selection.include, self.selection.extensions
-        if include and not any(
-            globs.compile_glob(glob).matches(entry.relative) for glob in include
-        ):
+        if include and not any(globs.fits(glob, entry.relative) for glob in include):
             return False
         return not extensions or entry.path.suffix.lstrip(".").lower() in extensions
 
     def _general_reason(self, entry: WalkEntry, ignores: Ignores) -> _Reason | None:
         exclude = self.selection.exclude
-        if any(globs.compile_glob(glob).matches(entry.relative) for glob in exclude):
+        if any(globs.fits(glob, entry.relative) for glob in exclude):
             return Why.EXCLUDED, "excluded"
         if ignores.match(str(entry.path), is_folder=entry.is_folder):
             self.ignored.add(entry.path)
@@ -257,7 +255,7 @@ class Walk:
             relative = folder.relative_to(self.root).as_posix()
             if what := _always_left_out(name, is_folder=is_folder):
                 return Why.ALWAYS, f"leads to {what}"
-            if any(globs.compile_glob(glob).matches(relative) for glob in self.selection.exclude):
+            if any(globs.fits(glob, relative) for glob in self.selection.exclude):
                 return Why.EXCLUDED, "leads to what is excluded"
             if ignores.match(str(folder), is_folder=is_folder):
                 return Why.IGNORED, "leads to what .gitignore ignores"

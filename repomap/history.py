@@ -317,17 +317,13 @@ DEPENDS = 0.5
 """What a file that imports a changed one has of that one's evidence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """Evidence by path: 1 for what changed, less for what depends on it. `gone` are paths that
-    changed and are not in the map: removed, or left out of it."""
-
-    evidence: dict[str, float]
-    gone: tuple[str, ...]
-
-
-def find_changed(db: sqlite3.Connection, root: Path, revision: str) -> Changed:
+def find_changed(
+    db: sqlite3.Connection, root: Path, revision: str
+) -> tuple[dict[str, float], tuple[str, ...]]:
     """Find what differs between a revision and the working tree, and the files that import it.
+
+    Return evidence by path: 1 for what changed, less for what depends on it. Then the paths that
+    changed and are not in the map: removed, or left out of it.
 
     Raises:
         MapInputError: there is no such revision.
@@ -343,4 +339,4 @@ def find_changed(db: sqlite3.Connection, root: Path, revision: str) -> Changed:
         )
         for (dependent,) in rows:
             evidence.setdefault(dependent, DEPENDS)
-    return Changed(evidence, tuple(path for path in changed if path not in files))
+    return evidence, tuple(path for path in changed if path not in files)

@@ -92,7 +92,8 @@ class FileRow:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A path that is not in the map, and the reason: a key of `repomap.walking.REASONS`."""
+    """A path that is not in the map or a pack, and why: of the map by a key of
+    `repomap.walking.REASONS`."""
 
     path: str
     reason: str

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from repomap.model import LeftOut
 
 Kind = Literal["full", "parts", "skeleton", "summary"]
 Format = Literal["markdown", "json"]
@@ -15,14 +17,11 @@ BUDGET_MIN = 300
 BUDGET_MAX = 2_000_000
 
 
-class Redaction(NamedTuple):
-    """A text without its secrets, and of each its line and kind."""
-
-    text: str
-    found: Sequence[tuple[int, str]]
-
+Redaction = tuple[str, Sequence[tuple[int, str]]]
+"""A text without its secrets, and of each its line and kind."""
 
 Redact = Callable[[str], Redaction]
+
 Count = Callable[[str], int]
 
 
@@ -82,14 +81,6 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Excluded:
-    """A file that is not in a pack, and why."""
-
-    path: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Pack:
     """A finished pack: `text` is at most `budget` tokens, which `used` counts."""
 
@@ -98,6 +89,6 @@ class Pack:
     used: int
     estimator: str
     items: tuple[Item, ...]
-    excluded: tuple[Excluded, ...]
+    excluded: tuple[LeftOut, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...] = ()

@@ -42,7 +42,7 @@ class Loader:
         found = read_text(self.root, path, self.file_bytes)
         if isinstance(found, str):
             return None
-        text = found.data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+        text = found[0].decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
         clean, secrets = self.redact(text)
         if secrets:
             self.warnings[path] = tuple(

@@ -95,18 +95,16 @@ def scan(store: MapStore, asked: ScanRequest) -> ScanReport:
 def _scan(store: MapStore, asked: ScanRequest, began: float) -> ScanReport:
     until = began + asked.deadline_s
     started_ns = time.time_ns()
-    found = _walk(asked, until)
+    entries, refused, is_whole = _walk(asked, until)
     with store.reading() as db:
         known, marks = read_files(db), read_marks(db)
         left_before = dict(db.execute("SELECT path, reason FROM left_out"))
     sure_before = _read_started(marks, started_ns) - UNSURE_NS
-    changed = [
-        one for one in found.entries if not _is_same(one, known.get(one.relative), sure_before)
-    ]
+    changed = [one for one in entries if not _is_same(one, known.get(one.relative), sure_before)]
     written, same, unread = _write_changed(store, changed, known, asked, until)
-    present = {one.relative for one in found.entries}
+    present = {one.relative for one in entries}
     gone = [row for path, row in known.items() if path not in present]
-    left_out = sorted([*found.left_out, *unread], key=lambda one: one.path)
+    left_out = sorted([*refused, *unread], key=lambda one: one.path)
     left_now = {one.path: one.reason for one in left_out}
     was_complete = marks.get(_COMPLETE) == "1"
     with store.writing() as db:
@@ -123,14 +121,14 @@ def _scan(store: MapStore, asked: ScanRequest, began: float) -> ScanReport:
         )
         write_marks(db, [("started_ns", str(started_ns)), (_COMPLETE, str(int(is_complete)))])
     return ScanReport(
-        files=len(found.entries) - len(unread),
+        files=len(entries) - len(unread),
         read=len(written) + same,
         removed=len(gone),
         left_out=tuple(left_out),
         notes=(
             *store.notes,
             *([history.note] if history.note else ()),
-            *_notes(left_out, found.is_whole),
+            *_notes(left_out, is_whole),
         ),
         head=history.head,
         seconds=time.monotonic() - began,
@@ -144,7 +142,7 @@ def _read_started(marks: Mapping[str, str], now_ns: int) -> int:
     return began_ns if began_ns <= now_ns else 0
 
 
-def _walk(asked: ScanRequest, until: float) -> walking.Found:
+def _walk(asked: ScanRequest, until: float) -> tuple[list[WalkEntry], list[LeftOut], bool]:
     try:
         return walking.walk_files(
             asked.root,
@@ -239,16 +237,17 @@ def _read(entry: WalkEntry, known: FileRow | None, asked: ScanRequest) -> _Read:
     found = read_text(asked.root, entry.relative, asked.file_bytes)
     if isinstance(found, str):
         return _Read(entry, found)
-    sha256 = hashlib.sha256(found.data).digest()
+    text, language = found
+    sha256 = hashlib.sha256(text).digest()
     if known is not None and known.sha256 == sha256:
         return _Read(entry, "", is_same=True)
-    data = asked.hide_secrets(found.data)
-    structure = workers.describe(data, found.language)
+    data = asked.hide_secrets(text)
+    structure = workers.describe(data, language)
     return _Read(
         entry=entry,
         reason="",
         sha256=sha256,
-        language=found.language,
+        language=language,
         lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)),
         structure=structure,
         body=split_names(data.decode("utf-8", "replace")),

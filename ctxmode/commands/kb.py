@@ -38,16 +38,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(library: Library, args: argparse.Namespace) -> int:
-    check = library.check(repair=args.repair)
+    problems = library.check(repair=args.repair)
     if args.json:
-        print_json({"ok": check.ok, "problems": list(check.problems)})
-    elif check.ok:
+        print_json({"ok": not problems, "problems": problems})
+    elif not problems:
         sys.stdout.write(f"{library.store.path} is sound.\n")
     else:
-        sys.stdout.writelines(f"{problem}\n" for problem in check.problems)
+        sys.stdout.writelines(f"{problem}\n" for problem in problems)
         if not args.repair:
             sys.stdout.write("Try: context-mode kb check --repair\n")
-    return exit_codes.OK if check.ok else exit_codes.ERROR
+    return exit_codes.ERROR if problems else exit_codes.OK
 
 
 def _backup(library: Library, args: argparse.Namespace) -> int:

@@ -139,11 +139,9 @@ def _answer(library: Library, args: argparse.Namespace, request: SearchRequest) 
 def to_json(answer: SearchAnswer, paths: Mapping[int, str | None]) -> dict[str, Any]:
     """Build the documented JSON."""
     hits = {hit.chunk_id: hit for result in answer.queries for hit in result.hits}
-    corrections = {
-        (correction.typed, correction.used): None
-        for result in answer.queries
-        for correction in result.corrections
-    }
+    corrections = dict.fromkeys(
+        correction for result in answer.queries for correction in result.corrections
+    )
     data: dict[str, Any] = {
         "hits": [_hit_to_json(hit, answer, paths) for hit in hits.values()],
         "corrections": [{"typed": typed, "used": used} for typed, used in corrections],

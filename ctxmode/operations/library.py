@@ -291,11 +291,11 @@ class Library:
 
         return forget_map(self.config)
 
-    def check(self, *, repair: bool = False) -> kb.Check:
-        """Check whether the store is sound; `repair` rebuilds its indexes where it is not."""
+    def check(self, *, repair: bool = False) -> tuple[str, ...]:
+        """List what is wrong with the store; `repair` rebuilds its indexes if anything is."""
         with translate_errors():
             found = self.store.check()
-            return found if found.ok or not repair else self.store.repair()
+            return self.store.repair() if found and repair else found
 
     def backup(self, target: Path) -> int:
         """Copy the store to a new file while it is in use; return its size. A UsageError says that

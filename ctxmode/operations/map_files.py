@@ -65,7 +65,7 @@ def _summarize(found: OpenMap, project: Path, family: str) -> Iterator[dict[str,
             "size": row.size,
             "lines": row.lines,
             "tokens": estimate(text, family),
-            "purpose": redact(row.purpose).text,
+            "purpose": redact(row.purpose)[0],
             "symbols": symbols[:SYMBOLS_MAX],
             **({"note": row.note} if row.note else {}),
         }

@@ -70,7 +70,7 @@ def _compress(head: str, answer: PackAnswer, way: str, *, keeps: bool) -> tuple[
     pack = answer.pack
     start = f"{head}\n\n" if head else ""
     body = COMPRESSORS[way](pack.text.removeprefix(start), budget=pack.budget)
-    text = start + (body if keeps else redact(body).text)
+    text = start + (body if keeps else redact(body)[0])
     if not text.endswith("\n"):
         text += "\n"
     used = estimate(text, pack.estimator)

@@ -163,12 +163,11 @@ def _rank(
     extra: Mapping[str, float] = {}
     notes: tuple[str, ...] = ()
     if since:
-        changed = find_changed(found.db, project, since)
-        extra = changed.evidence
+        extra, gone = find_changed(found.db, project, since)
         count = sum(value >= 1 for value in extra.values())
         notes = (f"{count} files changed since {since}, {len(extra) - count} depend on them",)
-        if changed.gone:
-            notes += (f"{len(changed.gone)} more are gone, or not in the map",)
+        if gone:
+            notes += (f"{len(gone)} more are gone, or not in the map",)
     ranked: tuple[Ranked, ...] = ()
     if request.task or extra:
         ranked = rank_files(found.db, request.task, mentioned=request.mentioned, extra=extra)

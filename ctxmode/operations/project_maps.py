@@ -102,12 +102,12 @@ def _is_denied(path: str, *, rules: policy.Rules, root: str) -> bool:
 def redact(text: str) -> Redaction:
     """Return a text with each secret replaced by its kind, and their lines."""
     found = secrets.redact(text)
-    return Redaction(found.text, _list_lines(text, found.secrets))
+    return (found.text, _list_lines(text, found.secrets))
 
 
 def keep_secrets(text: str) -> Redaction:
     """Return a text as it is, and the lines of its secrets."""
-    return Redaction(text, _list_lines(text, secrets.redact(text).secrets))
+    return (text, _list_lines(text, secrets.redact(text).secrets))
 
 
 def _list_lines(text: str, found: Iterable[secrets.Secret]) -> tuple[tuple[int, str], ...]:

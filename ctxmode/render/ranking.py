@@ -34,7 +34,7 @@ def explain(store: Store, request: SearchRequest) -> tuple[RankExplanation, ...]
 def explanation_text(explanation: RankExplanation) -> str:
     """Write what was asked, and each hit's scores, best first."""
     lines = [f"## {explanation.query}", f"words: {' '.join(explanation.words) or 'none'}"]
-    lines += [f"corrected: {one.typed} as {one.used}" for one in explanation.corrections]
+    lines += [f"corrected: {typed} as {used}" for typed, used in explanation.corrections]
     lines += [f"filter: {name} = {value}" for name, value in explanation.filters]
     for one in explanation.expressions:
         lines.append(f"asked of {one.table}: {one.words}")
@@ -63,6 +63,7 @@ def to_json(explanations: tuple[RankExplanation, ...]) -> dict[str, Any]:
     for explanation in explanations:
         data = asdict(explanation)
         data["filters"] = dict(explanation.filters)
+        data["corrections"] = [{"typed": one, "used": used} for one, used in data["corrections"]]
         for hit in data["hits"]:
             hit["hit"] = {name: hit["hit"][name] for name in HIT_FIELDS}
         found.append(data)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from repomap.importing.tree import Tree, folder_of, join, list_above, place, read_json_object
@@ -18,27 +17,23 @@ _CONFIGS_MAX = 4
 _TARGETS_MAX = 8
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """Where names that are not relative are looked for. `paths` are patterns, the most exact
-    first, each with folders and files of the tree in which `*` stands for the rest."""
-
-    base: str | None = None
-    paths: tuple[tuple[str, tuple[str, ...]], ...] = ()
+_Options = tuple[str | None, tuple[tuple[str, tuple[str, ...]], ...]]
+"""The folder where names that are not relative are looked for, and patterns, the most exact first,
+each with folders and files of the tree in which `*` stands for the rest."""
 
 
 def list_configured(tree: Tree, path: str, module: str) -> Iterator[str]:
     """Yield what the configurations above a file make of a name, without endings."""
-    for options in tree.once(_list_options, folder_of(path)):
-        for pattern, targets in options.paths:
+    for base, paths in tree.once(_list_options, folder_of(path)):
+        for pattern, targets in paths:
             head, star, tail = pattern.partition("*")
             middle = module[len(head) : len(module) - len(tail)]
             if module != f"{head}{middle}{tail}" or (middle and not star):
                 continue
             yield from (target.replace("*", middle, 1) for target in targets)
             break  # only the most exact pattern counts
-        if options.base is not None:
-            target = join(options.base, module)
+        if base is not None:
+            target = join(base, module)
             if target is not None:
                 yield target
 
@@ -47,7 +42,7 @@ def _list_options(tree: Tree, folder: str) -> tuple[_Options, ...]:
     """Return the options of the configurations above a folder, the nearest first."""
     configs = (place(one, name) for one in list_above(folder) for name in _NAMES)
     found = [tree.once(_read_options, config) for config in configs if config in tree.paths]
-    return tuple([one for one in found if one != _Options()][:_CONFIGS_MAX])
+    return tuple([one for one in found if one != (None, ())][:_CONFIGS_MAX])
 
 
 def _read_options(tree: Tree, config: str) -> _Options:
@@ -65,7 +60,7 @@ def _read_options(tree: Tree, config: str) -> _Options:
         if paths is None and isinstance(patterns, dict):
             start = own if own is not None else base
             paths = _read_paths(start if start is not None else folder_of(one), patterns)
-    return _Options(base, paths or ())
+    return base, paths or ()
 
 
 def _list_extended(tree: Tree, config: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -33,7 +33,7 @@ with kb.Store.open(Path(sys.argv[1]) / "kb.db") as store:
     print("found:", len(store.search("apples")[0].hits))
     print("kept:", all(store.text(source) == text for source, text in acknowledged))
 with kb.Store.open(Path(sys.argv[1]) / "kb.db") as store:
-    print("sound:", store.check().ok, store.notices)
+    print("sound:", not store.check(), store.notices)
     print("found again:", len(store.search("apples")[0].hits))
 """
 KEPT = """

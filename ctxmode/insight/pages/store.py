@@ -84,7 +84,7 @@ def build_search(reader: Reader, asked: Asked) -> Data:
         return {
             "state": str(result.state),
             "omitted": result.omitted,
-            "corrections": [{"typed": one.typed, "used": one.used} for one in result.corrections],
+            "corrections": [{"typed": typed, "used": used} for typed, used in result.corrections],
             "hits": [
                 {
                     "source_id": hit.source_id,

@@ -12,7 +12,6 @@ from ctxmode.render.results import answer_text, batch_text, index_text
 from executor.model import ChangedFile, Isolation, Refusal, Result, Status, Stream, Usage
 from executor.run.output_routing import Answer, KeptOutput, KeptStream, OutputSection
 from kb import Hit, QueryResult, SearchState
-from kb.model import Correction
 from policy.messages import BYTES_MAX
 
 USAGE = Usage(wall_s=0.123, cpu_s=0.05, peak_memory_bytes=12 * 1024 * 1024)
@@ -183,7 +182,7 @@ def test_a_passage_stands_under_its_source_and_lines():
     hit = Hit(
         1, "guide.md", 1, "Guide > Retries", "A retry waits.\n", "markdown", None, 9, 24, 3, 3, 1.0
     )
-    found = QueryResult("retry", SearchState.MATCH, (hit,), (Correction("rety", "retry"),), 2, (1,))
+    found = QueryResult("retry", SearchState.MATCH, (hit,), (("rety", "retry"),), 2, (1,))
     assert query_text(found) == (
         "## retry\n[also read rety as retry]\n"
         "--- guide.md | Guide > Retries | lines 3-3 ---\nA retry waits.\n"
