@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from base.bounded_run import BoundedRunError, Bounds, run_bounded
+from base.git_environment import GIT_PATH, NEUTRAL_SETTINGS, UNATTENDED
 from base.globs import parse_name, to_expression
 from base.plain_files import read_plain
 
@@ -140,17 +143,27 @@ class IgnoreFile:
 
 @dataclass(frozen=True, slots=True)
 class Ignores:
-    """The ignore files that hold in one folder, outermost first."""
+    """What is ignored in one folder.
+
+    Attributes:
+        files: the ignore files that hold in it, outermost first.
+        listed: the absolute paths that git itself named, if it was asked: folders end in a slash.
+    """
 
     files: tuple[IgnoreFile, ...] = ()
+    listed: frozenset[str] | None = None
 
     def within(self, folder: Path) -> Ignores:
         """Those that hold in `folder`, which lies in the one of these."""
+        if self.listed is not None:
+            return self
         found = tuple(_read(folder))
         return Ignores((*self.files, *found)) if found else self
 
     def match(self, path: str, *, is_folder: bool) -> bool:
         """Whether the innermost file that says anything about the path ignores it, as git does."""
+        if self.listed is not None:
+            return (f"{path}/" if is_folder else path) in self.listed
         for file in reversed(self.files):
             verdict = file.verdict(path, is_folder=is_folder)
             if verdict is not None:
@@ -161,6 +174,33 @@ class Ignores:
         """What is not obeyed of the files of one folder: why it could not be read or matched."""
         own = f"{str(folder).rstrip('/')}/"
         return (problem for file in self.files if file.folder == own for problem in file.problems)
+
+
+LISTING_S = 10.0
+LISTING_BYTES = 64 * 1024 * 1024
+_LISTING = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+_SETTINGS = [part for one in (*NEUTRAL_SETTINGS, "core.excludesFile=/dev/null")
+             for part in ("-c", one)]  # fmt: skip
+
+
+def list_ignored(top: Path, seconds: float) -> frozenset[str] | None:
+    """Ask git what it ignores in a working tree, in `seconds` at most. Of a folder that is ignored
+    wholly that one alone is listed. None where git is missing, fails or takes too long."""
+    git = shutil.which("git", path=GIT_PATH)
+    if git is None:
+        return None
+    # Git looks for no repository above: the folder is one itself, or none.
+    environment = {**UNATTENDED, "GIT_CEILING_DIRECTORIES": str(top.parent)}
+    bounds = Bounds(max(min(seconds, LISTING_S), 0.1), LISTING_BYTES)
+    try:
+        done = run_bounded(
+            [git, *_SETTINGS, *_LISTING], bounds, environment=environment, folder=top
+        )
+    except BoundedRunError:
+        return None
+    if done.returncode:
+        return None
+    return frozenset(f"{top}/{name}" for name in os.fsdecode(done.stdout).split("\0") if name)
 
 
 def above(root: Path) -> Ignores:

@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 
 from kb import globs
-from kb.ignoring import Ignores, above
+from kb.ignoring import Ignores, above, list_ignored
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 """Larger files are rarely what a person wrote; index one by itself where it is wanted."""
@@ -134,6 +134,8 @@ class Walk:
     ignored: set[Path] = field(default_factory=set)
     """The files and folders that git would ignore, as far as the pass came upon them."""
     _seen: set[tuple[int, int]] = field(default_factory=set)
+    _listed: dict[Path, frozenset[str] | None] = field(default_factory=dict)
+    """What git ignores in the working trees that the pass came upon; None if it cannot tell."""
 
     def files(self) -> Iterator[WalkEntry]:
         """The regular files that are meant.
@@ -147,7 +149,7 @@ class Walk:
         while waiting:
             folder = waiting.pop()
             if self.selection.respect_gitignore:
-                ignores = folder.ignores.within(folder.path)
+                ignores = self._find_ignores(folder.ignores, folder.path)
                 for problem in ignores.problems(folder.path):
                     self.skip(folder.path / ".gitignore", problem, Why.IGNORE_FILE)
             below = []
@@ -161,6 +163,15 @@ class Walk:
                 else:
                     yield entry
             waiting.extend(reversed(below))
+
+    def _find_ignores(self, outer: Ignores, folder: Path) -> Ignores:
+        """What is ignored in a folder: git itself says so of its own working trees."""
+        if not os.path.lexists(folder / _GIT):
+            return outer.within(folder)
+        if folder not in self._listed:
+            self._listed[folder] = list_ignored(folder, self.until - time.monotonic())
+        listed = self._listed[folder]
+        return Ignores(outer.files).within(folder) if listed is None else Ignores(listed=listed)
 
     def skip(self, path: Path, reason: str, why: Why) -> None:
         relative = os.fsencode(path.relative_to(self.root))
@@ -249,7 +260,7 @@ class Walk:
         folder = self.root
         for name in real.relative_to(self.root).parts:
             if self.selection.respect_gitignore:
-                ignores = ignores.within(folder)
+                ignores = self._find_ignores(ignores, folder)
             folder /= name
             is_folder = folder != real or entry.is_folder
             relative = folder.relative_to(self.root).as_posix()

@@ -68,7 +68,8 @@ kb/test_chunking.py kb/test_code.py kb/test_conversion.py kb/test_directory.py
 kb/test_explaining.py kb/test_known_defects.py kb/test_redaction.py::test_neither
 kb/test_search.py::test_sections kb/test_disks.py kb/test_durability.py
 ctxmode/mcp/test_resources.py ctxmode/operations/test_searching.py
-kb/test_ignoring.py::test_every_pattern kb/test_kb.py::test_importing kb/test_purging.py
+kb/test_ignoring.py::test_every_pattern kb/test_ignoring.py::test_git_itself
+kb/test_kb.py::test_importing kb/test_purging.py
 kb/test_workers.py runtimes/packages/programs/test_javascript_lock.py
 runtimes/test_discovery.py::test_a_real_virtual runtimes/test_ending.py
 runtimes/test_file_content.py runtimes/test_install.py::test_the_script_is_posix

@@ -15,7 +15,7 @@ _TRUST = read_program("csharp_trust.cs")
 # Names are read from the archive's table: NuGet unpacks them wherever they lead.
 _CHECK = read_program("csharp_check.cs")
 
-_SET_UP = read_script("csharp_set_up.sh").replace("@TRUST@", _TRUST).replace("@CHECK@", _CHECK)
+_SET_UP = read_program("csharp_set_up.sh").replace("@TRUST@", _TRUST).replace("@CHECK@", _CHECK)
 
 # Of one package the highest version counts, as a program can load but one.
 _LOCK = _SET_UP + read_program("csharp_lock.sh")

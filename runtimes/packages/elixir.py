@@ -16,7 +16,7 @@ _LOCK = _SET_UP + read_program("elixir_lock.sh")
 # A lock is read as data. All that it holds is demanded at its version, so that nothing is resolved.
 _READ = read_program("elixir_read.exs")
 
-_FETCH = _SET_UP + read_script("elixir_fetch.sh").replace("@READ@", _READ)
+_FETCH = _SET_UP + read_program("elixir_fetch.sh").replace("@READ@", _READ)
 
 _BUILD = _SET_UP + read_program("elixir_build.sh")
 

@@ -14,7 +14,7 @@ CLASSES = "/packages/java/classpath.jar"
 _PROGRAM = read_program("java_program.java")
 
 # Debian's Maven is a folder of links to others.
-_PHASE = read_script("java_phase.sh").replace("@PROGRAM@", _PROGRAM)
+_PHASE = read_program("java_phase.sh").replace("@PROGRAM@", _PROGRAM)
 
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}"
 

@@ -146,7 +146,7 @@ def test_damage_inside_the_file_is_reported_and_indexes_are_rebuilt(tmp_path: Pa
     db.close()
     with Store.open(path) as store:
         assert store.check()
-        assert store.repair().ok
+        assert store.repair() == ()
         assert len(store.search("apples")[0].hits) > 0
 
 
