@@ -9,11 +9,12 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ctxmode.commands.table import Verb
 from ctxmode.errors import UsageError, did_you_mean, or_all, why
 
+T = TypeVar("T")
 BUDGET = "answer_bytes"
 """Where a command line's budget for the whole answer is, if it has one."""
 
@@ -156,3 +157,10 @@ def _list_chosen(parser: Parser, parsed: argparse.Namespace) -> Iterator[Parser]
 
 def _options(parser: Parser) -> list[str]:
     return [name for action in parser._actions for name in action.option_strings]
+
+
+def build_request(kind: type[T], args: argparse.Namespace) -> T:
+    """Build a request, a dataclass, of those arguments that are named as its fields."""
+    names = getattr(kind, "__dataclass_fields__", ())
+    given = {name: value for name, value in vars(args).items() if name in names}
+    return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in given.items()})

@@ -74,7 +74,7 @@ def _add_writing(add: Add) -> None:
         remember.add_argument(f"--{name}", default="", metavar=metavar, help=about)
     remember.add_argument("--confidence", "--importance", "-i", default="medium", metavar="HOW",
         help=f"{words}, or 0 to 1 (default medium)")  # fmt: skip
-    remember.add_argument("--tag", "-t", action="append", default=[], metavar="WORD",
+    remember.add_argument("--tag", "-t", dest="tags", action="append", default=[], metavar="WORD",
         help="may be said again")  # fmt: skip
     remember.add_argument("--category", default="observe", choices=CATEGORIES,
         help="what kind of write it is (default observe)")  # fmt: skip
@@ -82,7 +82,8 @@ def _add_writing(add: Add) -> None:
         help="whose it is (default project)")  # fmt: skip
     prime = add("prime", "write each section of a Markdown file as a fact, and keep them in step")
     prime.add_argument("file", metavar="FILE", help="- is stdin")
-    prime.add_argument("--pin", action="store_true", help="each recall begins with them")
+    prime.add_argument("--pin", dest="is_pinned", action="store_true",
+        help="each recall begins with them")  # fmt: skip
     prime.add_argument("--source", default="", metavar="NAME", help="default: the file's name")
     for name, about in (
         ("pin", "have each recall begin with a fact"),
@@ -92,28 +93,31 @@ def _add_writing(add: Add) -> None:
         one = add(name, about, wanted="ID")
         one.add_argument("--why", "--reason", default="", metavar="TEXT", help="for the ledger")
         if name == "forget":
-            one.add_argument("--erase", action="store_true",
+            one.add_argument("--erase", dest="is_erased", action="store_true",
                 help="take its text out of the history, too")  # fmt: skip
 
 
 def _add_asking(add: Add) -> None:
     recall = add("recall", "the pinned facts, and those that answer a query, within a budget")
-    recall.add_argument("query", metavar="QUERY", nargs="?", default="")
+    recall.add_argument("text", metavar="QUERY", nargs="?", default="")
     recall.add_argument("--budget", type=int, default=DEFAULT_BUDGET, metavar="TOKENS",
         help=f"how much the answer may take (default {DEFAULT_BUDGET})")  # fmt: skip
-    recall.add_argument("--exact", action="store_true", help="what holds it letter by letter")
+    recall.add_argument("--exact", dest="is_exact", action="store_true",
+        help="what holds it letter by letter")  # fmt: skip
     recall.add_argument("--scope", default="", choices=("", *SCOPES), metavar="SCOPE",
         help="only of this scope")  # fmt: skip
     recall.add_argument("--format", default="", choices=("ctxone",),
         help="JSON with CTXone's names and numbers")  # fmt: skip
     search = add("search", "the facts that answer a query, the best first, without a budget")
-    search.add_argument("query", metavar="QUERY")
+    search.add_argument("text", metavar="QUERY")
     search.add_argument("--prefix", default="", metavar="PATH", help="only below this path")
-    search.add_argument("--exact", action="store_true", help="what holds it letter by letter")
+    search.add_argument("--exact", dest="is_exact", action="store_true",
+        help="what holds it letter by letter")  # fmt: skip
     search.add_argument("--limit", type=int, default=0, metavar="N", help="default 50")
     listing = add("list", "what stands, by path")
     listing.add_argument("--prefix", default="", metavar="PATH", help="only below this path")
-    listing.add_argument("--expired", action="store_true", help="those whose time is over")
+    listing.add_argument("--expired", dest="is_expired", action="store_true",
+        help="those whose time is over")  # fmt: skip
     add("show", "one fact with all that is known of it", wanted="ID")
     add("blame", "who wrote a fact when and why, the latest first", wanted="ID")
     log = add("log", "what was written, the latest first")
@@ -128,7 +132,8 @@ def _add_branches(add: Add) -> None:
     branch.add_argument("wanted", metavar="NAME", nargs="?", default="")
     branch.add_argument("--from", dest="base", default=MAIN, metavar="NAME",
         help=f"what it begins from (default {MAIN})")  # fmt: skip
-    branch.add_argument("--drop", action="store_true", help="it takes no more writes")
+    branch.add_argument("--drop", dest="is_dropped", action="store_true",
+        help="it takes no more writes")  # fmt: skip
     diff = add("diff", "where two branches differ, path by path")
     diff.add_argument("base", metavar="A")
     diff.add_argument("wanted", metavar="B")
@@ -186,15 +191,15 @@ def run(args: argparse.Namespace) -> int:
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "remember": opening.remember,
     "prime": opening.prime,
-    "pin": opening.change,
-    "unpin": opening.change,
-    "forget": opening.change,
+    "pin": opening.show,
+    "unpin": opening.show,
+    "forget": opening.show,
     "recall": opening.recall,
-    "search": opening.search,
-    "list": opening.list_facts,
-    "show": opening.look,
-    "blame": opening.look,
-    "log": opening.log,
+    "search": opening.show,
+    "list": opening.show,
+    "show": opening.show,
+    "blame": opening.show,
+    "log": opening.show,
     "tail": opening.tail,
     "stats": opening.stats,
     "branch": opening.branch,

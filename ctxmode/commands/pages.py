@@ -60,7 +60,8 @@ def _add_writing(add: Add) -> None:
         ("source", "SLUG", "the page of a session that it comes from; may be said again"),
         ("related", "SLUG", "a page that belongs to it; may be said again"),
     ):
-        write.add_argument(f"--{name}", action="append", default=[], metavar=metavar, help=about)
+        write.add_argument(f"--{name}", dest=f"all_{name}", action="append", default=[],
+            metavar=metavar, help=about)  # fmt: skip
     write.add_argument("--summary", default=None, metavar="TEXT", help="why it is so, in a line")
     write.add_argument("--field", action="append", default=[], metavar="NAME=VALUE",
         help="a further field; may be said again")  # fmt: skip
@@ -73,24 +74,25 @@ def _add_writing(add: Add) -> None:
     push.add_argument("--no-distill", action="store_true", help="without the session's source")
     push.add_argument("--distill-done", action="store_true", help="the source page is written")
     push.add_argument("--source-slug", default="", metavar="SLUG", help="that source page")
-    push.add_argument("--from-run", action="store_true",
+    push.add_argument("--from-run", dest="is_from_run", action="store_true",
         help="only drafts that a run wrote, as by you and a run")  # fmt: skip
-    push.add_argument("--dry-run", action="store_true", help="commit nothing")
+    push.add_argument("--dry-run", dest="is_dry_run", action="store_true", help="commit nothing")
     forget = add("forget", "remove a page; its history stays", slug=True)
     _add_type(forget, "which of namesakes")
-    forget.add_argument("--erase", action="store_true", help="take it out of the history, too")
-    forget.add_argument("--why", default="", metavar="TEXT", help="for the commit")
+    forget.add_argument("--erase", dest="is_erased", action="store_true",
+        help="take it out of the history, too")  # fmt: skip
+    forget.add_argument("--why", dest="message", default="", metavar="TEXT", help="for the commit")
     _add_force(forget)
 
 
 def _add_force(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--force", action="store_true",
+    parser.add_argument("--force", dest="is_forced", action="store_true",
         help="discard the draft's edits that were never pushed")  # fmt: skip
 
 
 def _add_looking(add: Add) -> None:
     read = add("read", "a page: its draft, else the newest version", slug=True)
-    read.add_argument("--at", default="", metavar="SHA", help="the version of a commit")
+    read.add_argument("--at", dest="end", default="", metavar="SHA", help="the version of a commit")
     listing = add("list", "all pages, by type")
     listing.add_argument("--tag", default="", metavar="WORD", help="only with a tag")
     add("status", "how drafts, captured turns and the repository stand")
@@ -98,8 +100,10 @@ def _add_looking(add: Add) -> None:
     diff.add_argument("--from", dest="start", default="", metavar="SHA",
         help="default: the version before")  # fmt: skip
     diff.add_argument("--to", dest="end", default="", metavar="SHA", help="default: the newest")
-    diff.add_argument("--local", action="store_true", help="the newest against the draft")
-    diff.add_argument("--blame", action="store_true", help="whom each section is from")
+    diff.add_argument("--local", dest="is_local", action="store_true",
+        help="the newest against the draft")  # fmt: skip
+    diff.add_argument("--blame", dest="has_blame", action="store_true",
+        help="whom each section is from")  # fmt: skip
     blame = add("blame", "whom each section of a page is from", slug=True)
     history = add("history", "the commits of a page, the newest first", slug=True)
     evolution = add("evolution", "the versions of a page, each with what changed", slug=True)
@@ -127,17 +131,17 @@ def run(args: argparse.Namespace) -> int:
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "init": opening.init,
     "write": opening.write,
-    "push": opening.push,
-    "forget": opening.forget,
-    "read": opening.read,
-    "list": opening.list_pages,
-    "status": opening.status,
-    "diff": opening.compare,
-    "blame": opening.look,
-    "history": opening.look,
-    "evolution": opening.look,
-    "log": opening.look,
-    "pull": opening.pull,
+    "push": opening.show,
+    "forget": opening.show,
+    "read": opening.show,
+    "list": opening.show,
+    "status": opening.show,
+    "diff": opening.show,
+    "blame": opening.show,
+    "history": opening.show,
+    "evolution": opening.show,
+    "log": opening.show,
+    "pull": opening.show,
     "path": opening.path,
     "export": opening.export,
     "capture": opening.capture,

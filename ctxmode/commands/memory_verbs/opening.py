@@ -6,8 +6,9 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from ctxmode.operations.fact_answers import (
     name_written_file,
 )
 from ctxmode.operations.fact_numbers import counterfactual, ctxone_json
+from ctxmode.parsing import build_request
 from ctxmode.render.fact_texts import change_line
 from kb.tokens import BYTES_PER_TOKEN
 from memory.facts import MAIN, Author, Memory
@@ -45,15 +47,17 @@ def find_branch(args: argparse.Namespace) -> str:
     return args.branch or MAIN
 
 
-def ask(args: argparse.Namespace, asked: FactRequest) -> FactAnswer:
-    """Do what the command line's action says."""
+def ask(args: argparse.Namespace, **given: Any) -> FactAnswer:  # noqa: ANN401 - as the fields
+    """Do what the command line's action says, with some fields as given here."""
+    branch = args.branch if args.action == "log" else find_branch(args)
+    asked = replace(build_request(FactRequest, args), **{"branch": branch, **given})
     with open_memory(args, name_written_file(args.action, asked)) as memory:
         return answer(memory, args.action, asked)
 
 
-def show(args: argparse.Namespace, asked: FactRequest) -> int:
+def show(args: argparse.Namespace, **given: Any) -> int:  # noqa: ANN401 - as the fields
     """Do it, and print the answer."""
-    found = ask(args, asked)
+    found = ask(args, **given)
     print_answer(args, found.data, found.text)
     return exit_codes.ERROR if found.is_conflict else exit_codes.OK
 
@@ -88,36 +92,24 @@ def _decode(data: bytes, name: str) -> str:
 
 
 def remember(args: argparse.Namespace) -> int:
-    asked = FactRequest(
-        text=read_text(args.text),
-        branch=find_branch(args),
-        key=args.key,
-        context=args.context or FactRequest().context,
-        title=args.title,
-        tags=tuple(args.tag),
-        confidence=args.confidence,
-        category=args.category,
-        why=args.why,
-        ttl=args.ttl,
-        scope=args.scope,
-        supersedes=args.supersedes,
-        source=args.source,
-    )
+    given = {"text": read_text(args.text), "context": args.context or FactRequest().context}
     if args.category != "decide" or args.scope != "project":
-        return show(args, asked)
-    return _decide(args, asked)
+        return show(args, **given)
+    return _decide(args, given)
 
 
-def _decide(args: argparse.Namespace, asked: FactRequest) -> int:
+def _decide(args: argparse.Namespace, given: Mapping[str, Any]) -> int:
     """Remember a decision, and keep ContextOS's DECISIONS.md in step where a project has it."""
     config = load_config(args.project)
     path = section_files.find_decisions_file(config.project)
     if path is None:
-        return show(args, asked)
+        return show(args, **given)
+    branch = find_branch(args)
+    asked = replace(build_request(FactRequest, args), branch=branch, **given)
     with open_memory(args, "project") as memory:
-        taken = section_files.read_decisions(config, memory, path, asked.branch)
+        taken = section_files.read_decisions(config, memory, path, branch)
         found = answer(memory, "remember", asked)
-        section_files.write_decisions(memory, path, asked.branch)
+        section_files.write_decisions(memory, path, branch)
     tell([f"{taken} decisions were taken over from {path.name}"] * bool(taken))
     print_answer(args, found.data, found.text)
     return exit_codes.OK
@@ -125,41 +117,22 @@ def _decide(args: argparse.Namespace, asked: FactRequest) -> int:
 
 def prime(args: argparse.Namespace) -> int:
     name = "stdin" if args.file == "-" else Path(args.file).name
-    asked = FactRequest(
-        text=read_file(args.file),
-        branch=find_branch(args),
-        source=args.source or name,
-        title=name,
-        is_pinned=args.pin,
-    )
-    return show(args, asked)
-
-
-def change(args: argparse.Namespace) -> int:
-    asked = FactRequest(
-        wanted=args.wanted,
-        branch=find_branch(args),
-        why=args.why,
-        is_erased=getattr(args, "erase", False),
-    )
-    return show(args, asked)
+    return show(args, text=read_file(args.file), source=args.source or name, title=name)
 
 
 def branch(args: argparse.Namespace) -> int:
     _refuse_branch(args, "Name the branch behind the action, and its parent with --from.")
-    asked = FactRequest(wanted=args.wanted, base=args.base, is_dropped=args.drop)
-    return show(args, asked)
+    return show(args)
 
 
 def compare(args: argparse.Namespace) -> int:
     _refuse_branch(args, "Name the two branches behind the action.")
-    return show(args, FactRequest(base=args.base, wanted=args.wanted))
+    return show(args)
 
 
 def merge(args: argparse.Namespace) -> int:
     _refuse_branch(args, "Name the branch that is merged into with --into.")
-    asked = FactRequest(wanted=args.wanted, base=args.base, take=tuple(args.take))
-    return show(args, asked)
+    return show(args)
 
 
 def _refuse_branch(args: argparse.Namespace, remedy: str) -> None:
@@ -173,14 +146,7 @@ FRESH_S = 2.0
 
 
 def recall(args: argparse.Namespace) -> int:
-    asked = FactRequest(
-        text=args.query,
-        budget=args.budget,
-        branch=find_branch(args),
-        scope=args.scope,
-        is_exact=args.exact,
-    )
-    found = ask(args, asked)
+    found = ask(args)
     facts.count_recalled(load_config(args.project), found.recalled_bytes)
     if args.format == "ctxone" and found.recall is not None:
         print_json(ctxone_json(found.recall))
@@ -197,32 +163,6 @@ def recall(args: argparse.Namespace) -> int:
             ]
         )
     return exit_codes.OK
-
-
-def search(args: argparse.Namespace) -> int:
-    asked = FactRequest(
-        text=args.query,
-        prefix=args.prefix,
-        branch=find_branch(args),
-        is_exact=args.exact,
-        limit=args.limit,
-    )
-    return show(args, asked)
-
-
-def list_facts(args: argparse.Namespace) -> int:
-    branch = find_branch(args)
-    asked = FactRequest(prefix=args.prefix, branch=branch, is_expired=args.expired)
-    return show(args, asked)
-
-
-def look(args: argparse.Namespace) -> int:
-    return show(args, FactRequest(wanted=args.wanted, branch=find_branch(args)))
-
-
-def log(args: argparse.Namespace) -> int:
-    asked = FactRequest(branch=args.branch, prefix=args.prefix, limit=args.limit)
-    return show(args, asked)
 
 
 def tail(args: argparse.Namespace) -> int:

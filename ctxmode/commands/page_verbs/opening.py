@@ -24,6 +24,7 @@ from ctxmode.operations.pages import (
     open_pages,
     translate_page_errors,
 )
+from ctxmode.parsing import build_request
 from ctxmode.render import page_texts
 from memory.pages import DRAFTS_FOLDER
 
@@ -57,65 +58,27 @@ def _add_turn(args: argparse.Namespace) -> int:
     return exit_codes.OK
 
 
-def ask(args: argparse.Namespace, asked: PageRequest) -> PageAnswer:
-    """Do what the command line's action says."""
+def ask(args: argparse.Namespace, **given: Any) -> PageAnswer:  # noqa: ANN401 - as the fields
+    """Do what the command line's action says, with some fields as given here."""
     config = load_config(args.project)
-    asked = replace(asked, changes=config.state_dir / "changes")
+    asked = build_request(PageRequest, args)
+    asked = replace(asked, **{"changes": config.state_dir / "changes", **given})
     with pages.open_pages(config) as opened:
         if args.action in ("push", "write"):
             asked = replace(asked, buffer=find_turns(config, opened, ""))
         return answer(opened, args.action, asked)
 
 
-def show(args: argparse.Namespace, asked: PageRequest) -> int:
+def show(args: argparse.Namespace, **given: Any) -> int:  # noqa: ANN401 - as the fields
     """Do it, and print the answer; a push that waits for something else is no success."""
-    found = ask(args, asked)
+    found = ask(args, **given)
     print_answer(args, found.data, found.text)
     return exit_codes.ERROR if found.is_paused else exit_codes.OK
 
 
-def read(args: argparse.Namespace) -> int:
-    return show(args, PageRequest(slug=args.slug, type=args.type, end=args.at))
-
-
-def list_pages(args: argparse.Namespace) -> int:
-    return show(args, PageRequest(type=args.type, tag=args.tag))
-
-
-def status(args: argparse.Namespace) -> int:
-    return show(args, PageRequest())
-
-
-def compare(args: argparse.Namespace) -> int:
-    asked = PageRequest(
-        slug=args.slug,
-        type=args.type,
-        start=args.start,
-        end=args.end,
-        has_blame=args.blame,
-        is_local=args.local,
-    )
-    return show(args, asked)
-
-
-def look(args: argparse.Namespace) -> int:
-    asked = PageRequest(
-        slug=getattr(args, "slug", ""),
-        type=getattr(args, "type", ""),
-        limit=getattr(args, "limit", 0),
-    )
-    return show(args, asked)
-
-
 def write(args: argparse.Namespace) -> int:
-    asked = PageRequest(
-        slug=args.slug,
-        type=args.type,
-        text=read_file(args.file) if args.file else "",
-        fields=_read_fields(args),
-        is_forced=args.force,
-    )
-    return show(args, asked)
+    text = read_file(args.file) if args.file else ""
+    return show(args, text=text, fields=_read_fields(args))
 
 
 def _read_fields(args: argparse.Namespace) -> dict[str, Any]:
@@ -125,37 +88,11 @@ def _read_fields(args: argparse.Namespace) -> dict[str, Any]:
         if not mark or not name.strip():
             raise UsageError(f"--field {given[:80]!r} has no =", "Give NAME=VALUE.")
         fields[name.strip()] = value
-    lists = {"tags": args.tag, "sources": args.source, "related": args.related}
+    lists = {"tags": args.all_tag, "sources": args.all_source, "related": args.all_related}
     fields |= {name: given for name, given in lists.items() if given}
     if args.summary is not None:
         fields["reasoning_summary"] = args.summary
     return fields
-
-
-def push(args: argparse.Namespace) -> int:
-    asked = PageRequest(
-        slugs=tuple(args.slugs),
-        type=args.type,
-        tag=args.tag,
-        message=args.message,
-        distill_done=args.distill_done,
-        source_slug=args.source_slug,
-        no_distill=args.no_distill,
-        is_dry_run=args.dry_run,
-        is_from_run=args.from_run,
-    )
-    return show(args, asked)
-
-
-def forget(args: argparse.Namespace) -> int:
-    asked = PageRequest(
-        slug=args.slug,
-        type=args.type,
-        is_erased=args.erase,
-        is_forced=args.force,
-        message=args.why,
-    )
-    return show(args, asked)
 
 
 CAPTURED = f"""\
@@ -179,10 +116,6 @@ def init(args: argparse.Namespace) -> int:
     return exit_codes.OK
 
 
-def pull(args: argparse.Namespace) -> int:
-    return show(args, PageRequest(remote=args.remote))
-
-
 def path(args: argparse.Namespace) -> int:
     found = str(find_repository(load_config(args.project)))
     print_answer(args, {"path": found}, found)
@@ -191,4 +124,4 @@ def path(args: argparse.Namespace) -> int:
 
 def export(args: argparse.Namespace) -> int:
     folder = Path.cwd() / Path(args.folder).expanduser()
-    return show(args, PageRequest(folder=str(folder)))
+    return show(args, folder=str(folder))
