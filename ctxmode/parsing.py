@@ -6,8 +6,9 @@ Loaded only by verbs that have options: what must start in milliseconds parses n
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -94,13 +95,52 @@ def verb_parser(verb: Verb) -> Parser:
     module = verb.load()
     parser = Parser(prog=f"context-mode {verb.name}", description=module.__doc__)
     parser.takes_program_arguments = verb.takes_program_arguments
-    if hasattr(module, "add_arguments"):
-        module.add_arguments(parser)
+    parser.other_words = getattr(module, "OTHER_WORDS", {})
+    table = Path(str(module.__file__)).with_suffix(".json")
+    is_table = table.exists()
+    if is_table:
+        _add_table(parser, json.loads(table.read_bytes()))
+    if is_table or hasattr(module, "add_arguments"):
+        if not is_table:
+            module.add_arguments(parser)
         if not verb.has_own_project_option:
             parser.add_argument("--project", metavar="DIR", help="the project folder")
         if not verb.stays_open:
             _add_budget(parser)
     return parser
+
+
+def _add_table(parser: argparse.ArgumentParser, table: Mapping[str, Any]) -> None:
+    """Add the arguments of a verb, and its actions with theirs, from its table."""
+    _add_rows(parser, table["arguments"])
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, row in table["actions"].items():
+        about = row["about"]
+        _add_rows(actions.add_parser(name, help=about, description=about), row["arguments"])
+
+
+def _add_rows(to: argparse._ActionsContainer, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Add arguments: each row is what argparse is given. A `type` that is a number takes whole
+    numbers from there on; of the rows of `one_of` one alone may be given."""
+    for row in rows:
+        if "one_of" in row:
+            group = to.add_mutually_exclusive_group(required=row.get("required", False))
+            _add_rows(group, row["one_of"])
+            continue
+        given = {key: value for key, value in row.items() if key != "flags"}
+        if "type" in given:
+            kind = given["type"]
+            given["type"] = int if kind == "int" else _count_of(kind)
+        to.add_argument(*row["flags"], **given)
+
+
+def _count_of(least: int) -> Callable[[str], int]:
+    def count(text: str) -> int:
+        if not text.isdecimal() or len(text) > 12 or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
+        return int(text)
+
+    return count
 
 
 def _add_budget(parser: Parser) -> None:

@@ -56,10 +56,6 @@ class Conversation(Protocol):
 CONVERSATIONS_MAX = 256
 RECORDS_MAX = 100
 
-_WORDS = {
-    "DEBUG": "debug", "INFO": "info", "WARNING": "warning", "ERROR": "error",
-    "CRITICAL": "critical",
-}  # fmt: skip
 _records: ContextVar[deque[logging.LogRecord] | None] = ContextVar("_records", default=None)
 
 
@@ -116,7 +112,8 @@ async def tell(
 ) -> None:
     """Send those of the wanted levels, without secrets."""
     for record in tuple(records):
-        level = _WORDS.get(record.levelname, "notice")
+        word = record.levelname.lower()
+        level = word if word in LEVELS else "notice"
         if level in wanted:
             text = redact(record.getMessage()).text
             message = {"level": level, "logger": record.name, "data": text}

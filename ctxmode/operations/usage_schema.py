@@ -13,69 +13,27 @@ from pathlib import Path
 
 from base.stores import NO_SETTINGS, Step, open_current
 
-_USAGE = """
-    CREATE TABLE usage (
-        day INTEGER NOT NULL,
-        tool TEXT NOT NULL,
-        calls INTEGER NOT NULL,
-        errors INTEGER NOT NULL,
-        produced INTEGER NOT NULL,
-        returned INTEGER NOT NULL,
-        PRIMARY KEY (day, tool)
-    )"""
-_RUN = """
-    CREATE TABLE run (
-        id INTEGER PRIMARY KEY,
-        at REAL NOT NULL,
-        language TEXT NOT NULL,
-        toolchain TEXT,
-        profile TEXT NOT NULL,
-        tier TEXT NOT NULL,
-        status TEXT NOT NULL,
-        exit_code INTEGER,
-        signal INTEGER,
-        phase TEXT NOT NULL,
-        decision TEXT,
-        wall_s REAL NOT NULL,
-        cpu_s REAL NOT NULL,
-        peak_memory_bytes INTEGER,
-        peak_processes INTEGER,
-        stdout_bytes INTEGER NOT NULL,
-        stderr_bytes INTEGER NOT NULL,
-        changed_files INTEGER NOT NULL,
-        not_committed INTEGER NOT NULL,
-        connections INTEGER NOT NULL,
-        session TEXT,
-        output_id TEXT
-    )"""
 
-_REFUSAL = """
-    CREATE TABLE refusal (
-        id INTEGER PRIMARY KEY,
-        run INTEGER NOT NULL,
-        kind TEXT NOT NULL,
-        target TEXT NOT NULL,
-        by TEXT NOT NULL,
-        certainty TEXT NOT NULL,
-        count INTEGER NOT NULL,
-        remedy TEXT NOT NULL
-    )"""
+def _create(db: sqlite3.Connection, number: int) -> None:
+    """Make the table of a step, as the file beside this one has it."""
+    statements = Path(__file__).with_suffix(".sql").read_text("utf-8").split(";")
+    db.execute(statements[number])
 
 
 def create_usage_table(db: sqlite3.Connection) -> None:
     """Make the counts of calls."""
-    db.execute(_USAGE)
+    _create(db, 0)
 
 
 def create_run_table(db: sqlite3.Connection) -> None:
     """Make the table of the latest runs."""
-    db.execute(_RUN)
+    _create(db, 1)
     db.execute("CREATE INDEX run_status ON run (status, id)")
 
 
 def create_refusal_table(db: sqlite3.Connection) -> None:
     """Make the table of what runs were refused."""
-    db.execute(_REFUSAL)
+    _create(db, 2)
     db.execute("CREATE INDEX refusal_run ON refusal (run)")
 
 

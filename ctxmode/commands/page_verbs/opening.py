@@ -28,8 +28,6 @@ from ctxmode.parsing import build_request
 from ctxmode.render import page_texts
 from memory.pages import DRAFTS_FOLDER
 
-ACTIONS = ("turn", "status", "template")
-
 
 def capture(args: argparse.Namespace) -> int:
     if args.what == "turn":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import collections
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from prometheus_client import (
@@ -13,13 +14,6 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
-
-if TYPE_CHECKING:
-    from fleet import Fleet
-import collections
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -29,7 +23,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 if TYPE_CHECKING:
-    from fleet import Fleet
+    from fleet.front import Fleet
 
 GAUGES = {
     "waiting": "Runs that wait for their turn",
