@@ -21,12 +21,10 @@ from .exporting import export_decisions as export_decisions
 from .exporting import export_json as export_json
 from .exporting import export_markdown as export_markdown
 from .exporting import put_section as put_section
-from .importing import FORMS as FORMS
 from .importing import import_facts as import_facts
 from .memory import Memory as Memory
 from .model import BODY_BYTES_MAX as BODY_BYTES_MAX
 from .model import CATEGORIES as CATEGORIES
-from .model import CONFIDENCES as CONFIDENCES
 from .model import DEFAULT_CONTEXT as DEFAULT_CONTEXT
 from .model import MAIN as MAIN
 from .model import SCOPES as SCOPES

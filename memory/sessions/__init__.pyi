@@ -7,7 +7,6 @@ from .delivering import read_events as read_events
 from .delivering import read_prompts as read_prompts
 from .digesting import DIGEST_BYTES_MAX as DIGEST_BYTES_MAX
 from .digesting import RESUME_BYTES as RESUME_BYTES
-from .digesting import RESUME_BYTES_MIN as RESUME_BYTES_MIN
 from .digesting import build_digest as build_digest
 from .digesting import build_resume as build_resume
 from .digesting import capture_turns as capture_turns

@@ -23,7 +23,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 if TYPE_CHECKING:
-    from fleet.front import Fleet
+    from fleet import Fleet
 
 GAUGES = {
     "waiting": "Runs that wait for their turn",

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from base import store_copies
+from base.stores import copies
 from ctxmode import cli
 from ctxmode.config.locations import load_config
 from ctxmode.errors import ContextModeError
@@ -87,7 +87,7 @@ def test_a_damaged_copy_is_passed_over_for_an_older_one(store, ask):
 @pytest.fixture
 def large(store, monkeypatch):
     """The store, as if it were too large to be looked through whenever it is opened."""
-    monkeypatch.setattr(store_copies, "CHECKED_BYTES_MAX", 0)
+    monkeypatch.setattr(copies, "CHECKED_BYTES_MAX", 0)
     overwrite_page(store)
     return store
 

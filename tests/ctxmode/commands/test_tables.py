@@ -9,9 +9,12 @@ from ctxmode.commands import memory, pages, sessions
 from ctxmode.commands.memory_verbs import transferring
 from ctxmode.commands.session_verbs import keeping, looking
 from ctxmode.commands.table import VERBS
-from memory.facts import CATEGORIES, DEFAULT_BUDGET, FORMS, MAIN, SCOPES
+from memory.facts import CATEGORIES, DEFAULT_BUDGET, MAIN, SCOPES
+from memory.facts.importing import FORMS
+from memory.facts.model import CONFIDENCES
 from memory.pages import EVOLUTION_MAX, HISTORY_MAX, PAGE_TYPES
-from memory.sessions import RESUME_BYTES, RESUME_BYTES_MIN, STATUSES
+from memory.sessions import RESUME_BYTES, STATUSES
+from memory.sessions.digesting import RESUME_BYTES_MIN
 
 
 def find(verb: str, action: str, name: str):
@@ -59,6 +62,7 @@ def test_defaults_are_those_of_the_room(verb, action, name, default):
 def test_what_help_says_of_numbers_is_what_they_are():
     assert find("pages", "log", "--limit").help == f"default {HISTORY_MAX}"
     assert find("pages", "evolution", "--limit").help == f"default {EVOLUTION_MAX}"
+    assert "|".join(CONFIDENCES) in find("memory", "remember", "--confidence").help
     least = find("sessions", "resume", "--budget").type
     assert least(str(RESUME_BYTES_MIN)) == RESUME_BYTES_MIN
     with pytest.raises(Exception, match=f"from {RESUME_BYTES_MIN} on"):
