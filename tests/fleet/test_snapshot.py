@@ -131,7 +131,7 @@ def test_a_file_of_several_names_stays_where_denied_folders_are_too_large_to_tel
     search = ProjectSearch(project)
     search.deny(HiddenPaths((f"{project}/private",)))
     assert set(paths(take(search, Terms(), {}))) == {"c", "d", "f"}
-    monkeypatch.setattr(travel, "ENTRIES_MAX", 2)
+    monkeypatch.setattr(travel, "COPY_ENTRIES_MAX", 2)
     assert set(paths(take(search, Terms(entries_max=9), {}))) == {"d"}
 
 
