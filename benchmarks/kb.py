@@ -11,7 +11,7 @@ from functools import partial
 from itertools import count, islice
 
 import kb.directory
-from benchmarks.harness import ROOT, Bench, NotMeasuredError, measure, write_files
+from benchmarks.harness import PROGRAMS, ROOT, Bench, NotMeasuredError, measure, write_files
 from benchmarks.kb_quality import our_searcher, plain_searcher
 from benchmarks.kb_sets import CORPORA, make_set, mixed_documents
 from benchmarks.processes import PROGRAM, make_environment, read_processors_s, start
@@ -124,7 +124,14 @@ def large(bench: Bench) -> None:
         with spool.open("wb") as stream:
             subprocess.run((sys.executable, "-c", code), stdout=stream, check=True)
         size = spool.stat().st_size
-        words = (sys.executable, "-c", _INDEX, str(spool), kind, str(bench.folder / "told"))
+        words = (
+            sys.executable,
+            "-c",
+            PROGRAMS["index"],
+            str(spool),
+            kind,
+            str(bench.folder / "told"),
+        )
         began = time.perf_counter()
         _, cpu_s = start(words, {**os.environ, "PYTHONPATH": str(ROOT)})
         whole_s = time.perf_counter() - began
@@ -136,53 +143,6 @@ def large(bench: Bench) -> None:
         bench.value(f"{title}: peak of memory", peak_mb, "MB")
 
 
-# Runs in a process of its own, whose peak of memory is then that of indexing.
-_INDEX = """
-import sys, time
-from pathlib import Path
-from kb import Store
-from kb.model import SourceSpec
-spool, kind, told = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
-with Store.open(spool.with_name(f"{kind}.db")) as store:
-    began = time.perf_counter()
-    store.add_spool(SourceSpec(kind, origin="run", kind=kind), spool)
-    first = time.perf_counter() - began
-    while not store.index_pending().complete:
-        pass
-peak = int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
-told.write_text(f"{first} {peak * 1024 / 1e6}")
-"""
-
-
-_PRINT = """
-import sys
-from itertools import count
-
-def log(n):
-    line = f"2024-05-01 10:{n // 60 % 60:02d}:{n % 60:02d} INFO worker {n % 17} finished job {n}\\n"
-    if n % 997:
-        return line
-    place = f'Traceback (most recent call last):\\n  File "job.py", line {n % 90}, in run\\n'
-    return f"{line}{place}ValueError: job {n} has no input\\n"
-
-def json(n):
-    tags = ", ".join(f'"tag{n % k}"' for k in range(2, 9))
-    owner = f'{{"name": "user {n % 1000}", "lines": [{n}, {n + 1}], "city": "city {n % 77}"}}'
-    text = f'{{"id": {n}, "name": "record {n}", "tags": [{tags}], "owner": {owner}}}'
-    return ", " + text if n else '{"records": [' + text
-
-def line(n):
-    return f"word{n * 7919 % 100003} "
-
-kind, size, numbers, written = KIND, SIZE, count(), 0
-while written < size:
-    text = "".join(kind(next(numbers)) for _ in range(5000))
-    written += len(text)
-    sys.stdout.write(text)
-sys.stdout.write("]}" if kind is json else "")
-"""
-
-
 def make_printing(kind: str, size: int) -> str:
     """Return Python that prints `size` bytes, or a little more, of `log`, `json` or `line`."""
-    return _PRINT.replace("KIND", kind).replace("SIZE", str(size))
+    return PROGRAMS["print"].replace("KIND", kind).replace("SIZE", str(size))

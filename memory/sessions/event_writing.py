@@ -84,20 +84,12 @@ class EventWriter:
         )
 
     def add(self, session: OpenSession, key: bytes, event: Event, at: float | None) -> None:
+        of = {"session": session.id, "turn": session.turn, "at": at, "key": key}
         session.events += self._db.execute(
             "INSERT OR IGNORE INTO event (session_id, turn, at, category, priority, text, target,"
-            " state, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                session.id,
-                session.turn,
-                at,
-                event.category,
-                event.priority,
-                event.text,
-                event.target,
-                event.state,
-                key,
-            ),
+            " state, key) VALUES (:session, :turn, :at, :category, :priority, :text, :target,"
+            " :state, :key)",
+            {**event._asdict(), **of, "priority": event.priority},
         ).rowcount
         # At once, and not at the end: so what stays is the same however the reading is parted.
         if session.events > EVENTS_MAX:
@@ -163,10 +155,11 @@ class EventWriter:
         elif record.failed or record.exit_code:
             self._set_state(events, "failed")
             target = next(iter(targets), "") or tool
-            self._drop_error(session, target)
+            self._drop_error(session, target)  # first, or the new one would go with the old
             key = digest(call.hex() if call else record.key, "error")
             self.add(session, key, of_error(target, one.head), record.at)
         else:
+            # Before errors are closed: what the result says of files closes theirs, too.
             targets += self._write_files(session, record, one.events, events, call, tool)
             for target in targets:
                 self._db.execute(

@@ -172,6 +172,7 @@ class _Reading:
         """Parse and prepare some lines, before any transaction."""
         parse_line = self._importer.parse_line
         assert parse_line is not None
+        # A copy: where the transaction fails, the next reading begins with the state before it.
         state = dict(state)
         self._bad = []
         prepared: list[Prepared] = []
@@ -336,6 +337,8 @@ class _Reading:
     ) -> Imported:
         """Write a batch. One that goes on is of the session that the last one ended with."""
         importing, found = self._importing, self._found
+        # How far the source is read is saved in the transaction that writes its records. Saved
+        # before, a kill between the two would lose them for good.
         with importing.database.writing() as db:
             if self._elsewhere:
                 prepared = []
@@ -349,12 +352,15 @@ class _Reading:
                 keys_are_global=self._importer.keys_are_global,
                 imported_at=self._imported_at,
             )
+            # Before any record: those of a batch that goes on name no session, and without this
+            # they would be passed over.
             if goes_on:
                 writer.resume(str(state.get("session", "")))
             writer.write(prepared)
             state["session"] = writer.finish()
             seen = sum(isinstance(one.record, MessageRecord) for one in prepared)
             source_id = self._save(db, place, state, int(self._elsewhere))
+            # What an earlier file at this path had wrong goes before this one's is noted.
             if is_new and self._importer.parse_line is not None:
                 db.execute("DELETE FROM import_error WHERE source_id = ?", (source_id,))
             note_bad_lines(db, source_id, self._bad, importing.gate)

@@ -77,6 +77,7 @@ class Preparer:
             return self._message(record)
         clean = self._name
         if isinstance(record, SessionRecord):
+            # As it stands, not cleaned: the calls that follow have paths within it.
             self._folder = record.working_directory or self._folder
             metadata = self._gate.clean_value(dict(record.metadata), NAME_CHARS_MAX)
             return Prepared(
@@ -135,6 +136,7 @@ class Preparer:
         found: tuple[Event, ...] = ()
         content = None
         if record.is_prompt:
+            # Events are made of the cleaned text: of the other, a secret would stand in them.
             content = self._gate.clean_head(text, CONTENT_CHARS_MAX)
             end = ""
             if len(text) > CONTENT_CHARS_MAX:

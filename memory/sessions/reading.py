@@ -251,24 +251,17 @@ def count_sessions(db: sqlite3.Connection) -> int:
 
 def read_sources(db: sqlite3.Connection) -> list[SourceStatus]:
     """Read how far each transcript is read."""
-    rows = db.execute(
-        "SELECT agent, path, size, offset, messages, bad_lines, elsewhere, problem, seen_at"
-        " FROM source ORDER BY agent, path"
+    rows = _rows(
+        db,
+        "SELECT agent, path, size, offset AS read, messages, bad_lines, elsewhere, problem, seen_at"
+        " FROM source ORDER BY agent, path",
     )
     return [
         SourceStatus(
-            agent,
-            path,
-            size,
-            read,
-            messages,
-            bad,
-            bool(elsewhere),
-            problem,
-            seen_at,
-            elsewhere == UNDECIDED,
+            **{**row, "elsewhere": bool(row["elsewhere"])},
+            is_undecided=row["elsewhere"] == UNDECIDED,
         )
-        for agent, path, size, read, messages, bad, elsewhere, problem, seen_at in rows
+        for row in map(dict, rows)
     ]
 
 

@@ -23,24 +23,14 @@ def write_usage(
     db: sqlite3.Connection, session_id: str, key: bytes, group: bytes | None, record: UsageRecord
 ) -> None:
     db.execute(
-        "INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        "INSERT INTO usage VALUES (:session_id, :key, :group_key, :model, :at, :input, :output,"
+        " :cache_read, :cache_write, :reasoning)"
         " ON CONFLICT (session_id, response_key) DO UPDATE SET model = excluded.model,"
         " at = COALESCE(at, excluded.at), input = excluded.input, output = excluded.output,"
         " cache_read = excluded.cache_read, cache_write = excluded.cache_write,"
         " reasoning = excluded.reasoning"
         " WHERE COALESCE(excluded.output, -1) > COALESCE(output, -1)",
-        (
-            session_id,
-            key,
-            group,
-            record.model,
-            record.at,
-            record.input,
-            record.output,
-            record.cache_read,
-            record.cache_write,
-            record.reasoning,
-        ),
+        {**record._asdict(), "session_id": session_id, "key": key, "group_key": group},
     )
 
 
@@ -151,19 +141,14 @@ def write_compaction(
     known = db.execute("SELECT id, session_id FROM message WHERE source_key = ?", (key,)).fetchone()
     if known is not None and known[1] != session.id:
         return None  # a fork's copy
+    told = {**record._asdict(), "summary": pack(record.summary or None), "key": key}
     if known is not None:
         db.execute(
-            "UPDATE message SET compaction_summary = COALESCE(compaction_summary, ?),"
-            " compaction_trigger = COALESCE(compaction_trigger, ?),"
-            " tokens_before = COALESCE(tokens_before, ?),"
-            " tokens_after = COALESCE(tokens_after, ?) WHERE id = ?",
-            (
-                pack(record.summary or None),
-                record.trigger or None,
-                record.tokens_before,
-                record.tokens_after,
-                known[0],
-            ),
+            "UPDATE message SET compaction_summary = COALESCE(compaction_summary, :summary),"
+            " compaction_trigger = COALESCE(compaction_trigger, NULLIF(:trigger, '')),"
+            " tokens_before = COALESCE(tokens_before, :tokens_before),"
+            " tokens_after = COALESCE(tokens_after, :tokens_after) WHERE id = :id",
+            {**told, "id": known[0]},
         )
         return None
     session.note_time(record.at)
@@ -174,21 +159,9 @@ def write_compaction(
         "INSERT INTO message (session_id, source_key, group_key, sequence, step, turn, role,"
         " at, content, content_bytes, is_compaction, compaction_summary, compaction_trigger,"
         " tokens_before, tokens_after)"
-        " VALUES (?, ?, ?, ?, 0, ?, 'system', ?, ?, ?, 1, ?, ?, ?, ?)",
-        (
-            session.id,
-            key,
-            key,
-            session.sequence,
-            session.turn,
-            record.at,
-            pack(COMPACTED),
-            len(COMPACTED),
-            pack(record.summary or None),
-            record.trigger or None,
-            record.tokens_before,
-            record.tokens_after,
-        ),
+        " VALUES (:id, :key, :key, :sequence, 0, :turn, 'system', :at, :text, :size, 1, :summary,"
+        " NULLIF(:trigger, ''), :tokens_before, :tokens_after)",
+        {**vars(session), **told, "text": pack(COMPACTED), "size": len(COMPACTED)},
     )
     text = f"compacted ({record.trigger})" if record.trigger else "compacted"
     return Event("compaction", text)
@@ -202,6 +175,7 @@ def cut(db: sqlite3.Connection, session: OpenSession, group: bytes) -> None:
     ).fetchone()
     if row[0] is None:
         return
+    # Counted before the rows go, and taken off: a count of all that is left would read the session.
     gone = db.execute(
         "SELECT COUNT(DISTINCT CASE WHEN role IN ('user', 'assistant', 'tool_call')"
         " THEN sequence END), COALESCE(SUM(role = 'tool_call'), 0),"
@@ -221,4 +195,4 @@ def cut(db: sqlite3.Connection, session: OpenSession, group: bytes) -> None:
             (session.id, first),
         )
     session.sequence, session.turn = row[0] - 1, max(row[1] - 1, 0)
-    session.changed_turn = -1
+    session.changed_turn = -1  # the same number may come again, as a turn with another text

@@ -227,7 +227,8 @@ def save_source(  # noqa: PLR0913, PLR0917 - the columns of a row
     row = db.execute(
         "INSERT INTO source (path_key, agent, path, device, inode, head_bytes, head_sha256,"
         " size, mtime_ns, offset, elsewhere, state, seen_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " VALUES (:key, :agent, :path, :device, :inode, :head_bytes, :head_sha256, :size,"
+        " :mtime_ns, :offset, :elsewhere, :state, :now)"
         " ON CONFLICT (path_key) DO UPDATE SET agent = IIF(excluded.agent LIKE 'file:%' AND"
         " agent NOT LIKE 'file:%', agent, excluded.agent), device = excluded.device,"
         " inode = excluded.inode, head_bytes = excluded.head_bytes,"
@@ -235,21 +236,16 @@ def save_source(  # noqa: PLR0913, PLR0917 - the columns of a row
         " size = excluded.size, mtime_ns = excluded.mtime_ns, offset = excluded.offset,"
         " elsewhere = excluded.elsewhere, state = excluded.state, seen_at = excluded.seen_at"
         " RETURNING id",
-        (
-            digest(path),
-            agent,
-            gate.clean_head(path, 4096),
-            place.device,
-            place.inode,
-            place.head_bytes,
-            place.head_sha256,
-            status.size,
-            status.mtime_ns,
-            place.offset,
-            elsewhere,
-            json.dumps(clean_state(state, gate)),
-            time.time(),
-        ),
+        {
+            **status._asdict(),
+            **place._asdict(),
+            "key": digest(path),
+            "agent": agent,
+            "path": gate.clean_head(path, 4096),
+            "elsewhere": elsewhere,
+            "state": json.dumps(clean_state(state, gate)),
+            "now": time.time(),
+        },
     ).fetchone()
     return int(row[0])
 

@@ -322,6 +322,7 @@ class SessionStore:
             waiting = delivering.find_waiting(db, session_id)
         if waiting is None:
             return ""
+        # Marked before it is given: of two hooks that read it at once only one gives it.
         with self.database.writing() as db:
             is_ours = delivering.mark_delivered(db, waiting[0], time.time())
         return waiting[1] if is_ours else ""

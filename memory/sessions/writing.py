@@ -111,28 +111,16 @@ class Writer:
         for one in self._open.values():
             if one is None:
                 continue
-            now = self._now
             self._db.execute(
-                "UPDATE session SET sequence = ?, turn = ?, messages = ?, tool_calls = ?,"
-                " compactions = ?, last_at = COALESCE(?, IIF(?, MAX(last_at, ?), last_at), ?),"
-                " started_at = COALESCE(MIN(started_at, ?), started_at, ?, ?),"
-                " status = IIF(?, '', status), updated_at = ? WHERE id = ?",
-                (
-                    one.sequence,
-                    one.turn,
-                    one.messages,
-                    one.tool_calls,
-                    one.compactions,
-                    one.last_at,
-                    *(one.is_changed, now, now),  # where no record has a time
-                    # The first time takes the place of the transcript's, whenever it comes.
-                    one.first_at if one.was_timeless else None,
-                    one.first_at,
-                    now if one.last_at is None else None,
-                    one.is_changed,  # activity takes back what a person set
-                    now,
-                    one.id,
-                ),
+                # Where no record has a time, `now` stands for it. The first time takes the place of
+                # the transcript's, whenever it comes. Activity takes back what a person set.
+                "UPDATE session SET sequence = :sequence, turn = :turn, messages = :messages,"
+                " tool_calls = :tool_calls, compactions = :compactions, last_at ="
+                " COALESCE(:last_at, IIF(:is_changed, MAX(last_at, :now), last_at), :now),"
+                " started_at = COALESCE(MIN(started_at, IIF(:was_timeless, :first_at, NULL)),"
+                " started_at, :first_at, IIF(:last_at IS NULL, :now, NULL)),"
+                " status = IIF(:is_changed, '', status), updated_at = :now WHERE id = :id",
+                {**vars(one), "now": self._now},
             )
             if one.outcome is not None:
                 write_outcome(self._db, one.id, one.outcome, one.last_at)
@@ -203,34 +191,23 @@ class Writer:
         if record.relation == "subagent" and not session.hooked:
             session.hooked = read_hooked(self._db, parent)
         session.folder = session.folder or record.working_directory
+        project = record.working_directory.rstrip("/").rpartition("/")[2]
         if record.last_at is not None:
             session.note_time(record.last_at)
         self._db.execute(
             "UPDATE session SET"
-            " parent_id = COALESCE(NULLIF(?, ''), parent_id),"
-            " relation = COALESCE(NULLIF(?, ''), relation),"
-            " title = COALESCE(NULLIF(?, ''), title),"
-            " agent_version = COALESCE(NULLIF(?, ''), agent_version),"
-            " working_directory = COALESCE(NULLIF(working_directory, ''), ?),"
-            " project_name = COALESCE(NULLIF(project_name, ''), ?),"
-            " git_branch = COALESCE(NULLIF(?, ''), git_branch),"
-            " started_at = COALESCE(started_at, ?),"
-            " ended_at = COALESCE(?, ended_at),"
-            " end_reason = COALESCE(NULLIF(?, ''), end_reason)"
-            " WHERE id = ?",
-            (
-                parent,
-                record.relation,
-                record.title,
-                record.agent_version,
-                record.working_directory,
-                record.working_directory.rstrip("/").rpartition("/")[2],
-                record.git_branch,
-                record.started_at,
-                record.ended_at,
-                record.end_reason,
-                session.id,
-            ),
+            " parent_id = COALESCE(NULLIF(:parent, ''), parent_id),"
+            " relation = COALESCE(NULLIF(:relation, ''), relation),"
+            " title = COALESCE(NULLIF(:title, ''), title),"
+            " agent_version = COALESCE(NULLIF(:agent_version, ''), agent_version),"
+            " working_directory = COALESCE(NULLIF(working_directory, ''), :working_directory),"
+            " project_name = COALESCE(NULLIF(project_name, ''), :project),"
+            " git_branch = COALESCE(NULLIF(:git_branch, ''), git_branch),"
+            " started_at = COALESCE(started_at, :started_at),"
+            " ended_at = COALESCE(:ended_at, ended_at),"
+            " end_reason = COALESCE(NULLIF(:end_reason, ''), end_reason)"
+            " WHERE id = :id",
+            {**record._asdict(), "id": session.id, "parent": parent, "project": project},
         )
         if record.metadata:
             self._db.execute(
@@ -241,6 +218,8 @@ class Writer:
     # Messages
 
     def _message(self, session: OpenSession, record: MessageRecord, one: Prepared) -> None:
+        # Before its key is looked up: hooks and transcripts have other keys for the same message,
+        # which would be there twice.
         if comes_from_elsewhere(self._db, session, record.role, by_hooks=self._is_from_hooks):
             return
         key = self._key(session, record.key)
@@ -249,8 +228,10 @@ class Writer:
             if record.replaces:
                 self._replace(session, key, record, one)
             return
+        # Only from here on is anything counted: what is read again must change no number.
         session.is_changed = True
         session.note_time(record.at)
+        # Before the row is written, so that a prompt is the first message of its own turn.
         if record.is_prompt:
             session.turn += 1
         group = self._key(session, record.group or record.key)
@@ -265,30 +246,26 @@ class Writer:
             "INSERT INTO message (session_id, source_key, group_key, sequence, step, turn, role,"
             " at, content, content_bytes, is_cut, tool_name, tool_params, call_key, exit_code,"
             " is_error, subagent, skill, model, images, thinking_bytes)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                session.id,
-                key,
-                group,
-                sequence,
-                step,
-                session.turn,
-                record.role,
-                record.at,
-                pack(one.content),
-                one.content_bytes,
-                _is_cut(one),
-                tool or None,
-                pack(one.params),
-                call,
-                record.exit_code,
-                is_failed,
-                record.subagent or None,
-                record.skill or None,
-                record.model or None,
-                record.images,
-                record.thinking_bytes,
-            ),
+            " VALUES (:session, :key, :group, :sequence, :step, :turn, :role, :at, :content, :size,"
+            " :is_cut, NULLIF(:tool, ''), :params, :call, :exit_code, :failed,"
+            " NULLIF(:subagent, ''), NULLIF(:skill, ''), NULLIF(:model, ''), :images,"
+            " :thinking_bytes)",
+            {
+                **record._asdict(),
+                "session": session.id,
+                "key": key,
+                "group": group,
+                "turn": session.turn,
+                "sequence": sequence,
+                "step": step,
+                "call": call,
+                "tool": tool,
+                "content": pack(one.content),
+                "size": one.content_bytes,
+                "is_cut": _is_cut(one),
+                "params": pack(one.params),
+                "failed": is_failed,
+            },
         )
         self.messages += 1
         if session.turn != session.changed_turn:
@@ -298,6 +275,7 @@ class Writer:
                 " ON CONFLICT (session_id, number) DO UPDATE SET changed = 1",
                 (session.id, session.turn, record.at),
             )
+        # After the row: an event that is evicted now has its message, and stays away.
         if record.role == "tool_result":
             self._events.write_outcome(session, record, one, call, tool)
         else:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from base.plain_files import open_plain
 from memory.sessions.importers.archive import is_archive, open_members
 from memory.sessions.importers.importer import Importer, State
 from memory.sessions.importers.own import never_found, no_roots
@@ -28,7 +29,7 @@ from memory.sessions.importers.stranger import (
     size,
     text,
 )
-from memory.sessions.importers.whole_json import open_plain, read_json, read_open_array
+from memory.sessions.importers.whole_json import read_json, read_open_array
 from memory.sessions.records import CutRecord, MessageRecord, Record, SessionRecord
 
 MEMBERS = r"conversations(?:[-_]?\d{1,6})?\.json"
@@ -44,7 +45,7 @@ def read_conversations(path: str, state: State) -> Iterator[Record]:
             for value in read_open_array(member):
                 yield from _read(value, state)
         return
-    with open_plain(path) as file:
+    with open_plain(path, follow=False) as file:
         is_one = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{"
         file.seek(0)
         if is_one:

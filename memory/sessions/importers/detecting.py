@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
 
+from base.plain_files import open_plain
 from memory.sessions.importers.archive import is_archive, list_names
 from memory.sessions.importers.chatgpt import MEMBERS
 from memory.sessions.importers.importer import Importer, State
@@ -16,7 +17,6 @@ from memory.sessions.importers.own import FORMAT
 from memory.sessions.importers.registry import FORMS, MODULES, find_importer
 from memory.sessions.importers.whole_json import (
     RefusedError,
-    open_plain,
     read_array,
     read_members,
 )
@@ -48,7 +48,7 @@ def detect_form(path: str) -> str:
         if any(re.fullmatch(MEMBERS, name.split("/")[-1]) for name in list_names(path)):
             return "chatgpt"
         raise RefusedError("the archive holds no conversations.json, or is damaged")
-    with open_plain(path) as file:
+    with open_plain(path, follow=False) as file:
         first = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if first == b"[":
         return _detect_array(path)
@@ -101,7 +101,7 @@ def _detect_lines(path: str) -> str:
 
 def _read_values(path: str) -> list[dict[str, object]]:
     values = list[dict[str, object]]()
-    with open_plain(path) as file:
+    with open_plain(path, follow=False) as file:
         lines = read_lines(file, 0, LOOKED_AT_BYTES, is_complete=True)
         for line in islice(lines, LOOKED_AT_LINES):
             with suppress(*_EXPECTED_ERRORS):
@@ -162,7 +162,7 @@ def _read_records(path: str, row: Importer) -> Iterator[Record]:
         yield from row.read_file(path, state)
         return
     assert row.parse_line is not None
-    with open_plain(path) as file:
+    with open_plain(path, follow=False) as file:
         size = file.seek(0, 2)
         for line in read_lines(file, 0, size, is_complete=True):
             with suppress(*_EXPECTED_ERRORS):

@@ -23,6 +23,7 @@ from typing import Any
 
 from base.digests import sha256
 from base.host_homes import find_place
+from base.plain_files import open_plain
 from memory.sessions.importers.importer import Found, Ground, Importer, State
 from memory.sessions.importers.stranger import (
     count,
@@ -41,7 +42,6 @@ from memory.sessions.importers.stranger import (
     subfolders,
     text,
 )
-from memory.sessions.importers.whole_json import open_plain
 from memory.sessions.records import (
     CompactionRecord,
     CutRecord,
@@ -98,7 +98,7 @@ def find_transcripts(ground: Ground) -> Iterator[Found]:
 def _root_of(project: os.DirEntry[str], ground: Ground) -> str:
     """The path of a project, as its folder tells; empty where it can't be known."""
     try:
-        with open_plain(os.path.join(project.path, ".project_root")) as file:
+        with open_plain(os.path.join(project.path, ".project_root"), follow=False) as file:
             return file.read(_ROOT_BYTES_MAX).decode("utf-8", "replace").strip()
     except (OSError, ValueError):
         hashed = sha256(os.fsencode(ground.project)).hexdigest()

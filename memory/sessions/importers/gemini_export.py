@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from base.plain_files import open_plain
 from memory.sessions.importers import gemini_cli
 from memory.sessions.importers.importer import Importer, State
 from memory.sessions.importers.own import digest_value, never_found, no_roots
@@ -32,7 +33,6 @@ from memory.sessions.importers.stranger import (
 )
 from memory.sessions.importers.whole_json import (
     RefusedError,
-    open_plain,
     read_array,
     read_json,
 )
@@ -67,7 +67,7 @@ _Activity = tuple[float | None, str, str]
 
 def read_saved(path: str, state: State) -> Iterator[Record]:
     """Read a saved chat, an older session, or an activity."""
-    with open_plain(path) as file:
+    with open_plain(path, follow=False) as file:
         is_array = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"["
     if not is_array:
         value = fields(read_json(path))
