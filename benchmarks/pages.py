@@ -11,7 +11,7 @@ from pathlib import Path
 from base.secrets import find_secrets
 from benchmarks.harness import Bench, measure
 from benchmarks.memory import make_words
-from memory.pages.answers import PushRequest, WriteRequest
+from memory.pages.answers import PushRequest
 from memory.pages.repository import Repository
 from memory.pages.section_diff import compare_texts
 from memory.pages.store import Pages
@@ -38,7 +38,7 @@ async def pushes(bench: Bench) -> None:
         number = next(numbers)
         for page in range(PAGES):
             text = _TEXT.format(number)
-            opened.write(WriteRequest(f"page-{page}", text, "concept", {"tags": ["x"]}))
+            opened.write(f"page-{page}", text, "concept", {"tags": ["x"]})
 
     push = partial(opened.push, PushRequest())
     await bench.time_sides(f"push of {PAGES} pages", push, bar="≤ 60 ms", before=edit)

@@ -19,7 +19,6 @@ from memory.pages import (
     Pages,
     Pushed,
     PushRequest,
-    WriteRequest,
     compare_all,
     diff_json,
     diff_text,
@@ -93,7 +92,7 @@ def _write(pages: Pages, asked: PageRequest) -> PageAnswer:
         raise UsageError("the page has no text", "Give its Markdown, with or without fields.")
     name, kind = _split(asked.slug, asked.type)
     written = pages.write(
-        WriteRequest(name, asked.text, kind, asked.fields, asked.agent, asked.is_forced)
+        *(name, asked.text, kind, asked.fields), agent=asked.agent, is_forced=asked.is_forced
     )
     return PageAnswer(asdict(written), page_texts.written_text(written))
 

@@ -8,7 +8,6 @@ from .answers import Pushed as Pushed
 from .answers import PushRequest as PushRequest
 from .answers import ReadPage as ReadPage
 from .answers import Version as Version
-from .answers import WriteRequest as WriteRequest
 from .answers import Written as Written
 from .buffer_files import TURNS_MAX as TURNS_MAX
 from .buffer_files import Buffer as Buffer

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from memory.pages.buffers import BufferStatus
 from memory.pages.model import Commit, PageType, SectionDiff
@@ -16,23 +15,6 @@ version; changed since an older version; the same as a version that was removed;
 
 Source = Literal["draft", "repository"]
 PushReason = Literal["", "merge_required", "distill_required", "nothing", "from_run"]
-
-
-@dataclass(frozen=True, slots=True)
-class WriteRequest:
-    """A page to be written as a draft.
-
-    `text` is a whole page with its frontmatter, or its Markdown alone; without any the page keeps
-    its own. `fields` go before what stands in the frontmatter, and that before what the draft or
-    the repository has. `is_forced` replaces a draft whose edits were never pushed.
-    """
-
-    slug: str
-    text: str = ""
-    type: str = ""
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    agent: str = ""
-    is_forced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,18 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from base.plain_files import open_plain
+from base.whole_files import new_file_mode, replace_file
 from memory.errors import BadInputError, StoreUnavailableError
 from memory.gate import FindSecrets
 from memory.pages.answers import Problem
+from memory.pages.buffer_files import enter_folder
 from memory.pages.cleaning import clean_page, drop_private_parts, redact, sanitize
 from memory.pages.frontmatter import parse_page, render_page
 from memory.pages.fronts import Front, describe_page
@@ -34,9 +36,6 @@ from memory.pages.model import (
 from memory.pages.section_merging import MERGE_MARKS
 from memory.texts import size_bytes
 
-_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# A FIFO must not wait for its other end, nor a terminal become ours.
-_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _SUFFIX = ".md"
 
 _SHA = re.compile(r"[0-9a-f]{7,64}")
@@ -78,8 +77,8 @@ class Drafts:
             raise self._bad(path, "is not read: a rule denies it", "context-mode policy list")
         with self._translated(path):
             try:
-                with self._open_folder(path) as (folder, name):
-                    data = _read_file(folder, name)
+                with self._open_folder(path) as place, open_plain(place, follow=False) as file:
+                    data = file.read(PAGE_BYTES_MAX + 1)
             except FileNotFoundError:
                 return None
         if len(data) > PAGE_BYTES_MAX:
@@ -103,18 +102,19 @@ class Drafts:
             raise self._bad(path, "has a lone surrogate", "take it out") from None
         if len(data) > PAGE_BYTES_MAX:
             raise self._bad(path, f"is larger than {PAGE_BYTES_MAX >> 20} MiB", "divide it")
-        with self._translated(path), self._open_folder(path, make=True) as (folder, name):
+        with self._translated(path), self._open_folder(path, make=True) as place:
             with suppress(FileNotFoundError):
-                if not stat.S_ISREG(os.lstat(name, dir_fd=folder).st_mode):
+                if not stat.S_ISREG(os.lstat(place).st_mode):
                     raise OSError(errno.ELOOP, "it is not a regular file")
-            _replace(folder, name, data)
+            # A short name of its own: that of the longest slug would be too long with more.
+            replace_file(place, data, mode=0o644 & new_file_mode(), prefix=".")
 
     def remove(self, path: str) -> bool:
         """Remove a draft; return whether there was one."""
         with self._translated(path):
             try:
-                with self._open_folder(path) as (folder, name):
-                    os.unlink(name, dir_fd=folder)
+                with self._open_folder(path) as place:
+                    os.unlink(place)
             except FileNotFoundError:
                 return False
         return True
@@ -123,10 +123,10 @@ class Drafts:
         """Remove what writers that died left of new texts."""
         for below in FOLDERS.values():
             opened = self._open_folder(f"{below}/x")
-            with self._translated(below), suppress(FileNotFoundError), opened as (folder, _):
-                for name in os.listdir(folder):
-                    if name.startswith(".") and name.endswith(".new"):
-                        os.unlink(name, dir_fd=folder)
+            with self._translated(below), suppress(FileNotFoundError), opened as place:
+                for one in os.scandir(os.path.dirname(place)):
+                    if one.name.startswith(".") and one.name.endswith(".new"):
+                        os.unlink(one.path)
 
     def list_paths(self) -> list[str]:
         """Return the paths of all drafts, sorted, whatever kind of file each is.
@@ -137,8 +137,8 @@ class Drafts:
         found = []
         for below in FOLDERS.values():
             with self._translated(below), suppress(FileNotFoundError):
-                with self._open_folder(f"{below}/x") as (folder, _):
-                    names = os.listdir(folder)
+                with self._open_folder(f"{below}/x") as place:
+                    names = os.listdir(os.path.dirname(place))
                 found += [
                     f"{below}/{name}"
                     for name in names
@@ -147,24 +147,20 @@ class Drafts:
         return sorted(found)
 
     @contextmanager
-    def _open_folder(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """Open a draft's folder step by step, since any of them may become a link meanwhile."""
+    def _open_folder(self, path: str, *, make: bool = False) -> Iterator[str]:
+        """Open a draft's folder step by step, since any of them may become a link meanwhile; give
+        the draft's path in it."""
         *parents, name = path.split("/")
         path.encode()  # a lone surrogate stands in no path of a page
         if any(part in ("", ".", "..") or "\0" in part for part in (*parents, name)):
             raise OSError(errno.EINVAL, "it is no path of a page")
-        folder = os.open(self.folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            for part in (DRAFTS_FOLDER, *parents):
-                if make:
-                    with suppress(FileExistsError):
-                        os.mkdir(part, 0o755, dir_fd=folder)
-                below = os.open(part, _FOLDER_FLAGS, dir_fd=folder)
-                os.close(folder)
-                folder = below
-            yield folder, name
-        finally:
-            os.close(folder)
+        if make:
+            for depth, part in enumerate((DRAFTS_FOLDER, *parents)):
+                above = enter_folder(self.folder.parent, *(DRAFTS_FOLDER, *parents)[:depth])
+                with above as folder, suppress(FileExistsError):
+                    os.mkdir(f"{folder}/{part}", 0o755)
+        with enter_folder(self.folder.parent, DRAFTS_FOLDER, *parents) as folder:
+            yield f"{folder}/{name}"
 
     @contextmanager
     def _translated(self, path: str) -> Iterator[None]:
@@ -184,29 +180,6 @@ class Drafts:
     @staticmethod
     def _bad(path: str, what: str, remedy: str) -> BadInputError:
         return BadInputError(f"{DRAFTS_FOLDER}/{path[:200]!r} {what}".replace("'", ""), remedy)
-
-
-def _read_file(folder: int, name: str) -> bytes:
-    descriptor = os.open(name, _FILE_FLAGS, dir_fd=folder)
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
-        return file.read(PAGE_BYTES_MAX + 1)
-
-
-def _replace(folder: int, name: str, data: bytes) -> None:
-    # A short name of its own: that of the longest slug would be too long with anything added.
-    beside = f".{secrets.token_hex(8)}.new"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(beside, flags, 0o644, dir_fd=folder)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-        os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(beside, dir_fd=folder)
-        raise
 
 
 @dataclass(frozen=True, slots=True)

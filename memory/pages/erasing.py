@@ -45,14 +45,8 @@ class _Commit:
     changes: list[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class _Ref:
-    """A branch, a tag or another name: what it names, and to which object tags lead from there."""
-
-    name: str
-    sha: str
-    target: str
-    kind: str
+_Ref = tuple[str, str, str]
+"""A branch, a tag or another name: what it names, and to which object tags lead from there."""
 
 
 def rewrite_without(repository: Repository, path: str) -> int:
@@ -102,12 +96,13 @@ def _left_remedy(repository: Repository) -> str:
 
 def _delete_refs(repository: Repository, blobs: set[str]) -> None:
     """Delete refs that are ours, those of remotes, and tags that name a content of the page."""
-    for ref in _list_refs(repository):
-        if ref.name.startswith(("refs/context-mode/", "refs/remotes/")) or ref.target in blobs:
-            repository.git.run("update-ref", "--no-deref", "-d", ref.name)
+    for name, _, target in _list_refs(repository):
+        if name.startswith(("refs/context-mode/", "refs/remotes/")) or target in blobs:
+            repository.git.run("update-ref", "--no-deref", "-d", name)
 
 
-def _list_refs(repository: Repository) -> list[_Ref]:
+def _list_refs(repository: Repository, kind: str = "") -> list[_Ref]:
+    """List all names, or those that lead to objects of a kind."""
     said = repository.git.run("for-each-ref", "--format=%(refname) %(objectname)").decode()
     rows = [line.split(" ") for line in said.splitlines()]
     ends = repository.git.run(
@@ -115,10 +110,12 @@ def _list_refs(repository: Repository) -> list[_Ref]:
         "--batch-check=%(objectname) %(objecttype)",
         given="".join(f"{sha}^{{}}\n" for _, sha in rows).encode(),
     )
-    return [
-        _Ref(name, sha, *end.split(" ")[:2])
-        for (name, sha), end in zip(rows, ends.decode().splitlines(), strict=True)
-    ]
+    found = []
+    for (name, sha), end in zip(rows, ends.decode().splitlines(), strict=True):
+        target, of_kind = end.split(" ")[:2]
+        if kind in ("", of_kind):
+            found.append((name, sha, target))
+    return found
 
 
 def delete_unreachable(repository: Repository) -> None:
@@ -173,12 +170,12 @@ def _list_reachable(repository: Repository) -> set[str]:
 
 def _rewrite(repository: Repository, path: str) -> int:
     git = repository.git
-    refs = [ref for ref in _list_refs(repository) if ref.kind == "commit"]
+    refs = _list_refs(repository, "commit")
     if not refs:
         return 0
     stream = git.run(
         *("fast-export", "--no-data", "--reencode=yes", "--show-original-ids"),
-        *("--signed-tags=strip", "--tag-of-filtered-object=drop", *(ref.name for ref in refs)),
+        *("--signed-tags=strip", "--tag-of-filtered-object=drop", *(name for name, _, _ in refs)),
     )
     marks: dict[bytes, bytes] = {}
     originals: dict[str, bytes] = {}
@@ -216,12 +213,12 @@ def _move_refs(repository: Repository, refs: Sequence[_Ref], changes: Mapping[st
     """Let all refs name the new commits, or none. A tag with a message becomes one without: that
     may quote the page, too."""
     orders = []
-    for ref in refs:
-        new = changes.get(ref.target, ref.target)
+    for name, sha, target in refs:
+        new = changes.get(target, target)
         if not new:
-            orders.append(f"delete {ref.name} {ref.sha}\n")
-        elif new != ref.target:
-            orders.append(f"update {ref.name} {new} {ref.sha}\n")
+            orders.append(f"delete {name} {sha}\n")
+        elif new != target:
+            orders.append(f"update {name} {new} {sha}\n")
     repository.git.run("update-ref", "--no-deref", "--stdin", given="".join(orders).encode())
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from base.secrets import Secret
     from ctxmode.hosts.hooks.bell import Bell
-    from memory.gate import SecretSpan
     from memory.sessions import Record
 
     ParseLine = Callable[[Mapping[str, Any], dict[str, object]], Iterator[Record]]
@@ -148,7 +148,7 @@ def _find_part(event: Mapping[str, Any], way: Sequence[str]) -> Mapping[str, Any
     return part if isinstance(part, dict) else None
 
 
-def _find_secrets(text: str) -> Sequence[SecretSpan]:
+def _find_secrets(text: str) -> Sequence[Secret]:
     from base.secrets import find_secrets  # noqa: PLC0415 - with the first text
 
     return find_secrets(text)

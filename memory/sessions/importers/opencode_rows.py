@@ -142,12 +142,8 @@ class SessionRow(NamedTuple):
     created: int | None
 
 
-class MessageRow(NamedTuple):
-    """A message: the number of its row, its id, and when it was made."""
-
-    row: int
-    id: str
-    created: int | None
+MessageRow = tuple[int, str, int | None]
+"""A message: the number of its row, its id, and when it was made."""
 
 
 class Rows:
@@ -243,13 +239,14 @@ class Rows:
         if "until" not in mark:
             mark["until"] = max((at for _, at in listed), default=0)
         for message in changed:
+            row, id_, _ = message
             data = self._db.rows(
                 f"SELECT {_DATA} FROM message WHERE rowid = ?",  # noqa: S608 - fixed
-                message.row,
+                row,
             )
             if data:
-                yield message, data[0][0], self.read_parts(message.id)
-            mark["at"] = message.row
+                yield message, data[0][0], self.read_parts(id_)
+            mark["at"] = row
         mark.pop("at", None)
         mark["time"] = mark.pop("until")
 
@@ -268,7 +265,7 @@ class Rows:
             session.id,
         )
         return [
-            (MessageRow(row, id_, count(created)), min(count(updated) or self._now, self._now))
+            ((row, id_, count(created)), min(count(updated) or self._now, self._now))
             for row, id_, created, updated in listed
             if text(id_)
         ]
@@ -285,10 +282,10 @@ class Rows:
                 since,
             )
             ids = {id_ for (id_,) in parts}
-            changed = [one for one, at in listed if at >= since or one.id in ids]
+            changed = [one for one, at in listed if at >= since or one[1] in ids]
         else:
             changed = [one for one, _ in listed]
-        reached = next((n for n, one in enumerate(changed) if one.row == mark.get("at")), -1)
+        reached = next((n for n, one in enumerate(changed) if one[0] == mark.get("at")), -1)
         return changed[reached + 1 :]
 
     def find_removed(self, session: SessionRow, mark: dict[str, Any]) -> str:

@@ -32,7 +32,7 @@ from executor.run.refusals.sources import SOURCES
 from kb import SourceSpec
 from memory.facts.branching import create_branch
 from memory.facts.model import Author, Draft
-from memory.pages.answers import PushRequest, WriteRequest
+from memory.pages.answers import PushRequest
 from memory.sessions.importers.claude_code import IMPORTER
 from memory.sessions.importers.importer import Ground
 
@@ -225,11 +225,9 @@ def _fill_pages(config: Config) -> None:
     with open_pages(config, author="Ann Ox <ann@example.com>") as pages:
         begin(config, pages)
         for text in _DATA["uploads"]:
-            pages.write(WriteRequest("uploads", text, type="concept"))
+            pages.write("uploads", text, of_type="concept")
             pages.push(PushRequest(message="What is known of uploads", no_distill=True))
-        pages.write(
-            WriteRequest("search-index", "# Search index\n\nTwo indexes.\n", type="concept")
-        )
+        pages.write("search-index", "# Search index\n\nTwo indexes.\n", of_type="concept")
         pages.push(PushRequest(message="The index", no_distill=True))
 
 

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from memory.errors import BadInputError
-from memory.pages.answers import PushRequest, WriteRequest
+from memory.pages.answers import PushRequest
 from memory.pages.erasing import MARKER
 from memory.pages.model import GitError
 from tests.memory.pages.test_pushing import draft, make, push, write
@@ -129,7 +129,7 @@ def test_an_erased_page_does_not_come_back_from_another_draft(tmp_path):
     assert TEXT.encode() not in pages.repository.git.run(
         "cat-file", "--batch-all-objects", "--batch"
     )
-    pages.write(WriteRequest("a", fields={"parent_sha": ""}))
+    pages.write("a", fields={"parent_sha": ""})
     assert pages.push(PushRequest(("a",), no_distill=True)).reason == ""
 
 

@@ -17,7 +17,7 @@ PUSH = """
 import os, signal, sys
 from pathlib import Path
 from memory.pages import pushing
-from memory.pages.answers import PushRequest, WriteRequest
+from memory.pages.answers import PushRequest
 from memory.pages.repository import Repository
 from memory.pages.store import Pages
 
@@ -39,7 +39,7 @@ if step in names:
 project.mkdir(exist_ok=True)
 pages.init()
 for number in range(2):
-    pages.write(WriteRequest(f"p-{step}-{number}", "x", "concept"))
+    pages.write(f"p-{step}-{number}", "x", "concept")
     print(pages.push(PushRequest(no_distill=True)).commit, flush=True)
 """
 

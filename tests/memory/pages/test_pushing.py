@@ -8,7 +8,7 @@ import pytest
 
 from base.secrets import find_secrets
 from memory.errors import BadInputError
-from memory.pages.answers import PushRequest, WriteRequest
+from memory.pages.answers import PushRequest
 from memory.pages.buffer_files import Buffer, TurnRecord
 from memory.pages.fronts import CACHE
 from memory.pages.model import BadPagesError, GitError
@@ -35,7 +35,7 @@ def make(tmp_path, **options):
 def write(
     pages, slug, text="# T\n\n## A\n\nx\n", page_type="concept", *, is_forced=False, **fields
 ):
-    return pages.write(WriteRequest(slug, text, page_type, fields, is_forced=is_forced))
+    return pages.write(slug, text, page_type, fields, is_forced=is_forced)
 
 
 def push(pages, *slugs, **options):
