@@ -15,9 +15,8 @@ SCORE = b"700"
 class _Score:
     """This process's own, once it has been opened."""
 
-    def __init__(self) -> None:
-        self._fd = -1
-        self._own = b"0"
+    _fd = -1
+    _own = b"0"
 
     def open(self) -> None:
         """To be done while this process may be looked at."""
