@@ -226,10 +226,10 @@ class _Loader:
         self.trusted += trusted
         if default is Decision.ASK or (default is not None and is_trusted):
             self.default = default
-        for group in groups:
-            for example, expected in group.examples:
-                _try_example(example, expected, group.rules, anchors)
-            for rule in group.rules:
+        for rules, examples in groups:
+            for example, expected in examples:
+                _try_example(example, expected, rules, anchors)
+            for rule in rules:
                 source = RuleSource(self._shorten(path), rule.source.line)
                 self._add(rule._replace(source=source), is_trusted)
 

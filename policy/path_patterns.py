@@ -161,22 +161,16 @@ def segment_meets(rule: str, segment: str) -> bool:
     return may_be(segment, rule, ONE, ANY)
 
 
-class HiddenPattern(NamedTuple):
-    """A gitignore line, seen from `anchor` (None: from any folder)."""
-
-    spec: str
-    anchor: str | None
-
-
 class HiddenPaths(NamedTuple):
     """What `Read` rules that deny name, below the folders asked about.
 
     `literal` are absolute paths that can be covered with all below them, whether they exist yet or
-    not. `patterns` have to be looked for.
+    not. `patterns` have to be looked for: gitignore lines, each with the folder that it is seen
+    from (None: from any).
     """
 
     literal: tuple[str, ...] = ()
-    patterns: tuple[HiddenPattern, ...] = ()
+    patterns: tuple[tuple[str, str | None], ...] = ()
 
     def covers(self, path: str) -> bool:
         """Whether a rule denies to read this absolute path."""
@@ -191,14 +185,14 @@ def find_hidden_paths(rules: Rules, roots: Sequence[str]) -> HiddenPaths:
     Only rules that deny count: who may be asked first is asked before the program starts.
     """
     literal: dict[str, None] = {}
-    patterns: dict[HiddenPattern, None] = {}
+    patterns: dict[tuple[str, str | None], None] = {}
     for rule in rules.of("read"):
         if rule.decision is not Decision.DENY:
             continue
         path = _find_plain_path(rule)
         if path is None:
             if rule.anchor is None or any(_overlap(rule.anchor, root) for root in roots):
-                patterns[HiddenPattern(rule.spec, rule.anchor)] = None
+                patterns[rule.spec, rule.anchor] = None
         elif any(_overlap(path, root) for root in roots):
             literal[path] = None
     return HiddenPaths(tuple(literal), tuple(patterns))

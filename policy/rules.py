@@ -1,19 +1,10 @@
 """Rules as data, whatever file they came from."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from policy.model import Decision, RuleSource
+from policy.model import Decision, Redirect, RuleSource
 
 RuleKind = Literal["command", "read", "edit", "fetch", "tool", "download"]
-
-
-class RedirectTo(NamedTuple):
-    """The tool a redirect rule names; `{url}`, `{path}`, `{command}` in arguments are filled in."""
-
-    tool: str
-    arguments: Mapping[str, str] = MappingProxyType({})
 
 
 class Rule(NamedTuple):
@@ -21,7 +12,7 @@ class Rule(NamedTuple):
 
     `text` is the rule as written; `spec` what is compared: a command pattern, a gitignore line, a
     domain pattern or a tool name. `anchor` is the folder a path pattern is relative to (None: any
-    folder).
+    folder). In the arguments of `redirect` `{url}`, `{path}` and `{command}` are filled in.
     """
 
     id: str
@@ -33,7 +24,7 @@ class Rule(NamedTuple):
     anchor: str | None = None
     reason: str = ""
     advice: str = ""
-    redirect: RedirectTo | None = None
+    redirect: Redirect | None = None
 
 
 class Rules(NamedTuple):
@@ -70,7 +61,7 @@ DEFAULT_RULES = (
         source=RuleSource("shipped defaults"),
         reason="the answer would fill the context window",
         advice="Fetched by the tool it is indexed, and only what matters comes back.",
-        redirect=RedirectTo("ctx_fetch_and_index", {"url": "{url}"}),
+        redirect=Redirect("ctx_fetch_and_index", {"url": "{url}"}),
     ),
 )
 

@@ -204,7 +204,7 @@ class HostCall(NamedTuple):
     def apply(self, name: str, positional: list[Node], named: dict[str, Node]) -> None:
         """Do what another function, called in this one's place, would do."""
         for recipe in self.screening.tree.language.recipes(name):
-            recipe.apply(self._replace(name=name, arguments=CallArguments(positional, named)))
+            recipe(self._replace(name=name, arguments=CallArguments(positional, named)))
 
 
 Act = Callable[..., None]  # of a call, and what the tables say of its arguments

@@ -8,10 +8,10 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from policy.host import recipes
-from policy.host.call import Act, HostCall, argument
+from policy.host.call import Act, argument
 
 # A recipe is the name of an act (`STARTING_ACTS`, `OTHER_ACTS`) and its
 # parameters: an argument (a position, a name, alternatives as in `0/args`, or
@@ -21,15 +21,8 @@ _ACTS: dict[str, Act] = {**recipes.STARTING_ACTS, **recipes.OTHER_ACTS}
 _READERS: dict[str, Callable[[str], Any]] = {"Argument": argument, "int": int, "str": str}
 
 
-class Recipe(NamedTuple):
-    """An act with its parameters."""
-
-    act: Act
-    parameters: Mapping[str, Any]
-
-    def apply(self, call: HostCall) -> None:
-        """Report the effects of a call."""
-        self.act(call, **self.parameters)
+Recipe = functools.partial[None]
+"""An act with its parameters: it reports the effects of a call."""
 
 
 @functools.cache
@@ -58,7 +51,7 @@ def _parse(kind: str, *words: str) -> Recipe:
     needed = {name for name, (_, is_needed) in parameters.items() if is_needed}
     if len(rest) > len(fields) or not needed <= given.keys():
         raise ValueError(f"not the words that it takes: {kind} {' '.join(words)}")
-    return Recipe(_ACTS[kind], given)
+    return functools.partial(_ACTS[kind], **given)
 
 
 Entry = TypeVar("Entry")

@@ -137,7 +137,7 @@ def apply(call: HostCall, function: Argument, rest: Argument = ()) -> None:
             refs += [name, *(f"{owner}.{name}" for owner in owners)]
     for ref in dict.fromkeys(refs):
         recipes = call.screening.tree.language.recipes(ref)
-        if not any(recipe.act is apply for recipe in recipes):
+        if not any(recipe.func is apply for recipe in recipes):
             call.apply(ref, _pass_on(call, function[0], rest), call.arguments.named)
 
 

@@ -87,7 +87,7 @@ class Screening:
         name = text_of(role.part("module")).strip(_QUOTES)
         call = HostCall(self, f"import:{name}", node, CallArguments([], {}))
         for recipe in self.tree.language.recipes(call.name):
-            recipe.apply(call)
+            recipe(call)
         call.load(name)
 
     def _evaluates(self, node: Node, role: Role) -> None:
@@ -119,7 +119,7 @@ class Screening:
             if recipes:
                 arguments.named.update(self.settings(node))
             for recipe in recipes:
-                recipe.apply(HostCall(self, ref, node, arguments))
+                recipe(HostCall(self, ref, node, arguments))
         self._hand_over(node, role)
 
     def _hand_over(self, node: Node, role: Role) -> None:

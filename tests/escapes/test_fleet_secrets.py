@@ -27,7 +27,6 @@ from fleet.snapshot import ChangedError, Snapshot, take
 from fleet.travel import Guard, Terms
 from fleet.tree import digest_of
 from policy import HiddenPaths
-from policy.path_patterns import HiddenPattern
 from policy.rules import Rules
 from tests.fleet.laying_out import lay_out
 
@@ -51,7 +50,7 @@ class Plant:
 
 def _deny(*patterns: str) -> Callable[[Path, ProjectSearch], object]:
     def deny(project: Path, search: ProjectSearch) -> None:
-        found = tuple(HiddenPattern(pattern, str(project)) for pattern in patterns)
+        found = tuple((pattern, str(project)) for pattern in patterns)
         search.deny(HiddenPaths((), found))
 
     return deny

@@ -18,7 +18,6 @@ from fleet.snapshot import SEARCHED_BYTES_MAX, ChangedError, Snapshot, take
 from fleet.travel import BYTES_MAX_CEILING, StaysHereError, Terms
 from fleet.tree import digest_of, read_tree
 from policy import HiddenPaths
-from policy.path_patterns import HiddenPattern
 from tests.fleet.conftest import Take
 
 # Put together here, so that this file holds none.
@@ -109,8 +108,8 @@ def test_a_secret_stays_under_every_other_name(project: Path, snap: Take):
     "denied",
     [
         lambda project: HiddenPaths((f"{project}/private",)),
-        lambda project: HiddenPaths((), (HiddenPattern("/private/**", str(project)),)),
-        lambda _: HiddenPaths((), (HiddenPattern("inner", None),)),
+        lambda project: HiddenPaths((), (("/private/**", str(project)),)),
+        lambda _: HiddenPaths((), (("inner", None),)),
     ],
 )
 def test_what_rules_deny_to_read_stays(project: Path, denied):
