@@ -80,7 +80,7 @@ async def reindex(bench: Bench) -> None:
         (root / "1/1.md").write_text(f"# Changed {next(number)}\n")
 
     with Store.open(bench.folder / "kb.db") as store:
-        again = partial(kb.directory.index_paths, store, root)
+        again = partial(kb.directory.index_selection, store, root, kb.Selection())
         alone = partial(kb.directory.index_file, store, root / "1/1.md", root)
         for name, side, how in (
             (f"{FILES:,} new files", again, {"rounds": 1, "warm_up": 0}),

@@ -17,7 +17,7 @@ from kb.files import FileState
 from kb.ignoring import IGNORE_FILES
 from kb.model import Indexed, SourceSpec
 from kb.store import Store
-from kb.walking import MAX_FILE_BYTES, Selection, Skipped, Walk, WalkEntry, Why, is_utf8
+from kb.walking import Selection, Skipped, Walk, WalkEntry, Why, is_utf8
 
 MAX_SINGLE_FILE_BYTES = 256 * 1024 * 1024
 """A file that is named by itself may be larger than one met in a folder."""
@@ -64,50 +64,6 @@ class DirectoryProgress:
 OnProgress = Callable[[DirectoryProgress], None]
 
 
-def index_paths(  # noqa: PLR0913 - the selection is the interface
-    store: Store,
-    root: Path,
-    *,
-    include: Sequence[str] = (),
-    exclude: Sequence[str] = (),
-    max_depth: int | None = None,
-    max_files: int | None = None,
-    extensions: Sequence[str] = (),
-    max_file_bytes: int = MAX_FILE_BYTES,
-    respect_gitignore: bool = True,
-    follow_symlinks: bool = False,
-    allowed: Callable[[Path], str | None] | None = None,
-    session: str | None = None,
-    on_progress: OnProgress | None = None,
-) -> DirectoryReport:
-    """Index the text files below `root` that are new or changed since the last time.
-
-    `include` and `exclude` are glob patterns over paths relative to `root`; `extensions` come with
-    or without a dot. `allowed` gives the reason why a path may not be read, or None. A link that
-    leads out of `root` is never followed. A file that only moved keeps its chunks; one that is gone
-    is forgotten. `on_progress` is called after each file, in this thread.
-
-    Raises:
-        NotADirectoryError: `root` is no folder.
-        GlobError: a pattern is malformed, or no path could match it.
-        StoreError: a file could not be stored; those before it were.
-    """
-    wanted = frozenset(extension.lstrip(".").lower() for extension in extensions)
-    selection = Selection(
-        include,
-        exclude,
-        wanted,
-        max_depth,
-        max_file_bytes,
-        respect_gitignore,
-        follow_symlinks,
-        allowed,
-    )
-    return index_selection(
-        store, root, selection, max_files=max_files, session=session, on_progress=on_progress
-    )
-
-
 def index_selection(  # noqa: PLR0913
     store: Store,
     root: Path,
@@ -118,7 +74,11 @@ def index_selection(  # noqa: PLR0913
     session: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> DirectoryReport:
-    """The same for a selection; `only` narrows the pass to some paths and what is below them.
+    """Index the text files of a selection below `root` that are new or changed since the last time.
+
+    A link that leads out of `root` is never followed. A file that only moved keeps its chunks; one
+    that is gone is forgotten. `only` narrows the pass to some paths and what is below them.
+    `on_progress` is called after each file, in this thread.
 
     Raises:
         NotADirectoryError: `root` is no folder.

@@ -138,12 +138,8 @@ def explain_sense(unclear: str) -> tuple[str, str]:
     return f"{unclear} means no time", f"Give {MOMENTS}"
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A WHERE clause and the values of its placeholders."""
-
-    sql: str
-    values: tuple[object, ...]
+Condition = tuple[str, tuple[object, ...]]
+"""A WHERE clause and the values of its placeholders."""
 
 
 def condition(filters: Filters) -> Condition:
@@ -183,7 +179,7 @@ def condition(filters: Filters) -> Condition:
         origins = [origin for place in filters.places for origin in PLACES.get(place, ())]
         clauses.append(f"s.origin IN ({', '.join('?' * len(origins))})")
         values += origins
-    return Condition(" AND ".join(clauses), storable_values(values))
+    return " AND ".join(clauses), storable_values(values)
 
 
 # Filters come first: words are chosen, weighed and corrected by how often they occur in what fits
@@ -308,7 +304,7 @@ def select(db: sqlite3.Connection, tables: Sequence[str], where: Condition) -> S
     # The cross join has SQLite go through the sources, which are far fewer than the chunks.
     rows = db.execute(
         "SELECT c.id, c.source_id FROM source s CROSS JOIN chunk c ON c.source_id = s.id"
-        f" WHERE {where.sql} LIMIT ?",
-        (*where.values, SELECTED_MAX + 1),
+        f" WHERE {where[0]} LIMIT ?",
+        (*where[1], SELECTED_MAX + 1),
     ).fetchall()
     return None if len(rows) > SELECTED_MAX else Selection(db, tables, dict(rows))

@@ -129,8 +129,8 @@ def _best(db: sqlite3.Connection, table: str, choice: Choice, where: Condition) 
         sources: dict[int, int] = dict(
             db.execute(
                 "SELECT c.id, c.source_id FROM chunk c JOIN source s ON s.id = c.source_id"
-                f" WHERE c.id IN ({marks}) AND {where.sql}",
-                (*scores, *where.values),
+                f" WHERE c.id IN ({marks}) AND {where[0]}",
+                (*scores, *where[1]),
             ).fetchall()
         )
         for chunk_id, score in scores.items():

@@ -96,7 +96,7 @@ def find_unseen(db: sqlite3.Connection, kinds: Iterable[str], where: Condition) 
     """Return the condition of whatever is of no kind that was seen; None where nothing is."""
     seen = [origin for kind in set(kinds) for origin in PLACES.get(kind, (kind,))]
     marks = ", ".join("?" * len(seen))
-    others = Condition(f"{where.sql} AND s.origin NOT IN ({marks})", (*where.values, *seen))
+    others = (f"{where[0]} AND s.origin NOT IN ({marks})", (*where[1], *seen))
     found = db.execute(f"SELECT 1 FROM source s WHERE s.origin NOT IN ({marks}) LIMIT 1", seen)
     return None if found.fetchone() is None else others
 
@@ -180,8 +180,8 @@ def _is_anything_indexed(db: sqlite3.Connection, ask: Ask) -> bool:
         return ask.selection.size > 0
     row = db.execute(
         "SELECT 1 FROM source s CROSS JOIN chunk c ON c.source_id = s.id"
-        f" WHERE {ask.where.sql} LIMIT 1",
-        ask.where.values,
+        f" WHERE {ask.where[0]} LIMIT 1",
+        ask.where[1],
     ).fetchone()
     return row is not None
 
@@ -191,9 +191,9 @@ def _incomplete_sources(db: sqlite3.Connection, where: Condition) -> tuple[int, 
         return ()
     rows = db.execute(
         "SELECT DISTINCT s.id FROM pending p JOIN source s ON s.id = p.source_id"
-        f" JOIN chunk c ON c.source_id = s.id AND c.start_byte = 0 WHERE {where.sql}"
+        f" JOIN chunk c ON c.source_id = s.id AND c.start_byte = 0 WHERE {where[0]}"
         " ORDER BY s.id DESC",
-        where.values,
+        where[1],
     )
     return tuple(row[0] for row in rows)
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-import kb.directory
 from kb import Store, bulk, indexing
 from kb.access import Access
 from kb.model import SourceSpec
 from kb.redaction import Span
+from tests.kb.folders import index_paths
 
 SOURCES = [
     (f"{n}.{suffix}", text.replace("NUMBER", str(n)).encode() * 20)
@@ -162,7 +162,7 @@ def test_a_folder_is_indexed_in_bulk(tmp_path: Path, preparation: str) -> None:
     for label, data in SOURCES:
         (root / label).write_bytes(data)
     with Store.open(tmp_path / "kb.db") as store:
-        report = kb.directory.index_paths(store, root)
+        report = index_paths(store, root)
         assert sorted(report.indexed) == sorted(label for label, _ in SOURCES)
-        assert kb.directory.index_paths(store, root).unchanged == len(SOURCES)
+        assert index_paths(store, root).unchanged == len(SOURCES)
         assert store.check() == ()

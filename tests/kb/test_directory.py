@@ -11,9 +11,10 @@ from types import SimpleNamespace
 import pytest
 
 from kb import Store, directory
-from kb.directory import index_file, index_paths, index_selection
+from kb.directory import index_file, index_selection
 from kb.globs import GlobError
 from kb.walking import Selection
+from tests.kb.folders import index_paths
 
 
 @pytest.fixture

@@ -178,7 +178,7 @@ def test_what_is_partly_forgotten_says_that_it_is_incomplete(tmp_path: Path) -> 
 
 
 def test_a_file_that_is_partly_forgotten_is_indexed_anew(tmp_path: Path) -> None:
-    from kb.directory import index_paths
+    from tests.kb.folders import index_paths
 
     project = tmp_path / "project"
     project.mkdir()

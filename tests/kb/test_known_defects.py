@@ -18,6 +18,7 @@ import kb.directory
 from kb import Store
 from kb.chunks import CAP_BYTES, TARGET_BYTES
 from kb.model import SourceSpec
+from tests.kb.folders import index_paths
 
 LARGE = {
     "one line of 2 MB": (b"x" * 2_000_000, "text"),
@@ -68,10 +69,10 @@ def test_a_change_that_keeps_the_old_time_is_seen(tmp_path: Path) -> None:
     path.write_text("apples\n")
     before = path.stat()
     with Store.open(tmp_path / "kb.db") as store:
-        kb.directory.index_paths(store, root)
+        index_paths(store, root)
         path.write_text("pears and plums\n")
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        assert kb.directory.index_paths(store, root).indexed == ("a.txt",)
+        assert index_paths(store, root).indexed == ("a.txt",)
         assert store.search("plums")[0].hits
 
 
