@@ -16,6 +16,7 @@ from .copies import replacing as replacing
 from .copies import restore_last_copy as restore_last_copy
 from .copies import verify_structure as verify_structure
 from .database import Database as Database
+from .database import OpenStore as OpenStore
 from .database import ReadOnlyError as ReadOnlyError
 from .database import RemediedError as RemediedError
 from .database import StoreUnavailableError as StoreUnavailableError

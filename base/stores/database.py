@@ -26,6 +26,8 @@ from base.stores.sqlite_files import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # a hook's start imports this module, and none of these
+    from typing import Self
+
     from base.plain_files import StrPath
 
 FOLDER = "snapshots"
@@ -130,6 +132,29 @@ class Database:
             raise ReadOnlyError(f"{self.path} is read-only", "Make it writable.")
         with _translated(self.path):
             yield self._db
+
+
+class OpenStore:
+    """A store that is open: its file, and the lock by which it shares that with others."""
+
+    database: Database
+    _held: ExitStack
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """List what a person should know of the file, such as that it is read-only."""
+        return self.database.notices
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; safe to call twice."""
+        self.database.close()
+        self._held.close()
 
 
 def _is_writable(path: StrPath) -> bool:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from base.stores import (
     WAIT_S,
     Database,
+    OpenStore,
     copy_daily,
     copy_file,
     find_folder,
@@ -170,7 +171,7 @@ def _has_facts(database: Database) -> bool:
         return db.execute("SELECT 1 FROM change LIMIT 1").fetchone() is not None
 
 
-class FactStore:
+class FactStore(OpenStore):
     """The facts of one file. Functions of this room take the connection that `database.reading()`
     and `database.writing()` give."""
 
@@ -204,27 +205,15 @@ class FactStore:
         self.stemmer = Stemmer()
 
     @property
-    def notices(self) -> tuple[str, ...]:
-        """List what a person should know of the file, such as that it is read-only."""
-        return self.database.notices
-
-    @property
     def mended_by(self) -> str:
         """Name the command that puts right what a check finds."""
         if isinstance(self.database, LastSnapshot):
             return f"{self._restored_by} --last"
         return MEND
 
-    def __enter__(self) -> FactStore:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """Close the file; safe to call twice."""
-        self.database.close()
-        self._held.close()
+        super().close()
         self.stemmer.close()
 
     def fall_back(self, error: BaseException) -> bool:

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
-from base.stores import WAIT_S, Database, name_lock, share_file
+from base.stores import WAIT_S, Database, OpenStore, name_lock, share_file
 from memory.errors import StoreUnavailableError
 from memory.gate import FindSecrets, Gate
 from memory.sessions import delivering
@@ -43,7 +43,7 @@ JUST_NOW_S = 5.0
 a new one waits."""
 
 
-class SessionStore:
+class SessionStore(OpenStore):
     """Sessions of one project. Reading functions (`reading`, `keeping`) take the connection that
     `database.reading()` and `database.writing()` give."""
 
@@ -124,11 +124,6 @@ class SessionStore:
             self._held = held.pop_all()
         return database
 
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """List what a person should know of the file, such as that it is read-only."""
-        return self.database.notices
-
     def copy_daily(self, *, again: bool = False) -> None:
         """Copy the file if that was not done today, or `again`, so that damage takes less. A file
         that turns out to be damaged is replaced as it is when it is opened.
@@ -151,17 +146,6 @@ class SessionStore:
             restore_last_copy(path, self._wait_s)
             self.database = self._open_once(path, self._wait_s, is_verified=False)
             self._importing = self._importing._replace(database=self.database)
-
-    def __enter__(self) -> SessionStore:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file; safe to call twice."""
-        self.database.close()
-        self._held.close()
 
     def _make_preparer(self) -> Preparer:
         return Preparer(self._gate, self._parse_call, keep_messages=self._keep_messages)

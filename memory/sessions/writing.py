@@ -174,16 +174,17 @@ class Writer:
         if session_id in self._open:
             return self._open[session_id]
         row = self._db.execute(
-            "SELECT id, working_directory, sequence, turn, messages, tool_calls, compactions,"
-            " IIF(EXISTS (SELECT 1 FROM message WHERE session_id = session.id AND at IS NOT NULL),"
-            " last_at, NULL), (SELECT COUNT(*) FROM event WHERE session_id = session.id),"
-            " json_extract(metadata, '$.hooks')"
-            " FROM session WHERE id = ?",
+            "SELECT id, working_directory AS folder, sequence, turn, messages, tool_calls,"
+            " compactions, IIF(EXISTS (SELECT 1 FROM message WHERE session_id = session.id"
+            " AND at IS NOT NULL), last_at, NULL) AS last_at, (SELECT COUNT(*) FROM event"
+            " WHERE session_id = session.id) AS events,"
+            " COALESCE(json_extract(metadata, '$.hooks'), '') AS hooked FROM session WHERE id = ?",
             (session_id,),
-        ).fetchone()
-        if row is None:
+        )
+        if (found := row.fetchone()) is None:
             return None
-        self._open[session_id] = session = OpenSession(*row)
+        names = (column[0] for column in row.description)
+        self._open[session_id] = session = OpenSession(dict(zip(names, found, strict=True)))
         return session
 
     def _describe(self, session: OpenSession, record: SessionRecord) -> None:
