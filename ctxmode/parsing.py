@@ -9,6 +9,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -16,6 +17,9 @@ from ctxmode.commands.table import Verb
 from ctxmode.errors import UsageError, did_you_mean, or_all, why
 
 T = TypeVar("T")
+HELP = Path(__file__).parent / "commands" / "help"
+"""What `--help` says of each verb before its options: `NAME.txt`."""
+
 BUDGET = "answer_bytes"
 """Where a command line's budget for the whole answer is, if it has one."""
 
@@ -93,7 +97,10 @@ class Parser(argparse.ArgumentParser):
 def verb_parser(verb: Verb) -> Parser:
     """Build the parser of a verb's arguments."""
     module = verb.load()
-    parser = Parser(prog=f"context-mode {verb.name}", description=module.__doc__)
+    help_text = module.__doc__
+    with suppress(FileNotFoundError):
+        help_text = (HELP / f"{verb.name}.txt").read_text("utf-8")
+    parser = Parser(prog=f"context-mode {verb.name}", description=help_text)
     parser.takes_program_arguments = verb.takes_program_arguments
     parser.other_words = getattr(module, "OTHER_WORDS", {})
     table = Path(str(module.__file__)).with_suffix(".json")

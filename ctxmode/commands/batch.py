@@ -1,14 +1,4 @@
-"""Run several commands, then search what they printed.
-
-FILE holds {"commands": [{"label": "…", "command": "…"}, …], "queries": ["…"]}, or only the
-list of commands; a command may also be a bare string, or name its "language" and, in a list, the
-"packages" that it imports. Other keys: timeout_s (for all), concurrency (1 to 64; default: two
-per processor, or in order where the profile is not analyze), cwd, scope (batch or global),
-profile.
-
-example:
-  echo '["git status", "git log -3"]' | context-mode batch -
-"""
+"""The verb `batch`: run several commands, then search what they printed."""
 
 from __future__ import annotations
 

@@ -1,23 +1,4 @@
-"""Show, apply or forget what runs changed and was kept for you to decide.
-
-Kept are the changes of staged runs, and of others what a person has to look at first. They stay
-7 days.
-
-  changes                     what is kept, latest first
-  changes show ID [PATH]      what one changed, as a diff
-  changes apply ID [PATH...]  bring it into the project, all or these paths
-  changes drop ID             forget it
-
-A PATH is a file, a folder with all below it, or a pattern: '*.pth' fits this name in any folder,
-'docs/*.md' files of one, '.github/**' all below one. Names never committed have to be in full.
-
-examples:
-  context-mode run --stage shell -c 'echo draft > notes.txt'
-  context-mode changes
-  context-mode changes show "$(context-mode changes | cut -d' ' -f1)"
-  context-mode changes apply "$(context-mode changes | cut -d' ' -f1)" '*.txt' --dry-run
-  context-mode changes drop "$(context-mode changes | cut -d' ' -f1)"
-"""
+"""The verb `changes`: show, apply or forget what runs changed and was kept for you to decide."""
 
 from __future__ import annotations
 

@@ -1,14 +1,4 @@
-"""Look after the other machines that runs are sent to: this front's key, and whether they work.
-
-  key      print what a worker's list of fronts needs, as a table of TOML
-  check    try the engine, its storage and a worker, with a run
-
-The key is made where there is none yet. What is set of a cluster: docs/fleet.md.
-
-examples:
-  context-mode cluster key --name office >> fronts.toml
-  context-mode cluster key --owner ci --owner alice
-"""
+"""The verb `cluster`: look after the other machines that runs are sent to."""
 
 from __future__ import annotations
 

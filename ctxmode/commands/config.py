@@ -1,17 +1,4 @@
-"""Show the configuration and where each value comes from, or start a configuration file.
-
-  show     every setting, its value, and the file and line, variable or default it comes from
-  init     write a file with every setting in comments: the user's, or with --in-project this one's
-  schema   print the JSON Schema of the files
-
-The user's file may set anything, a project's .ctxmode/config.toml may only tighten; variables
-(CONTEXT_MODE_…) outweigh both, and options of a command outweigh them all.
-
-examples:
-  context-mode config show
-  CONTEXT_MODE_LIMITS_WALL_S=10 context-mode config show --json
-  context-mode config init
-"""
+"""The verb `config`: show settings and where each comes from, or start a file of them."""
 
 from __future__ import annotations
 

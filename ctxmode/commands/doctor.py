@@ -1,14 +1,4 @@
-"""Show what works here, and how to get what does not.
-
-Exits 0 when everything critical works: storage, full-text search, one tier of isolation, shell
-and python; else 1.
-
-examples:
-  context-mode doctor
-  context-mode doctor --fix-hints
-  context-mode doctor --report > report.md
-  context-mode doctor --install-script | sudo sh
-"""
+"""The verb `doctor`: show what works here, and how to get what does not."""
 
 from __future__ import annotations
 

@@ -1,13 +1,4 @@
-"""Fetch pages and make them searchable: HTML as Markdown, PDF as text, JSON and text as they are.
-
-A page that was fetched within --ttl comes from what is kept; after that its server is asked only
-whether it changed. The rules for fetching hold at every redirect.
-
-examples:
-  context-mode fetch https://docs.python.org/3/library/sqlite3.html
-  context-mode fetch https://a.example/api.json https://b.example/guide --source api
-  context-mode fetch - < addresses.txt
-"""
+"""The verb `fetch`: fetch pages and make them searchable."""
 
 from __future__ import annotations
 

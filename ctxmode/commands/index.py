@@ -1,13 +1,4 @@
-"""Make files, folders or stdin searchable.
-
-Only what is new or changed is read again; renamed files are followed, deleted ones forgotten.
-
-examples:
-  context-mode index docs
-  context-mode index . --include '*.py' --exclude 'tests/**'
-  context-mode index . --watch
-  git log | context-mode index - --source history
-"""
+"""The verb `index`: make files, folders or stdin searchable."""
 
 from __future__ import annotations
 

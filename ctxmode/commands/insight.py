@@ -1,14 +1,4 @@
-"""Look at what is kept of this project, in a browser: figures, sessions, runs, facts, pages.
-
-It only reads. The address that is printed opens once, in one browser of this machine; the server
-ends with Ctrl-C, or when nobody has looked for 30 minutes. --html writes the same into one file
-that needs no server.
-
-examples:
-  context-mode insight --open
-  context-mode insight --port 8766
-  context-mode insight --html insight.html
-"""
+"""The verb `insight`: look at what is kept in a browser, or write it into one file."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""Look after the store of what is kept: is it sound, copy it, how large is it.
-
-examples:
-  context-mode kb check
-  context-mode kb check --repair
-  context-mode kb backup kept.sqlite3
-  context-mode kb stats --json
-"""
+"""The verb `kb`: check, back up or measure the store of what is kept."""
 
 from __future__ import annotations
 

@@ -1,15 +1,4 @@
-"""Show what a project is made of: languages, folders, cycles of imports, its central files.
-
-Without a task the files come first to which most of the project refers; with one, those that it is
-about. --write makes file_summaries.json, dependency_graph.json and PROJECT_INDEX.md in a folder,
-such as .contextos.
-
-examples:
-  context-mode map
-  context-mode map --budget 2000 --paths src
-  context-mode map --json
-  context-mode map --write docs-map
-"""
+"""The verb `map`: show what a project is made of, within a budget of tokens."""
 
 from __future__ import annotations
 

@@ -1,17 +1,4 @@
-"""Remember facts of this project, or of you, and recall those that fit a budget of tokens.
-
-ID is a fact's id, its path such as /memory/general/deploy, or its key in the context "general".
-TEXT, FILE of - is stdin. A branch holds what is tried out, until it is merged.
-
-examples:
-  context-mode memory remember "Deploys go through staging first." --key deploy --tag release
-  context-mode memory recall "how do we deploy" --budget 500
-  context-mode memory search deploy --prefix /memory/general
-  context-mode memory list --json
-  context-mode memory log --limit 5
-  context-mode memory stats
-  context-mode memory snapshots
-"""
+"""The verb `memory`: remember facts, recall those that fit a budget, branch and merge them."""
 
 from __future__ import annotations
 

@@ -1,14 +1,4 @@
-"""List what runs printed and was kept, read one, or compare two.
-
-  outputs             the kept outputs, latest first
-  outputs show ID     all of one, in a pager on a terminal
-  outputs diff A B    what differs between two, line by line
-
-examples:
-  context-mode outputs
-  context-mode outputs show out-7f3k2m
-  context-mode outputs diff out-7f3k2m out-9c1d4e
-"""
+"""The verb `outputs`: list, read or compare what runs printed."""
 
 from __future__ import annotations
 

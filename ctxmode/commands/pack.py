@@ -1,20 +1,4 @@
-"""Pack the files that a task is about, the best first, within a budget of tokens.
-
-Files are ranked by their text, paths, definitions and the commits that changed them. The best are
-whole, others in parts, as a skeleton of signatures, or as a line. The budget bounds the whole text,
-as the model family counts it that takes the most tokens. Without a task it is the one that `task`
-keeps, or that of .contextos/CURRENT_TASK.md; else the files come first to which most of the project
-refers.
-
-Secrets are replaced, and files that are named like secrets are left out.
-
-examples:
-  context-mode pack --task "the sum of the cart is wrong" --budget 4000
-  context-mode pack --task "slow start" --paths 'src/**' --no-tests
-  context-mode pack --task "slow start" --export claude
-  context-mode pack --no-source --json
-  context-mode pack --task "slow start" --fits README.md
-"""
+"""The verb `pack`: pack the files that a task is about, within a budget of tokens."""
 
 from __future__ import annotations
 

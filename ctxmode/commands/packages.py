@@ -1,19 +1,4 @@
-"""Lock and fetch the packages that programs import, see which are kept, remove them.
-
-`run --packages` does it by itself at the first use. Packages are named by SPEC, a name with a
-version where you like, or by FILE, a lock or list of the project's own.
-
-  packages                        what is kept, the one used last first
-  packages lock SPEC|FILE...      print what they are pinned to, or write it with --to DIR
-  packages add SPEC|FILE...       fetch them now, so that a later run finds them without a network
-  packages remove KEY...          remove layers; --all removes all of them, and forgets all locks
-
-examples:
-  context-mode packages
-  context-mode packages lock pandas 'numpy<3' --to .
-  context-mode packages add nanoid --language javascript
-  context-mode packages remove --all
-"""
+"""The verb `packages`: lock, fetch, list or remove the packages that programs import."""
 
 from __future__ import annotations
 

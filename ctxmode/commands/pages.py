@@ -1,18 +1,4 @@
-"""Keep knowledge as versioned pages: Markdown drafts in .contexo/, pushed into a git repository.
-
-SLUG is a page's name, concept/SLUG where two types share it, or its path. FILE of - is stdin.
-The repository is the project's own; nothing of the project's git is touched.
-
-examples:
-  context-mode pages init
-  context-mode pages write retry-policy docs/guide.md --type concept --tag http
-  context-mode pages status
-  context-mode pages push -m "Retries"
-  context-mode pages read retry-policy
-  context-mode pages diff retry-policy --blame
-  context-mode pages history retry-policy --json
-  context-mode pages log --limit 5
-"""
+"""The verb `pages`: keep knowledge as versioned pages: write, push, compare, distil sessions."""
 
 from __future__ import annotations
 

@@ -1,13 +1,4 @@
-"""Forget what is kept, for good: sources that fit every filter given. Pinned ones stay.
-
-What has expired goes with every purge. The file shrinks accordingly. Facts stay, whatever else
-goes: --kind fact retracts those of `memory` that have expired, and touches nothing else.
-
-examples:
-  context-mode purge --source docs/guide.md
-  context-mode purge --older-than 30d --kind log
-  context-mode purge --all --yes
-"""
+"""The verb `purge`: forget what is kept, for good."""
 
 from __future__ import annotations
 

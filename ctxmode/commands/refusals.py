@@ -1,13 +1,4 @@
-"""List what the sandbox refused the latest runs: by what, how certain that is, what grants it.
-
-RUN is the number of a run, as the list shows it, or the id of its output. What rules refused is in
-`context-mode policy log`.
-
-examples:
-  context-mode run python -c 'import socket; socket.gethostbyname("example.com")' || true
-  context-mode refusals
-  context-mode refusals 1
-"""
+"""The verb `refusals`: list what the sandbox refused the latest runs, and what grants it."""
 
 from __future__ import annotations
 

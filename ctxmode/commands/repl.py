@@ -1,16 +1,4 @@
-"""Type programs and see what they print and what they are, in a session that keeps variables.
-
-Python, JavaScript, Ruby, R, shell, PHP, Perl, Lua and Elixir keep their interpreter; the others
-start anew and share scratch files. A value is shown as the language's own console shows it. What
-is not complete (an open bracket, an indented block) goes on, an empty line ends it, Alt-Enter
-breaks a line. Ctrl-C stops the program and keeps the variables, Ctrl-D leaves, .help tells more.
-
-examples:
-  context-mode repl python
-  context-mode repl shell --profile build
-  context-mode repl python --packages pandas
-  echo '1 + 1' | context-mode repl ruby
-"""
+"""The verb `repl`: type programs, see what they print and are; variables are kept."""
 
 from __future__ import annotations
 

@@ -1,13 +1,4 @@
-"""Run a program in the sandbox and show what it prints.
-
-The exit code is the program's own. What follows -- goes to the program.
-
-examples:
-  context-mode run python -c 'print(6 * 7)'
-  context-mode run analysis.rb -- --since 2024
-  context-mode run shell -c 'git log --oneline | wc -l'
-  cat report.R | context-mode run r -
-"""
+"""The verb `run`: run a program in the sandbox and show what it prints."""
 
 from __future__ import annotations
 

@@ -1,14 +1,4 @@
-"""Serve agents (Model Context Protocol): over stdio until stdin ends, or over HTTP with --http.
-
-Register it with an agent as the command `context-mode serve`. Everything but the protocol
-goes to stderr. Over HTTP a bearer token is required: the one in --token-file, in
-CONTEXT_MODE_TOKEN, or one that is made at the first start and kept; stderr says where.
-
-examples:
-  context-mode serve
-  context-mode serve --tools ctx_execute,ctx_search
-  context-mode serve --http --port 8765
-"""
+"""The verb `serve`: serve agents over stdio or HTTP (Model Context Protocol)."""
 
 from __future__ import annotations
 

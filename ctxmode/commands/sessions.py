@@ -1,20 +1,4 @@
-"""See what agents did in this project's sessions, and keep, summarise or forget them.
-
-A session is one conversation with an agent, read from its host's own transcript. ID is that of the
-session, its host's, or the beginning of either.
-
-examples:
-  context-mode sessions track
-  context-mode sessions list
-  context-mode sessions list --agent claude_code --status active --json
-  context-mode sessions status
-  context-mode sessions show 9e24 --tools
-  context-mode sessions tools --everywhere
-  context-mode sessions compactions --agent claude_code
-  context-mode sessions resume 9e24 --budget 4096
-  context-mode sessions export 9e24 --to out --markdown
-  context-mode sessions import ~/Downloads/chatgpt-export.zip
-"""
+"""The verb `sessions`: see, resume, summarise or forget what agents did in their sessions."""
 
 from __future__ import annotations
 

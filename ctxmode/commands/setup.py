@@ -1,15 +1,4 @@
-"""Register with an agent's host: its server, its hooks, and where hooks cannot say it, the text
-that tells when to use which tool.
-
-Comments and entries of others stay as they are; running it again changes nothing.
-
-examples:
-  context-mode setup claude-code
-  context-mode setup cursor --project --dry-run
-  context-mode setup codex --remove
-  context-mode setup --list
-  context-mode setup claude-code --export my-plugin
-"""
+"""The verb `setup`: register with an agent's host: its server, its hooks, its rules file."""
 
 from __future__ import annotations
 

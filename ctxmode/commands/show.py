@@ -1,15 +1,4 @@
-"""Show a source exactly as it is kept, or some lines of it, or what to search it for.
-
-SOURCE is a number from `context-mode sources`, a label, an output id, or a part of one. A file that
-changed since it was indexed is indexed again first, up to 4 MiB. With --json `stale` is null, or
-changed, gone or unreadable: then the text is that of an earlier file, as stderr says, too.
-
-examples:
-  context-mode show docs/guide.md
-  context-mode show out-7f3k2m --lines 100-140
-  context-mode show 1 --contents
-  context-mode show 1 --terms
-"""
+"""The verb `show`: show a kept source, exactly."""
 
 from __future__ import annotations
 

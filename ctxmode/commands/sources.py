@@ -1,9 +1,4 @@
-"""List what is kept: outputs of runs, indexed files, notes, fetched pages; latest first.
-
-examples:
-  context-mode sources
-  context-mode sources guide --json
-"""
+"""The verb `sources`: list what is kept."""
 
 from __future__ import annotations
 

@@ -1,12 +1,4 @@
-"""Show what runs now, in all of your servers, and its use against its limits.
-
-On a terminal the screen is kept up to date: q leaves it, and a row's number stops its program.
-
-examples:
-  context-mode top
-  context-mode top --once --json
-  context-mode top --stop 4711-ab12cd34/3
-"""
+"""The verb `top`: show what runs now, against its limits, and stop it."""
 
 from __future__ import annotations
 

@@ -1,14 +1,4 @@
-"""See it work on real input of this machine, in under a minute.
-
-Every language that runs here answers a question about at least a megabyte of real text: this
-project's history and sources, Python's library, the package database. Each number is compared with
-one worked out outside the sandbox. Then a large output is kept and searched. Exits 1 if anything is
-wrong.
-
-examples:
-  context-mode try
-  context-mode try --json
-"""
+"""The verb `try`: see it work on real input of this machine, in under a minute."""
 
 from __future__ import annotations
 

@@ -1,13 +1,4 @@
-"""Do runs that other machines order: be a worker of a Dask cluster.
-
-An order is done only if a front in --keys has sealed it. Rules of the worker's operator hold
-besides the front's. It works until SIGTERM, then ends what is under way; a second SIGTERM ends
-that, too.
-
-examples:
-  context-mode worker --cluster dask+tls://scheduler.example.com --at-once 4
-  context-mode worker --keys fronts.toml --folder /var/lib/context-mode/worker
-"""
+"""The verb `worker`: do runs that other machines order."""
 
 from __future__ import annotations
 

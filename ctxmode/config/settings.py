@@ -53,16 +53,11 @@ class Setting:
         return tuple(self.key.split("."))
 
 
-def _read_table() -> tuple[Setting, ...]:
-    rows = json.loads(Path(__file__).with_name("settings.json").read_bytes())
-    rows["run.concurrency"]["default"] = 2 * (os.cpu_count() or 1)
-    return tuple(
-        Setting(key, **row | {"choices": tuple(row.get("choices", ()))})
-        for key, row in rows.items()
-    )
-
-
-SETTINGS = _read_table()
+_ROWS = json.loads(Path(__file__).with_name("settings.json").read_bytes())
+_ROWS["run.concurrency"]["default"] = 2 * (os.cpu_count() or 1)
+SETTINGS = tuple(
+    Setting(key, **row | {"choices": tuple(row.get("choices", ()))}) for key, row in _ROWS.items()
+)
 BY_KEY = {setting.key: setting for setting in SETTINGS}
 OF_OTHERS = ("profiles", "names", "packages")  # tables that others read
 SUBTABLES = {
