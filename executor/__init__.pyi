@@ -9,6 +9,7 @@ from .model import MIB as MIB
 from .model import Artifact as Artifact
 from .model import Isolation as Isolation
 from .model import Layer as Layer
+from .model import LeftOut as LeftOut
 from .model import Limits as Limits
 from .model import Refusal as Refusal
 from .model import Request as Request

@@ -212,8 +212,8 @@ class ChangedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class NotCommitted:
-    """What a run left in its view of the project that did not reach the project, and why.
+class LeftOut:
+    """An entry of a run's view that did not reach the project, and why.
 
     `kind` is `never` (tools obey it), `held` (a person decides) or `conflict` (the host changed it
     meanwhile). It is `closed` where this user may not write, `refused` for what is no file, folder
@@ -222,8 +222,8 @@ class NotCommitted:
     """
 
     path: str
-    kind: str
     reason: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +282,7 @@ class Result:
     changed_files: tuple[ChangedFile, ...] = ()
     changed_files_omitted: int = 0
     connections: tuple[Connection, ...] = ()
-    not_committed: tuple[NotCommitted, ...] = ()
+    not_committed: tuple[LeftOut, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     refusals_omitted: int = 0
     changes_id: str | None = None  # under which changes are kept for a person to apply
@@ -317,7 +317,8 @@ class Result:
         out["isolation"] = self.isolation.to_json()
         out["artifacts"] = [_plain(artifact) for artifact in self.artifacts]
         out["connections"] = [_plain(connection) for connection in self.connections]
-        out["not_committed"] = [_plain(path) for path in self.not_committed]
+        left = self.not_committed
+        out["not_committed"] = [{"path": n.path, "kind": n.kind, "reason": n.reason} for n in left]
         out["refusals"] = [_plain(refusal) for refusal in self.refusals]
         out["changed_files"] = [_plain(change) for change in self.changed_files]
         out["verdict"] = None if self.verdict is None else dict(self.verdict)
@@ -338,7 +339,7 @@ class Result:
         given["isolation"] = Isolation.from_json(given["isolation"])
         given["artifacts"] = tuple(Artifact(**a) for a in given["artifacts"])
         given["connections"] = tuple(Connection(**c) for c in given["connections"])
-        given["not_committed"] = tuple(NotCommitted(**n) for n in given["not_committed"])
+        given["not_committed"] = tuple(LeftOut(**n) for n in given["not_committed"])
         given["missing_packages"] = tuple(given["missing_packages"])
         given["refusals"] = tuple(Refusal(**r) for r in given["refusals"])
         given["changed_files"] = tuple(ChangedFile(**c) for c in given["changed_files"])

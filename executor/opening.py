@@ -90,7 +90,7 @@ async def open_engine(
                         *(packages, here),
                     ),
                 )
-                desk = control.Desk(runner, lambda: engine.pools)
+                desk = (runner, lambda: engine.pools)
                 await nursery.start(control.serve, here.socket, desk)
                 yield engine
                 nursery.cancel_scope.cancel()

@@ -20,7 +20,7 @@ from executor.engine.engine import (
     OnOutput,
     OnProgress,
     PackagesAnswer,
-    PoolState,
+    PrewarmReport,
 )
 from executor.engine.layers import find_unmet, find_unmet_of_packages
 from executor.errors import PackagesError, RequestError
@@ -102,7 +102,7 @@ class LocalEngine:
         return self._sessions.names
 
     @property
-    def pools(self) -> tuple[PoolState, ...]:
+    def pools(self) -> tuple[PrewarmReport, ...]:
         """What is prewarmed, by purpose, the one used last first."""
         return self._pool.state
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from executor import Artifact, Completed, ProjectAccess, Result, Status, Stream, readable
+from executor import Artifact, Completed, LeftOut, ProjectAccess, Result, Status, Stream, readable
 from executor.engine import FileSpool
-from executor.project import LISTED_MAX, LeftOut
+from executor.project import LISTED_MAX
 from executor.project.view import FOLDER_FLAGS, Record
 from executor.run import HEAD_SHARE, Capture, RemoteCommits, cut_head, cut_tail, safe_name
 from fleet import forms

@@ -15,7 +15,6 @@ from runtimes.model import (
     Fingerprint,
     HomeLibrary,
     Language,
-    Missing,
     ProbeResult,
     Toolchain,
 )
@@ -126,13 +125,13 @@ def discover(
     return Discovery(ordered, tuple(dict.fromkeys(passed_over)))
 
 
-def missing(language: Language, passed_over: Sequence[str] = ()) -> Missing:
-    """Why there is nothing to run a language with, and what to install on this platform."""
+def missing(language: Language, passed_over: Sequence[str] = ()) -> tuple[str, str]:
+    """Return why there is nothing to run a language with, and what to install here."""
     wanted = " or ".join(
         " with ".join(names[0] for names in t.executables.values()) for t in language.toolchains
     )
     reason = "; ".join((f"found no {wanted} on PATH", *passed_over))
-    return Missing(language, reason, registry.hint(language))
+    return reason, registry.hint(language)
 
 
 def _of_toolchain(

@@ -36,17 +36,15 @@ def as_is(code: str) -> ProgramText:
     return ProgramText(code)
 
 
-class FromProject(NamedTuple):
-    """What a language takes from the folder it runs in: arguments at `{project}`, and symbolic
-    links (name in the job directory -> target) that let the program find the folder's packages."""
-
-    args: tuple[str, ...] = ()
-    links: Mapping[str, str] = NOTHING
+FromProject = tuple[tuple[str, ...], Mapping[str, str]]
+"""What a language takes of the folder it runs in: arguments at `{project}`, and symbolic links
+(name in the job directory -> target) that let the program find the folder's packages."""
 
 
 def nothing_from_project(cwd: Path) -> FromProject:
-    """The language finds what it needs by its environment alone."""
-    return FromProject()
+    """Return nothing: the language finds what it needs by its environment alone."""
+    del cwd
+    return (), NOTHING
 
 
 class FileBinding(NamedTuple):
@@ -268,14 +266,6 @@ class Candidate(NamedTuple):
         # The system's folders may have other programs of the same names.
         near = [folder for folder in own if self.programs and not is_system(folder)]
         return tuple(dict.fromkeys((*map(str, near), *self.programs, *map(str, own))))
-
-
-class Missing(NamedTuple):
-    """A language for which nothing was found, why, and what would help."""
-
-    language: Language
-    reason: str
-    hint: str
 
 
 class Step(NamedTuple):

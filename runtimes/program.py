@@ -157,7 +157,7 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
         files |= row.binding.files
 
     entry = row.entry(source.text) if row.entry and source else ""
-    project = row.from_project(Path(cwd))
+    project_args, project_links = row.from_project(Path(cwd))
     products = tuple(f"{scratch_dir}/.{name}" for name in toolchain.products)
     values = {
         **candidate.paths,
@@ -174,7 +174,7 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
         "{args}": tuple(args),
         "{prelude}": _render(toolchain.prelude, values) if code is not None else (),
         "{bind}": _render(toolchain.bind, values) if bind_file else (),
-        "{project}": project.args,
+        "{project}": project_args,
         "{packages}": _render(candidate.packages, values),
     }
     plan = partial(_plan_prewarming, candidate, source, values, groups, in_place=in_place)
@@ -185,7 +185,7 @@ def prepare(  # noqa: PLR0913 - keyword-only: the whole of one run
         files={name: text.encode() for name, text in files.items()},
         steps=tuple(steps),
         env=_environment(candidate, values, bind_file),
-        links=project.links,
+        links=project_links,
         products=products if toolchain.compile else (),
         caches=tuple(f"{scratch_dir}/{name}" for name in toolchain.caches),
         prewarm=plan("run"),

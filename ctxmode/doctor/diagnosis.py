@@ -25,7 +25,8 @@ from executor import (
     SandboxUnavailableError,
     open_engine,
 )
-from executor.instance import PrewarmReport, control
+from executor.engine import PrewarmReport
+from executor.instance import control
 
 if TYPE_CHECKING:
     from fleet import FleetHealth

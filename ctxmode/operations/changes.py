@@ -10,7 +10,7 @@ from ctxmode.config.locations import Config
 from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.render.highlight import age, size
 from ctxmode.render.results import CHANGE_MARKS
-from executor import readable
+from executor import LeftOut, readable
 from executor.project import (
     PREVENTING,
     Change,
@@ -18,7 +18,6 @@ from executor.project import (
     Commit,
     CommitError,
     Kept,
-    LeftOut,
     UnknownChangesError,
     find_paths,
 )

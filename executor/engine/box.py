@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from executor.engine.engine import PoolState
+    from executor.engine.engine import PrewarmReport
     from executor.engine.tiers import Capabilities
     from executor.model import Isolation
     from executor.profile import Profile
@@ -254,5 +254,5 @@ class Prewarming(Protocol):
     """The pool of a back end."""
 
     @property
-    def state(self) -> tuple[PoolState, ...]:
+    def state(self) -> tuple[PrewarmReport, ...]:
         """What is prewarmed, the purpose used last first."""

@@ -99,15 +99,23 @@ class PackagesAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class PoolState:
-    """What is kept for one purpose, and how often a member was there when it was asked for."""
+class PrewarmReport:
+    """What one server keeps ready for runs of one kind, at which cost, and how often it was used.
 
+    Attributes:
+        instance: the server's id; "" within the server itself.
+        hits: runs that found one idle.
+        misses: runs that did not.
+        trouble: why the last one could not be made.
+    """
+
+    instance: str
     label: str
     idle: int
     bytes: int
     hits: int
     misses: int
-    trouble: str = ""  # why the last one that was tried could not be made
+    trouble: str = ""
 
 
 class RunProgress(Protocol):

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
+from executor.engine.engine import PrewarmReport
+
 if TYPE_CHECKING:
-    from executor.engine.engine import PoolState
     from executor.run.progress import ListedRun
     from executor.run.runner import Runner
 
@@ -52,31 +53,8 @@ class RunningProgram:
         return f"{self.instance}/{self.number}"
 
 
-@dataclass(frozen=True, slots=True)
-class PrewarmReport:
-    """What one server keeps ready for runs of one kind, at which cost, and how often it was used.
-
-    `hits` counts the runs that found one idle, `misses` those that did not. `trouble` says why the
-    last one could not be made.
-    """
-
-    instance: str
-    label: str
-    idle: int
-    bytes: int
-    hits: int
-    misses: int
-    trouble: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What a server can be asked about."""
-
-    runner: Runner
-    pools: Callable[[], Iterable[PoolState]]
-
-
+Desk = tuple["Runner", Callable[[], Iterable[PrewarmReport]]]
+"""What a server can be asked about: its runs, and what its pools keep ready."""
 T = TypeVar("T", RunningProgram, PrewarmReport)
 
 
@@ -144,14 +122,15 @@ async def _answer(client: trio.SocketStream, desk: Desk) -> None:
 async def _carry_out(line: bytes, desk: Desk) -> dict[str, Any]:
     try:
         request = json.loads(line)
-        wanted = request["do"]
+        wanted, (runner, pools) = request["do"], desk
         if wanted == "list":
-            running = desk.runner.running
+            running = runner.running
             return {"running": [_entry(number, run) for number, run in running.items()]}
         if wanted == "pools":
-            return {"pools": [asdict(kept) for kept in desk.pools()]}
+            kept = map(asdict, pools())
+            return {"pools": [{k: v for k, v in p.items() if k != "instance"} for p in kept]}
         if wanted == "stop":
-            return {"stopped": await desk.runner.stop(int(request["run"]))}
+            return {"stopped": await runner.stop(int(request["run"]))}
     except (ValueError, KeyError, TypeError):
         pass
     return {"error": 'ask {"do": "list"}, {"do": "pools"} or {"do": "stop", "run": number}'}

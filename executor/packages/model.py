@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from executor.model import GIB
@@ -90,12 +89,8 @@ class LayerInfo:
 LOOPBACK = ("localhost", "127.0.0.1")
 
 
-class Reach(NamedTuple):
-    """The registry's address, the names that its files come from, and the rules for the proxy."""
-
-    url: str
-    hosts: tuple[str, ...]
-    network: Allowlist
+Reach = tuple[str, tuple[str, ...], Allowlist]
+"""The registry's address, the names that its files come from, and the rules for the proxy."""
 
 
 def reach_of(row: Ecosystem, registry: Registry) -> Reach:
@@ -118,7 +113,7 @@ def reach_of(row: Ecosystem, registry: Registry) -> Reach:
         else:
             (rule,) = parse((entry,)).rules
             rules.append(HostRule(rule.name, rule.subdomains, rule.port, registry.private))
-    return Reach(url, hosts, Allowlist(tuple(rules), tuple(dict.fromkeys(ports))))
+    return url, hosts, Allowlist(tuple(rules), tuple(dict.fromkeys(ports)))
 
 
 def _parts(url: str) -> tuple[str, int | None]:

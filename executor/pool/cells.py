@@ -23,7 +23,7 @@ from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer, desc
 
 if TYPE_CHECKING:
     from executor.engine.box import Job
-    from executor.engine.engine import PoolState
+    from executor.engine.engine import PrewarmReport
 import fcntl
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -179,10 +179,10 @@ class CellPool:
         self._prewarmed: Pool[CellPurpose, PrewarmedCell] | None = None
         if budget is not None and placement.can.prewarm:
             make = partial(self._prewarm, Prewarmer(self._maker))
-            self._prewarmed = Pool(make, self._dispose_prewarmed, self._is_busy, budget)
+            self._prewarmed = Pool(make, self._dispose_prewarmed, self._is_busy, budget.claim)
 
     @property
-    def state(self) -> tuple[PoolState, ...]:
+    def state(self) -> tuple[PrewarmReport, ...]:
         """What is prewarmed, the purpose used last first."""
         return self._prewarmed.state if self._prewarmed else ()
 

@@ -20,7 +20,7 @@ from typing import Generic, Protocol, TypeVar
 
 import trio
 
-from executor.engine.engine import PoolState
+from executor.engine.engine import PrewarmReport
 from executor.errors import SandboxError
 
 MEMORY = Path("/proc/meminfo")
@@ -125,13 +125,8 @@ class Purpose(Protocol):
     def label(self) -> str: ...
 
 
-class Budget(Protocol):
-    """What says how much may be kept."""
-
-    def claim(self, own: int) -> bool:
-        """Whether this pool may hold `own` bytes in all from now on."""
-
-
+Claim = Callable[[int], bool]
+"""Returns whether a pool may hold so many bytes in all from now on."""
 M = TypeVar("M", bound=Member)
 P = TypeVar("P", bound=Purpose)
 
@@ -200,24 +195,25 @@ class Pool(Generic[P, M]):
         make: Callable[[P], Awaitable[M]],
         dispose: Callable[[M], None],
         is_busy: Callable[[], bool],
-        budget: Budget,
+        claim: Claim,
         limits: PoolLimits | None = None,
     ) -> None:
         self._make = make
         self._dispose = dispose
         self._is_busy = is_busy
-        self._budget = budget
+        self._claim = claim
         self._limits = limits or PoolLimits()
         self._shelves: dict[Hashable, _Shelf[P, M]] = {}
         self._changed = trio.Event()
         self._pressure_seen = (float("-inf"), False)  # when, and whether something was short
 
     @property
-    def state(self) -> tuple[PoolState, ...]:
+    def state(self) -> tuple[PrewarmReport, ...]:
         """All purposes that are kept, the one used last first."""
         shelves = sorted(self._shelves.values(), key=_Shelf.last_used_at, reverse=True)
         return tuple(
-            PoolState(
+            PrewarmReport(
+                "",
                 shelf.purpose.label,
                 len(shelf.idle),
                 sum(member.bytes for member in shelf.idle),
@@ -316,7 +312,7 @@ class Pool(Generic[P, M]):
         if sum(len(shelf.idle) + shelf.making for shelf in shelves) >= self._limits.total_max:
             return False
         coming = sum(shelf.making * shelf.bytes_each for shelf in shelves)
-        return self._budget.claim(self._bytes() + coming + further)
+        return self._claim(self._bytes() + coming + further)
 
     async def _prewarm(self, shelf: _Shelf[P, M]) -> None:
         began_at = trio.current_time()
@@ -330,7 +326,7 @@ class Pool(Generic[P, M]):
             shelf.bytes_each = member.bytes
             shelf.making_s = min(shelf.making_s, max(trio.current_time() - began_at, MAKING_S_MIN))
             shelf.idle.append(member)
-            self._budget.claim(self._bytes())
+            self._claim(self._bytes())
         finally:
             shelf.making -= 1
             shelf.arrived.set()
@@ -368,7 +364,7 @@ class Pool(Generic[P, M]):
         for shelf in self._shelves.values():
             while shelf.idle:
                 self._dispose(shelf.idle.pop())
-        self._budget.claim(0)
+        self._claim(0)
 
     def _bytes(self) -> int:
         return sum(member.bytes for shelf in self._shelves.values() for member in shelf.idle)

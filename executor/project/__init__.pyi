@@ -11,7 +11,6 @@ from .store.change_set_folder import find_paths as find_paths
 from .store.manifest import PREVENTING as PREVENTING
 from .store.manifest import Change as Change
 from .store.manifest import ChangeSet as ChangeSet
-from .store.manifest import LeftOut as LeftOut
 from .store.run_drafts import RunDrafts as RunDrafts
 from .store.store import ChangeStore as ChangeStore
 from .store.store import UnknownChangesError as UnknownChangesError

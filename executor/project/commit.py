@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from executor.model import LeftOut
 from executor.project.git.carried import Reader
 from executor.project.git.differences import find_renames
 from executor.project.plan.conflicts import CommitRules, Plan
@@ -16,7 +17,6 @@ from executor.project.store.manifest import (
     ChangeSet,
     Commit,
     CommitError,
-    LeftOut,
     list_changes,
 )
 from executor.project.store.store import ChangeStore

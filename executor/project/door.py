@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from executor.errors import RequestError, SandboxError
-from executor.model import ChangedFile, NotCommitted, Result, readable
+from executor.model import ChangedFile, Result, readable
 from executor.project.view import record
 
 # What commits takes tens of milliseconds to load, and most runs commit nothing.
@@ -124,7 +124,9 @@ def with_commit(result: Result, done: Commit, *, stage: bool) -> Result:
         for each in done.changed
         if each.change != "times"
     ]
-    left = [NotCommitted(readable(n.path), n.kind, readable(n.reason)) for n in done.left_out]
+    left = [
+        replace(one, path=readable(one.path), reason=readable(one.reason)) for one in done.left_out
+    ]
     return replace(
         result,
         changed_files=tuple(changed[:LISTED_MAX]),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import socket
 import traceback
 from collections.abc import Callable, Collection
-from typing import Any, NamedTuple
+from typing import Any
 
 from base.frames import decode, encode, take_frame, to_frame
 from policy import Rules, Subject, Verdict
@@ -16,14 +16,8 @@ from policy.deadline import SECONDS, confine, limit
 
 JudgeAnswer = tuple[Verdict | None, str, str]
 """A verdict; or else what was raised instead, by its name and with its story."""
-
-
-class JudgeRequest(NamedTuple):
-    """What `judge` takes; without rules those of the question before hold."""
-
-    subject: Subject
-    rules: Rules | None
-    tools: Collection[str] | None
+JudgeRequest = tuple[Subject, Rules | None, Collection[str] | None]
+"""A subject, the rules and the tools that `judge` takes; without rules those before hold."""
 
 
 def read_completion(_: type, fields: Any) -> object:  # noqa: ANN401 - as JSON has it
@@ -44,18 +38,18 @@ def serve(descriptor: int) -> None:
         while (frame := take_frame(data)) is not None:
             try:
                 limit(SECONDS)
-                question = decode(JudgeRequest, frame, read_completion)
-                rules = rules if question.rules is None else question.rules
-                answer = encode(_answer(judge, question, rules))
+                subject, new_rules, tools = decode(JudgeRequest, frame, read_completion)
+                rules = rules if new_rules is None else new_rules
+                answer = encode(_answer(judge, (subject, rules, tools)))
                 limit(0)
             except MemoryError:
                 return
             asking.sendall(to_frame(answer))
 
 
-def _answer(judge: Callable[..., Verdict], question: JudgeRequest, rules: Rules) -> JudgeAnswer:
+def _answer(judge: Callable[..., Verdict], question: JudgeRequest) -> JudgeAnswer:
     try:
-        return judge(question.subject, rules, question.tools), "", ""
+        return judge(*question), "", ""
     except MemoryError:
         raise
     except Exception as error:

@@ -91,7 +91,7 @@ class _Judge:
         self, subject: Subject, rules: Rules, tools: Collection[str]
     ) -> JudgeAnswer | None:
         """Its answer; None when it ended at the question, or said what is none."""
-        question = JudgeRequest(subject, None if rules == self._rules else rules, tools)
+        question: JudgeRequest = (subject, None if rules == self._rules else rules, tools)
         self._rules = rules
         data = bytearray()
         try:

@@ -251,18 +251,16 @@ class Toolchains:
     def _missing(
         self, language: runtimes.Language, results: Sequence[runtimes.ProbeResult]
     ) -> LanguageReport:
-        missing = runtimes.missing(language, self._found[language.name].passed_over)
+        reason, hint = runtimes.missing(language, self._found[language.name].passed_over)
         if not results:
-            return LanguageReport(
-                language.name, runnable=False, reason=missing.reason, hint=missing.hint
-            )
+            return LanguageReport(language.name, runnable=False, reason=reason, hint=hint)
         tried = "; ".join(f"{result.candidate.path}: {result.reason}" for result in results)
         return LanguageReport(
             language.name,
             runnable=False,
             path=results[0].candidate.path,
             reason=tried,
-            hint=missing.hint,
+            hint=hint,
         )
 
     async def _probe_all(

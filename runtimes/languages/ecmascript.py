@@ -46,8 +46,8 @@ def _link_node_modules(cwd: Path) -> FromProject:
     for folder in (cwd, *cwd.parents):
         modules = folder / "node_modules"
         if modules.is_dir():
-            return FromProject(links={"node_modules": str(modules)})
-    return FromProject()
+            return (), {"node_modules": str(modules)}
+    return (), {}
 
 
 _BUN = Toolchain(

@@ -28,9 +28,9 @@ def mix_code_paths(cwd: Path) -> FromProject:
         for build in ("dev", "prod", "test"):
             found = sorted((folder / "_build" / build / "lib").glob("*/ebin"))
             if found:
-                return FromProject(args=tuple(a for ebin in found for a in ("-pa", str(ebin))))
+                return tuple(a for ebin in found for a in ("-pa", str(ebin))), {}
         break
-    return FromProject()
+    return (), {}
 
 
 _ELIXIR = Toolchain(

@@ -9,9 +9,10 @@ import stat
 from dataclasses import dataclass
 from functools import partial
 
+from executor.model import LeftOut
 from executor.project.git.taking import Taking
 from executor.project.plan.conflicts import SPECIAL_BITS, Plan, is_set_in_place
-from executor.project.store.manifest import Change, LeftOut
+from executor.project.store.manifest import Change
 from executor.project.view.contents import Attributes, set_attributes
 from executor.project.view.record import EntryState, is_below, state_of
 from executor.project.view.tree import Tree, split

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from base import capabilities
 from executor.instance import lock
+from executor.model import LeftOut
 from executor.project.apply.arrangement import ANY, is_as_expected
 from executor.project.plan.conflicts import Plan, is_folder
-from executor.project.store.manifest import Change, ChangeSet, LeftOut
+from executor.project.store.manifest import Change, ChangeSet
 from executor.project.view.contents import NEW_FILE, copy, remove_layers, set_attributes
 from executor.project.view.record import is_below
 from executor.project.view.tree import Tree, split

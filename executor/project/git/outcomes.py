@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from executor.model import LeftOut
 from executor.project.git import carried as carrying
 from executor.project.git.carried import CarriedRepository, Reader, ScratchWriter
 from executor.project.git.history import Repositories, Repository
 from executor.project.git.host import GitError, HostGit
 from executor.project.git.taking import REPLACE, STASH, RefMove, Taking, check, find_moves
-from executor.project.store.manifest import Change, ChangeSet, LeftOut
+from executor.project.store.manifest import Change, ChangeSet
 from executor.project.view.record import state_of
 from executor.project.view.tree import Tree
 

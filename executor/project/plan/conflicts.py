@@ -12,29 +12,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from base import capabilities
+from executor.model import LeftOut
 from executor.project.git.taking import Taking
 from executor.project.rules.names import ObeyedNames
-from executor.project.store.manifest import Change, LeftOut
+from executor.project.store.manifest import Change
 from executor.project.view.contents import digest, same_content
 from executor.project.view.record import EntryState, state_of
 from executor.project.view.tree import Tree, split
 
 
 @dataclass(frozen=True, slots=True)
-class Consent:
-    """A person's consent: held changes, never ones by exact name, whose side to take."""
-
-    exactly: frozenset[str] = frozenset()
-    theirs: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
 class CommitRules:
-    """All that decides: names, what links may lead to, a person's consent if there is."""
+    """All that decides on changes.
+
+    Attributes:
+        names: names that tools obey.
+        shown: paths that links may lead to.
+        consent: a person's, if there is: paths of never ones by exact name, and those of which
+            the run's side is taken. What is held passes with any.
+    """
 
     names: ObeyedNames
     shown: Sequence[str] = ()
-    consent: Consent | None = None
+    consent: tuple[frozenset[str], frozenset[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

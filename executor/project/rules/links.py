@@ -7,8 +7,9 @@ import os
 import re
 from collections.abc import Callable, Collection, MutableMapping, Sequence
 
+from executor.model import LeftOut
 from executor.project.rules.names import ChangeVerdict, NameRow, fold
-from executor.project.store.manifest import Change, LeftOut
+from executor.project.store.manifest import Change
 from executor.project.view.record import Record, is_below
 from executor.project.view.tree import split
 

@@ -15,15 +15,15 @@ from fnmatch import fnmatchcase
 from itertools import accumulate
 from pathlib import Path
 
+from executor.model import LeftOut
 from executor.project.git.differences import BYTES_MAX, compare, find_renames, merge
 from executor.project.git.taking import Taking
-from executor.project.plan.conflicts import CommitRules, Consent
+from executor.project.plan.conflicts import CommitRules
 from executor.project.rules.names import ObeyedNames
 from executor.project.store.manifest import (
     Change,
     ChangeSet,
     CommitError,
-    LeftOut,
     decode,
     encode,
     list_changes,
@@ -287,7 +287,7 @@ def make_rules(
     """Make rules of what a person said: paths by exact name, and those to take from the run."""
     plain = {*map(os.path.normpath, paths)}
     exactly = frozenset(plain.union(*map(_list_folders, plain)))
-    return CommitRules(names, shown, Consent(exactly, frozenset(map(os.path.normpath, theirs))))
+    return CommitRules(names, shown, (exactly, frozenset(map(os.path.normpath, theirs))))
 
 
 def _list_folders(path: str) -> set[str]:

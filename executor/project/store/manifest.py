@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from executor.model import LeftOut
 from executor.project.view.record import EntryState, Record
 
 if TYPE_CHECKING:
@@ -40,19 +41,6 @@ class Change:
     sha256: str = ""
     before: EntryState | None = None
     before_sha256: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """An entry that was not brought into the project, and why.
-
-    `kind` is never, held, conflict, closed (this user may not write there), refused, kept (a
-    deletion did not remove it) or repository.
-    """
-
-    path: str
-    reason: str
-    kind: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 from base import clock
 from base.locks import hold_lock
 from executor.instance.lock import remove
+from executor.model import LeftOut
 from executor.project.apply.apply import apply, recover
 from executor.project.git.carried import Scratch
 from executor.project.git.differences import find_renames
@@ -34,14 +35,7 @@ from executor.project.store.change_set_folder import (
     merge_conflicts,
     select,
 )
-from executor.project.store.manifest import (
-    PREVENTING,
-    ChangeSet,
-    Commit,
-    CommitError,
-    LeftOut,
-    list_changes,
-)
+from executor.project.store.manifest import PREVENTING, ChangeSet, Commit, CommitError, list_changes
 from executor.project.store.run_drafts import RunDrafts
 from executor.project.view.record import is_below
 from executor.project.view.tree import Tree, open_tree

@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from base import capabilities
-from executor.project.store.manifest import Change, ChangeSet, CommitError, LeftOut
+from executor.model import LeftOut
+from executor.project.store.manifest import Change, ChangeSet, CommitError
 from executor.project.view.contents import Attributes, attributes, is_opaque, same_content
 from executor.project.view.record import (
     CHANGED_BYTES_MAX,

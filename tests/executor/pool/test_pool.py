@@ -75,7 +75,7 @@ async def opened(
     tmp_path, factory: Factory, bytes_max: int = 1 << 30, limits: PoolLimits | None = None
 ) -> AsyncIterator[Pool]:
     budget = SharedBudget(tmp_path, "me", bytes_max)
-    pool = Pool(factory.make, factory.disposed.append, lambda: factory.busy, budget, limits)
+    pool = Pool(factory.make, factory.disposed.append, lambda: factory.busy, budget.claim, limits)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(pool.serve)
         yield pool

@@ -9,7 +9,7 @@ import pytest
 
 from executor.engine.box import Consumption, Exit, Layout
 from executor.engine.seccomp import name_denied_calls
-from executor.model import Connection, NotCommitted, Refusal, Result, Status, Stream
+from executor.model import Connection, LeftOut, Refusal, Result, Status, Stream
 from executor.network import parse
 from executor.profile import ANALYZE, Profile, ProjectAccess
 from executor.project.view.search import ProjectSearch
@@ -135,9 +135,7 @@ def test_the_proxy_the_commit_and_limits_are_exact(facts):
         Connection("c.net", 443, True),
         Connection("?", 0, False, "not an HTTP request"),
     )
-    left = [
-        NotCommitted(f"{kind}.txt", kind, "why") for kind in ("never", "held", "conflict", "kept")
-    ]
+    left = [LeftOut(f"{kind}.txt", "why", kind) for kind in ("never", "held", "conflict", "kept")]
     run = ended(connections=connections, not_committed=tuple(left))
     run = RunEnd(run.result, run.end, Consumption(None, oom_kills=2, fork_refusals=5))
     found = {one.refusal.target: one.refusal for one in collect(run, facts, NoLooks())}
