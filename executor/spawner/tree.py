@@ -73,6 +73,7 @@ def build(cell: Description[CellDescription]) -> Handles:
     trees += _open_binds(shown, open_plain_tree, or_skipped=or_skipped)
     project = open_tree(given["project"]["source"])
     room = open_tree(given["project"]["room"]) if given["project"]["room"] else -1
+    # Before the first mount: in a shared tree each would appear on the host, too.
     mount("none", "/", "none", MS_REC | MS_PRIVATE)
     root = next(site for site in SITES if os.path.isdir(site))
     options = f"size={given['root_bytes']},nr_inodes=16384,mode=755"
@@ -86,6 +87,7 @@ def build(cell: Description[CellDescription]) -> Handles:
     for tree, path, attributes in trees:
         _bind(tree, root + path, attributes)
     os.makedirs(f"{root}/proc", exist_ok=True)
+    # Before the old root goes: a user namespace mounts a proc only beside one that it sees whole.
     mount("proc", f"{root}/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     os.makedirs(root + given["job"], exist_ok=True)
     options = f"size={given['job_bytes']},mode=755"
@@ -93,6 +95,7 @@ def build(cell: Description[CellDescription]) -> Handles:
     handles = _mount_project(root, given["project"], project, Handles(scratch), room)
     _make_empties(root)
     view = handles.view
+    # After the project, whose mount would cover what lies over its files.
     hide(root, given["project"], view.stood_in_at(root) if view else frozenset())
     detach(f"{root}/.scratch")
     os.rmdir(f"{root}/.scratch")
@@ -167,10 +170,11 @@ def make_read_only(path: str) -> None:
 
 def _enter(root: str) -> None:
     os.chdir(root)
+    # The old root comes to lie over the new one and is detached there: no folder is needed for it.
     syscall("pivot_root", SYS_PIVOT_ROOT, b".", b".")
     detach(".")
     os.chdir("/")
-    make_read_only("/")
+    make_read_only("/")  # last: the places of all mounts were made in it
 
 
 def _make_parents(path: str) -> None:

@@ -64,14 +64,18 @@ class View:
             StepError, OSError: this kernel or the file system of the room can't.
         """
         below, room = root + LOWER, root + ROOM
+        # The options name layers by path. Once mounted, nothing else of the cell reaches them.
         with _attach(self, below, room):
             os.makedirs(f"{room}/{self.upper_name}", exist_ok=True)
             os.makedirs(f"{room}/{self.number}/work", exist_ok=True)
             if not self.number:
                 _probe(f"{room}/{self.upper_name}")
+            # Before the mount: an overlay is undefined whose layers are changed beneath it.
             _take_on(below, f"{room}/{self.upper_name}")
             layers = [*self.layers, *self._stand_ins(below, room)]
             lowers = ":".join([*(f"{room}/{name}" for name in layers), below])
+            # `userxattr` is of Linux 5.11: a user namespace can set no `trusted.` attributes, by
+            # which an overlay marks folders that were made again.
             options = (
                 f"lowerdir={lowers},upperdir={room}/{self.upper_name},"
                 f"workdir={room}/{self.number}/work,userxattr"

@@ -59,6 +59,7 @@ class Planning:
         links = self._links()
         for change in self.changes.changes:
             self._decide(change, links)
+        # Each of these looks at what was left before it; the last finds what that made empty.
         self._leave_replaced_folders()
         self._leave_led_working_trees()
         self._leave_prevented_repositories()
