@@ -120,6 +120,6 @@ def run_with_shebang(walker: Walker, text: str, state: ShellState, frame: Frame)
     if shebang:
         word = shebang[2] if shebang[1].endswith("/env") and shebang[2] else shebang[1]
         if known := interpreter(program_name(word) or ""):
-            walker.run_code(known.language, text, state, frame)
+            walker.run_code(known["language"], text, state, frame)
             return
     walker.run_text(text, state, frame)
