@@ -118,8 +118,10 @@ def verb_parser(verb: Verb) -> Parser:
 
 
 def _add_table(parser: argparse.ArgumentParser, table: Mapping[str, Any]) -> None:
-    """Add the arguments of a verb, and its actions with theirs, from its table."""
+    """Add the arguments of a verb, and its actions with theirs if it has any, from its table."""
     _add_rows(parser, table["arguments"])
+    if "actions" not in table:
+        return
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, row in table["actions"].items():
         about = row["about"]
@@ -128,16 +130,19 @@ def _add_table(parser: argparse.ArgumentParser, table: Mapping[str, Any]) -> Non
 
 def _add_rows(to: argparse._ActionsContainer, rows: Sequence[Mapping[str, Any]]) -> None:
     """Add arguments: each row is what argparse is given. A `type` that is a number takes whole
-    numbers from there on; of the rows of `one_of` one alone may be given."""
+    numbers from there on; of the rows of `one_of` one alone may be given; a `group` has a title."""
     for row in rows:
         if "one_of" in row:
             group = to.add_mutually_exclusive_group(required=row.get("required", False))
             _add_rows(group, row["one_of"])
             continue
+        if "group" in row:
+            _add_rows(to.add_argument_group(row["group"]), row["arguments"])
+            continue
         given = {key: value for key, value in row.items() if key != "flags"}
         if "type" in given:
             kind = given["type"]
-            given["type"] = int if kind == "int" else _count_of(kind)
+            given["type"] = {"int": int, "float": float}.get(kind) or _count_of(kind)
         to.add_argument(*row["flags"], **given)
 
 

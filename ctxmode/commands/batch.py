@@ -24,12 +24,6 @@ KEYS = ("commands", "queries", "timeout_s", "concurrency", "cwd", "scope", "prof
 COMMAND_KEYS = ("label", "command", "language", "packages")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE.json|-", help="what to run; - is stdin")
-    parser.add_argument("--cluster", metavar="URL", help="have other machines do it: docs/fleet.md")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
-
-
 def run(args: argparse.Namespace) -> int:
     request = parse(read_input(args.file, "Give a JSON file, or -."))
     # Where somebody may be asked, no line of progress is in the way of the question.

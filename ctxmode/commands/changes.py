@@ -23,16 +23,6 @@ from executor.project import PREVENTING
 ACTIONS = ("list", "show", "apply", "drop")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="*", metavar="list | show | apply | drop")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be applied")
-    parser.add_argument(
-        "--theirs", action="append", default=[], metavar="PATH", help="take it despite a conflict"
-    )
-    parser.add_argument("--merge", action="store_true", help="merge lines where both changed")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
-
-
 def run(args: argparse.Namespace) -> int:
     action, *words = args.words or ["list"]
     if action not in ACTIONS or (action == "list") != (not words):

@@ -24,14 +24,6 @@ from ctxmode.render.highlight import one_line
 SCHEMA = Path(__file__).parents[1] / "config.schema.json"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "action", choices=("show", "init", "schema"), metavar="ACTION", help="show, init or schema"
-    )
-    parser.add_argument("--in-project", action="store_true", help="init: the project's file")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
-
-
 def run(args: argparse.Namespace) -> int:
     if args.action == "schema":
         sys.stdout.write(SCHEMA.read_text("utf-8"))

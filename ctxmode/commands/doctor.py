@@ -19,25 +19,6 @@ from ctxmode.render.progress_line import waiting
 from runtimes import install_script
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
-    parser.add_argument("--cluster", metavar="URL", help="other machines that are to be tried, too")
-    parser.add_argument("--refresh", action="store_true", help="prove every language anew")
-    parser.add_argument(
-        "--verbose", action="store_true", help="all that a toolchain printed when it failed"
-    )
-    instead = parser.add_mutually_exclusive_group()
-    instead.add_argument(
-        "--fix-hints", action="store_true", help="only what would help, as commands to paste"
-    )
-    instead.add_argument(
-        "--report", action="store_true", help="Markdown for others to read, without private data"
-    )
-    instead.add_argument(
-        "--install-script", action="store_true", help="print a script that installs all languages"
-    )
-
-
 def run(args: argparse.Namespace) -> int:
     if args.install_script:
         sys.stdout.write(install_script())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import trio
 
@@ -18,16 +19,6 @@ from ctxmode.render.terminal_output import for_stdout
 from ctxmode.web import http
 from ctxmode.web.model import Bounds, Network, PageAnswer, fetch_text
 from ctxmode.web.pages import DAY_S, FetchRequest, fetch
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("urls", nargs="+", metavar="URL|-", help="- reads them, one a line")
-    parser.add_argument("--source", metavar="LABEL", help="the label to find them by")
-    parser.add_argument("--ttl", metavar="AGE", help="how long a page is fresh; default: 1d")
-    parser.add_argument("--force", action="store_true", help="fetch anew whatever is kept")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="per page; default: 30")
-    parser.add_argument("--concurrency", type=int, default=4, metavar="N", help="1 to 8")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     pages = launch.run(lambda: _fetch(args, request))
     data = {
         "ok": any(page.ok for page in pages),
-        "pages": [page.to_json() for page in pages],
+        "pages": [asdict(page) for page in pages],
     }
     print_answer(args, data, for_stdout(fetch_text(pages)))
     return exit_codes.OK if all(page.ok for page in pages) else exit_codes.ERROR

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import threading
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         return exit_codes.OK
     answer = with_library(args, partial(_index, request=request, as_json=args.json))
     if args.json:
-        print_json(answer.to_json())
+        print_json(asdict(answer))
     else:
         _show(answer, args)
         if answer.labelled and answer.sections:
@@ -99,7 +100,7 @@ def _watch(library: Library, args: argparse.Namespace, request: IndexRequest) ->
         raise UsageError("stdin cannot be watched", "Give a folder.")
     for answer in library.watch(request, threading.Event()):
         if args.json:
-            sys.stdout.write(json.dumps(answer.to_json(), ensure_ascii=False) + "\n")
+            sys.stdout.write(json.dumps(asdict(answer), ensure_ascii=False) + "\n")
         else:
             _show(answer, args)
         sys.stdout.flush()

@@ -12,12 +12,6 @@ from ctxmode.config.locations import load_config
 from ctxmode.errors import UsageError
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--port", metavar="N", type=int, help="default: 0, which takes a free one")
-    parser.add_argument("--open", action="store_true", help="open the address in a browser")
-    parser.add_argument("--html", metavar="FILE", help="write one file instead of serving")
-
-
 def run(args: argparse.Namespace) -> int:
     config = load_config(args.project)
     if args.html is not None:

@@ -28,18 +28,14 @@ def run(args: argparse.Namespace) -> int:
     return action(args)
 
 
+SHOWN = ("pin", "unpin", "forget", "search", "list", "show", "blame", "log")
+"""Actions whose arguments are all that is asked, and whose answer is shown as it is."""
+
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
+    **dict.fromkeys(SHOWN, opening.show),
     "remember": opening.remember,
     "prime": opening.prime,
-    "pin": opening.show,
-    "unpin": opening.show,
-    "forget": opening.show,
     "recall": opening.recall,
-    "search": opening.show,
-    "list": opening.show,
-    "show": opening.show,
-    "blame": opening.show,
-    "log": opening.show,
     "tail": opening.tail,
     "stats": opening.stats,
     "branch": opening.branch,

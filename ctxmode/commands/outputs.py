@@ -36,12 +36,6 @@ class Output:
         return sum(stream.bytes_total for stream in self.streams)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="*", metavar="show ID | diff A B")
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="only the latest N")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
-
-
 def run(args: argparse.Namespace) -> int:
     action, *names = args.words or ["list"]
     if action != "list" and ACTIONS.get(action) != len(names):

@@ -28,17 +28,6 @@ ACTIONS = ("list", "lock", "add", "remove")
 KEY_SHOWN = 12
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="*", metavar="list | lock | add | remove")
-    parser.add_argument(
-        "--language", default="python", metavar="NAME", help="whose packages; default: python"
-    )
-    parser.add_argument("--to", metavar="DIR", help="write the lock's files there")
-    parser.add_argument("--fresh", action="store_true", help="lock anew, to what is newest now")
-    parser.add_argument("--all", action="store_true", help="remove all that is kept")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
-
-
 def run(args: argparse.Namespace) -> int:
     action, *words = args.words or ["list"]
     is_whole = action == "list" or (action == "remove" and args.all)

@@ -13,20 +13,25 @@ def run(args: argparse.Namespace) -> int:
     return action(args)
 
 
+SHOWN = (
+    "push",
+    "forget",
+    "read",
+    "list",
+    "status",
+    "diff",
+    "blame",
+    "history",
+    "evolution",
+    "log",
+    "pull",
+)
+"""Actions whose arguments are all that is asked, and whose answer is shown as it is."""
+
 ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
+    **dict.fromkeys(SHOWN, opening.show),
     "init": opening.init,
     "write": opening.write,
-    "push": opening.show,
-    "forget": opening.show,
-    "read": opening.show,
-    "list": opening.show,
-    "status": opening.show,
-    "diff": opening.show,
-    "blame": opening.show,
-    "history": opening.show,
-    "evolution": opening.show,
-    "log": opening.show,
-    "pull": opening.show,
     "path": opening.path,
     "export": opening.export,
     "capture": opening.capture,

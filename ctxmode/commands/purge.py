@@ -21,19 +21,6 @@ FACT = "fact"
 """The kind that is none of sources, but what `memory` remembers."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--source", metavar="PART", help="labels that hold this; an output id")
-    parser.add_argument("--older-than", metavar="AGE", help="90s, 30m, 12h, 7d, 2w")
-    parser.add_argument("--kind", metavar="KIND", help="such as log, markdown, code")
-    parser.add_argument("--session", metavar="NAME", help="what this session kept")
-    parser.add_argument("--superseded", action="store_true", help="only older versions")
-    parser.add_argument("--expired", action="store_true", help="only what has expired")
-    parser.add_argument("--pinned", action="store_true", help="pinned sources, too")
-    parser.add_argument("--all", action="store_true", help="everything of this project")
-    parser.add_argument("--yes", action="store_true", help="needed with --all")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
-
-
 def run(args: argparse.Namespace) -> int:
     if args.kind == FACT:
         return _purge_facts(args)

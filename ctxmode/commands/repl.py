@@ -17,15 +17,6 @@ from executor import Caller, Request
 from runtimes import Language, UnknownLanguage, language
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("language", metavar="LANGUAGE")
-    parser.add_argument("--profile", default="analyze", metavar="NAME", help="analyze or build")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of each program")
-    parser.add_argument(
-        "--packages", action="append", default=[], metavar="SPEC|FILE", help="what they import"
-    )
-
-
 def run(args: argparse.Namespace) -> int:
     try:
         row = language(args.language)

@@ -31,32 +31,6 @@ HTTP_OPTIONS = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `serve`."""
-    parser.add_argument("--tools", metavar="NAMES", help="serve only these tools, parted by commas")
-    parser.add_argument(
-        "--names",
-        metavar="SYSTEM",
-        action="append",
-        help="list our tools by the names of contexo, ctxone or contextos; may be said again",
-    )
-    parser.add_argument("--cluster", metavar="URL", help="have other machines do it: docs/fleet.md")
-    parser.add_argument("--http", action="store_true", help="serve Streamable HTTP, not stdio")
-    http = parser.add_argument_group("with --http")
-    http.add_argument("--host", metavar="ADDRESS", help="where to listen (default: 127.0.0.1)")
-    http.add_argument("--port", metavar="N", type=int, help="default: 8765; 0 takes a free one")
-    http.add_argument("--token-file", metavar="FILE", help="one token a line, or NAME and TOKEN")
-    http.add_argument("--allow-host", metavar="NAME", action="append", help="a further Host name")
-    http.add_argument(
-        "--allow-origin", metavar="ORIGIN", action="append", help="pages that may ask"
-    )
-    http.add_argument(
-        "--also", metavar="DIR", action="append", help="a further project, at /FOLDER-NAME/mcp"
-    )
-    http.add_argument("--certificate", metavar="FILE", help="PEM; makes it HTTPS")
-    http.add_argument("--key", metavar="FILE", help="PEM; the certificate's key")
-
-
 def run(args: argparse.Namespace) -> int:
     """Serve until the other side, or a signal, ends it."""
     config = replace(load_config(args.project, cwd=_host_folder()), cluster=args.cluster or "")

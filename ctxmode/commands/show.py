@@ -22,14 +22,6 @@ from ctxmode.render.passages import STALE
 from ctxmode.render.terminal_output import for_stdout, is_runner_log
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="SOURCE")
-    parser.add_argument("--lines", metavar="A-B", help="only these lines, counted from 1")
-    parser.add_argument("--contents", action="store_true", help="its sections and their lines")
-    parser.add_argument("--terms", action="store_true", help="words that tell its parts apart")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
-
-
 def run(args: argparse.Namespace) -> int:
     with_library(args, partial(_show, args=args))
     return exit_codes.OK

@@ -16,13 +16,6 @@ from ctxmode.operations.library import Library
 from ctxmode.render.highlight import age, size
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("part", nargs="?", metavar="PART", help="only labels that hold this")
-    parser.add_argument("--all", action="store_true", help="superseded versions, too")
-    parser.add_argument("--limit", type=int, metavar="N", help="only the latest N")
-    parser.add_argument("--json", action="store_true", help="as docs/cli.md tells")
-
-
 def run(args: argparse.Namespace) -> int:
     with_library(args, partial(_list, args=args))
     return exit_codes.OK

@@ -32,12 +32,6 @@ REFRESH_S = 1.0
 ROWS_WITH_KEYS = 9
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--once", action="store_true", help="show it once and end")
-    parser.add_argument("--json", action="store_true", help="with --once: as JSON")
-    parser.add_argument("--stop", metavar="ID", help="stop this program")
-
-
 def run(args: argparse.Namespace) -> int:
     instances = load_config(args.project).state_dir / "instances"
     if args.stop is not None:

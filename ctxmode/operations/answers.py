@@ -66,9 +66,6 @@ class IndexAnswer:
     left_out: tuple[Mapping[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class CommandAnswer:

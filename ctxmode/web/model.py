@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ctxmode.errors import ContextModeError
 from ctxmode.render.highlight import age, one_line, size
@@ -46,9 +46,6 @@ class PageAnswer:
     @property
     def ok(self) -> bool:
         return self.status is not PageStatus.FAILED
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def fetch_text(pages: Sequence[PageAnswer]) -> str:

@@ -21,10 +21,11 @@ from ctxmode.operations.fact_answers import (
     FactAnswer,
     FactRequest,
     answer,
+    counterfactual,
+    ctxone_json,
     describe_change,
     name_written_file,
 )
-from ctxmode.operations.fact_numbers import counterfactual, ctxone_json
 from ctxmode.parsing import build_request
 from ctxmode.render.fact_texts import change_line
 from kb.tokens import BYTES_PER_TOKEN

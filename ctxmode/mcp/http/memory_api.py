@@ -37,9 +37,9 @@ from ctxmode.operations.fact_answers import (
     FactAnswer,
     FactRequest,
     answer,
+    counterfactual,
     name_written_file,
 )
-from ctxmode.operations.fact_numbers import counterfactual
 from ctxmode.render import redaction
 from kb.tokens import estimate_tokens
 from memory.facts import DEFAULT_BUDGET, MAIN, Author

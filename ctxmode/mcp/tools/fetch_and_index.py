@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.tool import CallContext, Given
 from ctxmode.web.model import PageStatus, fetch_text
@@ -23,7 +25,7 @@ async def ctx_fetch_and_index(call: CallContext, given: Given) -> Reply:
     found = await call.app.fetch(request)
     pages = []
     for page in found:
-        data = page.to_json()
+        data = asdict(page)
         pages.append({key: data[key] for key in PAGE_KEYS if data[key] not in (None, "")})
     return Reply(
         fetch_text(found),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from ctxmode.mcp.reply import Reply
 from ctxmode.mcp.tool import CallContext, Given
 from ctxmode.operations.indexing import IndexRequest
@@ -25,6 +27,6 @@ async def ctx_index(call: CallContext, given: Given) -> Reply:
     source = f', source="{answer.source}"' if answer.labelled else ""
     find = f'ctx_search(queries=["…"]{source})'
     text = f"{results.index_text(answer)}\nFind it: {find}"
-    data = {key: value for key, value in answer.to_json().items() if key != "left_out"}
+    data = {key: value for key, value in asdict(answer).items() if key != "left_out"}
     data["next"] = find
     return Reply(text, data)
