@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from base.wordlist import read_rows
 from kb.parsing import Definition
 from repomap.describing import find_note
 from repomap.model import LINE_CHARS, Symbol
@@ -18,48 +19,7 @@ SYMBOLS_MAX = 2000
 SKELETON_LINES = 200
 SKELETON_BYTES = 12 * 1024
 KINDS = frozenset(["function", "method", "class", "type", "module", "constant", "definition"])
-_KIND_ROWS = (
-    ("constructor", "method"),
-    ("init_declaration", "method"),
-    ("delegate", "type"),
-    ("lexical_declaration", "function"),  # such as `const f = () => 1`: others are no definitions
-    ("variable_declaration", "function"),
-    ("assignment", "function"),
-    ("pair", "function"),
-    ("binary_operator", "function"),
-    ("value_definition", "function"),
-    ("defmodule", "module"),
-    ("defimpl", "module"),
-    ("defprotocol", "type"),
-    ("FnProto", "function"),
-    ("VarDecl", "type"),
-    ("TestDecl", "function"),
-    ("class", "class"),
-    ("mixin", "class"),
-    ("extension", "class"),
-    ("method", "method"),
-    ("interface", "type"),
-    ("struct", "type"),
-    ("trait", "type"),
-    ("protocol", "type"),
-    ("concept", "type"),
-    ("alias", "type"),
-    ("enum", "type"),
-    ("union", "type"),
-    ("record", "type"),
-    ("type", "type"),
-    ("namespace", "module"),
-    ("module", "module"),
-    ("mod_item", "module"),
-    ("impl", "module"),
-    ("object", "module"),
-    ("function", "function"),
-    ("subroutine", "function"),
-    ("macro", "function"),
-    ("const", "constant"),
-    ("static", "constant"),
-    ("var", "constant"),
-)
+_KIND_ROWS = read_rows(__file__, "outlining.txt")
 """Parts of a syntax node's label, the first that fits counts, and the kind of its definition."""
 
 _WHOLE_LABELS = dict.fromkeys(["def", "defp", "defguard", "defdelegate", "test"], "function")

@@ -29,17 +29,7 @@ _BY_PROGRAM = {
 
 
 # Commands that have another name, by which rules may speak of them.
-_SAME = {
-    "docker container": "docker", "podman container": "podman", "docker-compose": "docker compose",
-    "docker image rm": "docker rmi", "docker image push": "docker push", "git stage": "git add",
-    "docker image pull": "docker pull", "docker image build": "docker build",
-    "npm i": "npm install",
-    "docker buildx build": "docker build", "git subtree push": "git push", "npm add": "npm install",
-    "npm un": "npm uninstall", "npm rm": "npm uninstall", "npm remove": "npm uninstall",
-    "brew rm": "brew uninstall", "helm del": "helm uninstall", "helm delete": "helm uninstall",
-    "helm un": "helm uninstall", "terragrunt": "terraform", "terragrunt run-all": "terraform",
-    "terragrunt run": "terraform", "terraform apply -destroy": "terraform destroy",
-}  # fmt: skip
+_SAME: dict[str, str] = dict(read_rows(__file__, "same_commands.txt"))
 _RENAMED = frozenset(name.split()[0] for name in _SAME)
 
 
