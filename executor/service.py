@@ -20,10 +20,10 @@ from executor.engine.engine import (
     OnOutput,
     OnProgress,
     PackagesAnswer,
-    PrewarmReport,
 )
 from executor.engine.layers import find_unmet, find_unmet_of_packages
 from executor.errors import PackagesError, RequestError
+from executor.instance.control import PrewarmReport
 from executor.model import Isolation, Request, Result, Status
 from executor.profile import Profile, ProjectAccess
 from executor.request import Caller, Checked, check, refusal

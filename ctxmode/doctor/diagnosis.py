@@ -25,8 +25,7 @@ from executor import (
     SandboxUnavailableError,
     open_engine,
 )
-from executor.engine import PrewarmReport
-from executor.instance import control
+from executor.instance import PrewarmReport, control
 
 if TYPE_CHECKING:
     from fleet import FleetHealth

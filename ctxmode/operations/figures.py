@@ -39,7 +39,7 @@ from memory.sessions import (
 )
 
 if TYPE_CHECKING:
-    from executor.engine import PrewarmReport
+    from executor.instance import PrewarmReport
 
 
 S = TypeVar("S")

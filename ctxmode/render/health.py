@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ctxmode.doctor.diagnosis import ClientsHealth, Diagnosis, FactsHealth, PagesHealth
     from ctxmode.operations.quotas import Holdings
     from executor import LanguageReport, Layer
-    from executor.engine import PrewarmReport
+    from executor.instance import PrewarmReport
     from fleet import FleetHealth
     from kb import all_stores, eviction
 

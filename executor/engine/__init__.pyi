@@ -4,7 +4,6 @@ from .engine import FileSpool as FileSpool
 from .engine import Observe as Observe
 from .engine import OnOutput as OnOutput
 from .engine import PackagesAnswer as PackagesAnswer
-from .engine import PrewarmReport as PrewarmReport
 from .engine import Spool as Spool
 from .tiers import FLOORS as FLOORS
 from .tiers import PACKAGED as PACKAGED

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from executor.engine.engine import PrewarmReport
     from executor.engine.tiers import Capabilities
+    from executor.instance.control import PrewarmReport
     from executor.model import Isolation
     from executor.profile import Profile
     from executor.project.view.record import Record

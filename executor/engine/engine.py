@@ -98,26 +98,6 @@ class PackagesAnswer:
     was_kept: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PrewarmReport:
-    """What one server keeps ready for runs of one kind, at which cost, and how often it was used.
-
-    Attributes:
-        instance: the server's id; "" within the server itself.
-        hits: runs that found one idle.
-        misses: runs that did not.
-        trouble: why the last one could not be made.
-    """
-
-    instance: str
-    label: str
-    idle: int
-    bytes: int
-    hits: int
-    misses: int
-    trouble: str = ""
-
-
 class RunProgress(Protocol):
     """A run that is under way."""
 

@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
-from executor.engine.engine import PrewarmReport
-
 if TYPE_CHECKING:
     from executor.run.progress import ListedRun
     from executor.run.runner import Runner
@@ -51,6 +49,26 @@ class RunningProgram:
     def id(self) -> str:
         """What it is called towards people."""
         return f"{self.instance}/{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class PrewarmReport:
+    """What one server keeps ready for runs of one kind, at which cost, and how often it was used.
+
+    Attributes:
+        instance: the server's id; "" within the server itself.
+        hits: runs that found one idle.
+        misses: runs that did not.
+        trouble: why the last one could not be made.
+    """
+
+    instance: str
+    label: str
+    idle: int
+    bytes: int
+    hits: int
+    misses: int
+    trouble: str = ""
 
 
 Desk = tuple["Runner", Callable[[], Iterable[PrewarmReport]]]

@@ -23,7 +23,7 @@ from executor.pool.prewarming import CellPurpose, PrewarmedCell, Prewarmer, desc
 
 if TYPE_CHECKING:
     from executor.engine.box import Job
-    from executor.engine.engine import PrewarmReport
+    from executor.instance.control import PrewarmReport
 import fcntl
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -14,7 +14,7 @@ from executor.containers.create import ContainerSpec
 from executor.containers.engine import DockerEngine
 from executor.containers.host import EngineHost
 from executor.containers.link import Link
-from executor.engine.engine import PrewarmReport
+from executor.instance.control import PrewarmReport
 from executor.pool import pool
 from executor.pool.pool import Pool, PoolLimits
 from executor.profile import ProjectAccess
