@@ -36,25 +36,21 @@ class Mark(NamedTuple):
 class Chunk:
     """One piece of a source.
 
-    `text` is exactly the source's bytes [`start_byte`, `end_byte`) decoded as UTF-8, where bytes
-    that are not UTF-8 appear as U+FFFD. `raw` then holds those bytes, and is None otherwise. Chunks
-    of a source tile it: each starts where the one before ended. Lines count from 1, are ended by a
-    line feed, and `end_line` is the line of the last byte. `search_terms` are the words by which
-    exactly this text is found besides its own, where they are known already: `replace` them with
-    None where you replace it.
+    Chunks of a source tile it: each starts where the one before ended. Lines count from 1 and are
+    ended by a line feed.
     """
 
     title: tuple[str, ...]
-    text: str
+    text: str  # the bytes [start_byte, end_byte) as UTF-8; what is not UTF-8 is U+FFFD
     kind: str
     language: str | None
     start_byte: int
     end_byte: int
     start_line: int
-    end_line: int
+    end_line: int  # the line of the last byte
     identifiers: tuple[str, ...] = ()
-    raw: bytes | None = None
-    search_terms: str | None = None
+    raw: bytes | None = None  # the bytes themselves, where not all are UTF-8
+    search_terms: str | None = None  # more words that find this text; None if it is replaced
 
     @property
     def title_text(self) -> str:

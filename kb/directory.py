@@ -25,25 +25,19 @@ MAX_SINGLE_FILE_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class DirectoryReport:
-    """What indexing a folder did; paths are relative to `root`.
-
-    `unchanged` counts files left as they were indexed before. `removed` lists those gone from the
-    disk, `ignored` those that git ignores since: both are gone from the store. `renamed` has the
-    old and the new path of files found elsewhere. `truncated` says that `max_files` left something
-    out.
-    """
+    """What indexing a folder did; paths are relative to `root`."""
 
     root: Path
     indexed: tuple[str, ...]
-    unchanged: int
-    removed: tuple[str, ...]
+    unchanged: int  # how many files were left as they were indexed before
+    removed: tuple[str, ...]  # gone from the disk, and so from the store
     skipped: tuple[Skipped, ...]
     chunks: int
     bytes_indexed: int
-    truncated: bool
-    renamed: tuple[tuple[str, str], ...] = ()
+    truncated: bool  # `max_files` left something out
+    renamed: tuple[tuple[str, str], ...] = ()  # the old and the new path of files found elsewhere
     redactions: int = 0
-    ignored: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()  # ignored by git since, and so gone from the store
 
     @property
     def changed(self) -> bool:

@@ -41,20 +41,17 @@ PLACES = {
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """`source` is an id, several, or a part of a label, `path` a part of a file's path, `since` a
-    time in seconds since the epoch. `session` is a session's name or a part of it, of which
-    `agent` is the beginning, before a colon; an agent is also the author of facts. `places` are of
-    `PLACES`; none means all."""
+    """What a source must be for its chunks to be found."""
 
-    source: str | int | tuple[int, ...] | None = None
+    source: str | int | tuple[int, ...] | None = None  # an id, several, or a part of a label
     kind: str | None = None
     language: str | None = None
-    session: str | None = None
-    since: float | None = None
+    session: str | None = None  # its name or a part of it
+    since: float | None = None  # in seconds since the epoch
     include_superseded: bool = False
-    path: str | None = None
-    agent: str | None = None
-    places: tuple[str, ...] = ()
+    path: str | None = None  # a part of a file's path
+    agent: str | None = None  # a session's name up to a colon; of facts the author
+    places: tuple[str, ...] = ()  # of `PLACES`; none means all
 
     @property
     def narrows(self) -> bool:

@@ -28,13 +28,12 @@ MARKDOWN = Detected("markdown", "markdown", "converted")
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """The text to keep. `detected` is what the source is, `chunked_as` what `data` is. `steps` says
-    what was done, in words; it is empty where `data` is the source's own bytes."""
+    """The text to keep."""
 
     data: bytes
-    detected: Detected
-    chunked_as: Detected
-    steps: tuple[str, ...] = ()
+    detected: Detected  # what the source is
+    chunked_as: Detected  # what `data` is
+    steps: tuple[str, ...] = ()  # what was done, in words; none where `data` is the source's own
 
 
 def convert(  # noqa: PLR0913 - all that may be known of a source

@@ -29,15 +29,13 @@ SOURCE_KEYS = {
 
 
 class SourceChoice(NamedTuple):
-    """What a person chose for one host's transcripts. `path` is a folder in place of the host's
-    own, `pattern` filters names of files; empty is the host's. `off_by` says who turned it off,
-    `set_by` where the rest stands."""
+    """What a person chose for one host's transcripts."""
 
     enabled: bool = True
-    path: str = ""
-    pattern: str = ""
-    off_by: str = ""
-    set_by: str = ""
+    path: str = ""  # a folder in place of the host's own; empty is the host's
+    pattern: str = ""  # for names of files; empty is the host's
+    off_by: str = ""  # the place in a file that turned it off
+    set_by: str = ""  # the place in a file where the rest stands
 
 
 class Recording(NamedTuple):

@@ -20,22 +20,19 @@ Joined: TypeAlias = tuple[Mapping[str, Any], Callable[[Sequence[Any]], str]]
 
 
 class KnownName(NamedTuple):
-    """A tool of another system: whose it is, our tool, and the arguments that are always given.
-    `renamed` are its names of arguments where ours differ, `takes` those of ours that it lists,
-    `fields` those that go into our `fields`, with their kinds; `joined` those that go into `text`,
-    `placed` those that name our `key` by a path; `dropped` ones mean nothing here."""
+    """A tool of another system, and how it is called here."""
 
-    name: str
+    name: str  # as it is called there
     system: str
-    tool: str
-    given: Mapping[str, Any] = NOTHING
-    renamed: Mapping[str, str] = NOTHING
+    tool: str  # our tool that answers it
+    given: Mapping[str, Any] = NOTHING  # arguments of ours that are always given
+    renamed: Mapping[str, str] = NOTHING  # their names of arguments to ours, where they differ
     about: str = ""
-    takes: tuple[str, ...] = ()
-    fields: Mapping[str, Any] = NOTHING
-    dropped: frozenset[str] = frozenset()
-    joined: Mapping[str, Joined] = MappingProxyType({})
-    placed: Mapping[str, str] = NOTHING
+    takes: tuple[str, ...] = ()  # arguments of ours that it lists
+    fields: Mapping[str, Any] = NOTHING  # arguments that go into our `fields`, with their kinds
+    dropped: frozenset[str] = frozenset()  # arguments that mean nothing here
+    joined: Mapping[str, Joined] = MappingProxyType({})  # arguments that go into our `text`
+    placed: Mapping[str, str] = NOTHING  # arguments that fill the path that is our `key`
 
     def translate(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return our tool's arguments for those of a call."""

@@ -42,28 +42,22 @@ class SearchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class IndexAnswer:
-    """What became searchable, and what was left out and why.
+    """What became searchable, and what was left out and why."""
 
-    `source` finds it where `labelled`; of a folder it is the folder's path. `skipped` counts by
-    reason what `left_out` lists by path. `unchanged`, `renamed`, `removed` and `ignored` (by git,
-    and forgotten) count files of an earlier pass. `redactions` counts secrets that were not stored;
-    `terms` are words to search it for.
-    """
-
-    source: str
+    source: str  # what finds it, where `labelled`; of a folder its path
     files: int
     sections: int
     bytes: int
     labelled: bool = True
-    unchanged: int = 0
+    unchanged: int = 0  # this and the next three: files of an earlier pass
     renamed: int = 0
     removed: int = 0
-    ignored: int = 0
-    converted: str | None = None
-    redactions: int = 0
-    terms: tuple[str, ...] = ()
-    skipped: Mapping[str, int] = field(default_factory=dict)
-    left_out: tuple[Mapping[str, str], ...] = ()
+    ignored: int = 0  # by git, and therefore forgotten
+    converted: str | None = None  # how the text was made from the bytes, such as `HTML to Markdown`
+    redactions: int = 0  # secrets that were not stored
+    terms: tuple[str, ...] = ()  # words to search it for
+    skipped: Mapping[str, int] = field(default_factory=dict)  # how many, by reason
+    left_out: tuple[Mapping[str, str], ...] = ()  # the same, each with its path and reason
     notes: tuple[str, ...] = ()
 
 

@@ -57,14 +57,13 @@ LIKE_SECRETS = "named like a file of secrets"
 
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
-    """Exactly one of `content` and `path` is given; `content` needs `source` as its label. `kind`
-    and `language` are taken as said, where content or one file is indexed."""
+    """What to index; exactly one of `content` and `path` is given."""
 
     content: bytes | None = None
     path: str | None = None
-    source: str | None = None
-    kind: str | None = None
-    language: str | None = None
+    source: str | None = None  # a label, which `content` needs
+    kind: str | None = None  # taken as said, where content or one file is indexed
+    language: str | None = None  # as `kind`
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     extensions: tuple[str, ...] = ()

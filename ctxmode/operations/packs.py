@@ -45,22 +45,19 @@ MEMORY_MIN = 200
 
 @dataclass(frozen=True, slots=True)
 class PackAsked:
-    """What a person or an agent asks of a pack; an empty task is the project's current one, an
-    empty family that of the settings. With `is_map` an overview of the project stands first, and
-    files are skeletons and lines. `has_secrets` leaves secrets in the text. `mark`, `usage` and
-    `made_at` are as `PackRequest` has them."""
+    """What a person or an agent asks of a pack."""
 
-    task: str = ""
+    task: str = ""  # empty is the project's current one
     budget: int = BUDGET
-    family: str = ""
+    family: str = ""  # of models; empty is that of the settings
     format: Format = "markdown"
     paths: tuple[str, ...] = ()
     with_source: bool = True
     with_tests: bool = True
     since: str = ""  # a revision: what changed, and what depends on it, comes first
-    is_map: bool = False
-    has_secrets: bool = False
-    mark: str = ""
+    is_map: bool = False  # an overview of the project first, and files as skeletons and lines
+    has_secrets: bool = False  # leave secrets in the text
+    mark: str = ""  # this and the next two are as `PackRequest` has them
     usage: str = ""
     made_at: str = ""
 

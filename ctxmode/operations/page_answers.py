@@ -32,9 +32,7 @@ PUSHES_NOTHING = ("merge_required", "distill_required")
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """What is asked for, each field as a person or a client gave it. `start` and `end` are
-    commits; `remote` is what is pulled from, `folder` what is exported into. `changes` is the
-    folder that knows the drafts of runs: `is_from_run` pushes these, else they stay."""
+    """What is asked for, each field as a person or a client gave it."""
 
     slug: str = ""
     slugs: tuple[str, ...] = ()
@@ -49,18 +47,18 @@ class PageRequest:
     source_slug: str = ""
     no_distill: bool = False
     is_dry_run: bool = False
-    start: str = ""
-    end: str = ""
+    start: str = ""  # a commit
+    end: str = ""  # a commit
     has_blame: bool = False
     is_local: bool = False
     limit: int = 0
-    remote: str = ""
-    folder: str = ""
+    remote: str = ""  # what is pulled from
+    folder: str = ""  # what is exported into
     is_erased: bool = False
     is_forced: bool = False
-    is_from_run: bool = False
+    is_from_run: bool = False  # push the drafts of runs; else they stay
     buffer: Buffer | None = None
-    changes: Path | None = None
+    changes: Path | None = None  # the folder that knows the drafts of runs
 
 
 @dataclass(frozen=True, slots=True)

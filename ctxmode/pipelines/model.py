@@ -17,27 +17,21 @@ Scalar = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class PipelineStep:
-    """One step of the file, which begins at `line`; exactly one of code and script is set.
-
-    `needs` name steps that must have passed; `matrix` has it run once for each combination.
-    `inputs` are globs of the project's files that it reads, for the cache; none stands for the
-    whole project. `artifacts` are globs of what it hands back. Exit codes of `expect_exit` count as
-    passing. `packages` are what it imports.
-    """
+    """One step of the file; exactly one of code and script is set."""
 
     name: str
     language: str
-    line: int
+    line: int  # where it begins in the file
     code: str | None = None
     script: str | None = None
-    needs: tuple[str, ...] = ()
-    matrix: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()  # steps that must have passed
+    matrix: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict)  # one run a combination
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
-    inputs: tuple[str, ...] = ()
-    artifacts: tuple[str, ...] = ()
-    expect_exit: tuple[int, ...] = (0,)
-    packages: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()  # globs of files that it reads, for the cache; none means all
+    artifacts: tuple[str, ...] = ()  # globs of what it hands back
+    expect_exit: tuple[int, ...] = (0,)  # exit codes that count as passing
+    packages: tuple[str, ...] = ()  # what it imports
     profile: str = "analyze"
     timeout_s: float | None = None
     limits: Limits | None = None

@@ -26,22 +26,21 @@ class PageStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PageAnswer:
-    """One address. `source` finds its text; `age_s` is how long ago the server was asked. `bytes`
-    and `preview` are of the text that is kept; `error` says why there is none."""
+    """What became of one address."""
 
     url: str
     status: PageStatus
-    source: str = ""
+    source: str = ""  # what finds its text
     source_id: int | None = None
     title: str | None = None
     kind: str | None = None
     converted: str | None = None
     sections: int = 0
-    bytes: int = 0
+    bytes: int = 0  # of the text that is kept
     redactions: int = 0
-    age_s: float = 0.0
-    preview: str = ""
-    error: str = ""
+    age_s: float = 0.0  # how long ago the server was asked
+    preview: str = ""  # the beginning of the text that is kept
+    error: str = ""  # why there is no text
 
     @property
     def ok(self) -> bool:

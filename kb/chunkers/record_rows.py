@@ -28,21 +28,15 @@ _RULES = "=-#+ ✖ℹ"  # noqa: RUF001 - a sign that node prints
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Where a record begins, as a pattern for the start of a line and what follows.
-
-    `title` is made of the pattern's named groups, and `under` is the one that names what it belongs
-    to, which alone it shares a chunk with. `about` are patterns whose first groups, found in the
-    record, say more. A record `alone` joins no neighbour. One that `ends` with its pattern's last
-    line leaves what follows to no record.
-    """
+    """Where a record begins, as a pattern for the start of a line, and what follows."""
 
     begins: str
-    title: str
-    about: Sequence[str] = ()
-    under: str | None = None
-    alone: bool = False
+    title: str  # made of the pattern's named groups
+    about: Sequence[str] = ()  # patterns whose first groups, found in the record, say more
+    under: str | None = None  # names what it belongs to; it shares a chunk with that alone
+    alone: bool = False  # it joins no neighbour
     whole: bool = True
-    ends: bool = False
+    ends: bool = False  # what follows the pattern's last line is of no record
 
 
 class Records:

@@ -27,28 +27,18 @@ compacted. `turn`, `end` and `act`: a turn or the session ended, a tool has run.
 
 
 class ToolCall(NamedTuple):
-    """One tool call. `values` are what it is about: commands, paths or URLs, by its kind; of a
-    search, the folder and the patterns of names below it.
-
-    `cwd` is empty where the event does not say. `whole` says that a file is to be read in full. Of
-    a search it says that it shows what is in the files of its folder. `has_our_tools` is false for
-    callers that may not have them, such as subagents. `inputs` are all of the tool's arguments.
-
-    `edits` are the files that a patch within a command names. A command that is typed into begins a
-    prompt, to which the host hands text without asking. `instead` are arguments that do nothing,
-    for hosts that replace a call's.
-    """
+    """One tool call."""
 
     kind: CallKind
     name: str
-    values: tuple[str, ...]
-    cwd: str
-    whole: bool = True
-    has_our_tools: bool = True
-    inputs: Mapping[str, Any] = MappingProxyType({})
-    edits: tuple[str, ...] = ()
-    is_typed_into: bool = False
-    instead: Mapping[str, Any] | None = None
+    values: tuple[str, ...]  # commands, paths or URLs; of a search the folder and patterns of names
+    cwd: str  # empty where the event does not say
+    whole: bool = True  # a file is read in full; a search shows what is in the files
+    has_our_tools: bool = True  # false for callers that may not have them, such as subagents
+    inputs: Mapping[str, Any] = MappingProxyType({})  # all of the tool's arguments
+    edits: tuple[str, ...] = ()  # the files that a patch within a command names
+    is_typed_into: bool = False  # it begins a prompt, to which the host hands text without asking
+    instead: Mapping[str, Any] | None = None  # arguments that do nothing, to replace the call's
 
     def subjects(self) -> list[tuple[CallKind, str]]:
         """List what is judged: each value with its kind, then each edit."""

@@ -90,31 +90,24 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """One row. `entry` makes the server's entry from its command.
-
-    `spoken` is the adapter that answers its hooks, where it is not named as the host. `extension`
-    is the file that an installed extension of ours has, with its server and hooks. `rules` are
-    files that the host always shows its model: for hosts whose hooks cannot put a text before a
-    conversation. `skill` is where it finds our skill. `outdated` are values that an earlier entry
-    of the server had, which are replaced; others stay. `source` names the documents, and `known`
-    says whether they were tried. `note` is what its user has to do besides.
-    """
+    """One row of the table of hosts."""
 
     name: str
     title: str
     servers: Places
     key: tuple[str, ...]
-    entry: Callable[[Command], Mapping[str, Any]]
+    entry: Callable[[Command], Mapping[str, Any]]  # makes the server's entry from its command
     hooks: Hooks | None = None
     plugins: tuple[WholeFile, ...] = ()
-    rules: Places | None = None
-    skill: Places | None = None
+    rules: Places | None = None  # files it always shows its model, if hooks cannot put a text first
+    skill: Places | None = None  # where it finds our skill
+    # Values that an earlier entry of the server had, which are replaced; others stay.
     outdated: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    spoken: str = ""
-    extension: str = ""
-    source: str = ""
-    known: Known = Known("2026-11")
-    note: str = ""
+    spoken: str = ""  # the adapter that answers its hooks, where it is not named as the host
+    extension: str = ""  # the file that an extension of ours has once it is installed
+    source: str = ""  # the documents that it is from
+    known: Known = Known("2026-11")  # whether it was tried
+    note: str = ""  # what its user has to do besides
 
     @property
     def adapter(self) -> str:
