@@ -158,10 +158,7 @@ class Store:
         wait_s: float | None = None,
     ) -> Progress:
         """Index up to about `limit_bytes` of what is queued, of one source or of all, and say how
-        far that is. `wait_s` is as of `add`.
-
-        A spool file that is gone is dropped from the queue; its source stays incomplete and says
-        so.
+        far that is. `wait_s` is as of `add`. A source whose spool file is gone stays incomplete.
 
         Raises:
             StoreError: a slice could not be stored; it stays queued.
@@ -172,8 +169,7 @@ class Store:
         return self.progress(source_id)
 
     def settle(self, limit_bytes: int = spool_queue.HEAD_BYTES) -> bool:
-        """Take one short step of what is left to do behind additions: index what is queued, drop
-        what exceeds the quota, move what was superseded. False where nothing was left to do.
+        """Take one short step of what is left to do behind additions, as `step_behind` has it.
 
         Raises:
             StoreError: it could not be done; it is left to do.
@@ -376,8 +372,7 @@ class Store:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def check(self) -> tuple[str, ...]:
-        """List what is wrong with the file, its references and both indexes by the text; takes a
-        while."""
+        """List what is wrong with the file, its references and both indexes; takes a while."""
         if self._access.read_only:
             with self._access.reading() as db:
                 return reading.check(db, index=False)

@@ -17,12 +17,11 @@ from ctxmode.config.locations import Config, load_config
 from ctxmode.errors import UsageError, why
 from ctxmode.launch import print_answer, print_json, tell
 from ctxmode.operations import facts, section_files
+from ctxmode.operations.ctxone_numbers import counterfactual, ctxone_json
 from ctxmode.operations.fact_answers import (
     FactAnswer,
     FactRequest,
     answer,
-    counterfactual,
-    ctxone_json,
     describe_change,
     name_written_file,
 )

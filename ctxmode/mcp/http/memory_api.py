@@ -33,11 +33,11 @@ from ctxmode.errors import ContextModeError, UsageError
 from ctxmode.mcp.http import gate
 from ctxmode.mcp.tool import explain
 from ctxmode.operations import facts
+from ctxmode.operations.ctxone_numbers import counterfactual
 from ctxmode.operations.fact_answers import (
     FactAnswer,
     FactRequest,
     answer,
-    counterfactual,
     name_written_file,
 )
 from ctxmode.render import redaction
