@@ -41,19 +41,18 @@ CONTENTS_FOLDER: Final = "contents"
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """Where at the front the outcome of one run is put.
+    """The place at the front where the outcome of one run is put.
 
-    `folder` is empty, private and this run's own: spools and copies of artifacts stay there.
-    `inline_bytes` of each stream are in the result. `commits` are the engine's; where the profile
-    commits, `record` is `commits.record(profile)` of before the snapshot, None if that went with
-    another front, and `unseen` are the paths that the snapshot left out: what a run left there, or
-    below, is not committed. `label` says what ran, where changes are kept.
+    Attributes:
+        record: `commits.record(profile)` of before the snapshot, where the profile commits; None if
+            that went with another front.
+        unseen: paths that the snapshot left out; what a run left there, or below, is not committed.
     """
 
-    folder: Path
-    inline_bytes: int
-    commits: RemoteCommits
-    label: str = ""
+    folder: Path  # private, empty at first: gets spools and copies of artifacts
+    inline_bytes: int  # how much of each stream is in the result
+    commits: RemoteCommits  # the engine's
+    label: str = ""  # what ran, as it is said where changes are kept
     record: Record | None = None
     unseen: frozenset[str] = frozenset()
 

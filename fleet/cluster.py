@@ -199,23 +199,17 @@ class Fallback(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """What a user sets of the fleet.
+    """Settings of the fleet that a user makes."""
 
-    `url` is the cluster's, `blobs` that of storage which a front and its workers share. `seal` is
-    the file of this front's key, made if it is missing. At most `at_once` runs are with the
-    cluster; one waits there for up to `wait_s` until a worker has it. With `sends_secrets` values
-    that are secrets travel with a request. `owners` have their quotas, others the `usual` one.
-    """
-
-    url: str
-    seal: Path
+    url: str  # the cluster's
+    seal: Path  # the file of this front's key, made if it is missing
     credentials: Credentials | None = None
-    blobs: str = ""
+    blobs: str = ""  # the address of storage that a front and its workers share
     send: Send = Send.OVERFLOW
     fallback: Fallback = Fallback.LOCAL
-    sends_secrets: bool = False
-    at_once: int = 64
-    wait_s: float = 3600.0
+    sends_secrets: bool = False  # whether values that are secrets travel with a request
+    at_once: int = 64  # how many runs are with the cluster at most
+    wait_s: float = 3600.0  # for so long a run waits in the cluster for a worker
     terms: Terms = field(default_factory=Terms)
-    owners: Mapping[str, Quota] = field(default_factory=dict)
-    usual: Quota = field(default_factory=Quota)
+    owners: Mapping[str, Quota] = field(default_factory=dict)  # quotas by owner
+    usual: Quota = field(default_factory=Quota)  # the quota of all other owners

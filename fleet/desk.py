@@ -54,22 +54,17 @@ class Stage(StrEnum):
 
 @dataclass(slots=True)
 class Figures:
-    """Counts since the front began. Runs are by owner; `seconds` and `times` by stage.
-
-    `lost` are runs that an engine or a worker lost, however often, `duplicates` outcomes that were
-    dropped since another had come, `kept_here` runs that were done here though they might have been
-    sent. `bytes_sent` and `bytes_back` are of blobs.
-    """
+    """Counts since the front began. Those of runs are by owner."""
 
     sent: Counter[str] = field(default_factory=Counter)
     done: Counter[str] = field(default_factory=Counter)
-    lost: Counter[str] = field(default_factory=Counter)
-    duplicates: Counter[str] = field(default_factory=Counter)
-    kept_here: Counter[str] = field(default_factory=Counter)
-    seconds: Counter[Stage] = field(default_factory=Counter)
-    times: Counter[Stage] = field(default_factory=Counter)
-    bytes_sent: int = 0
-    bytes_back: int = 0
+    lost: Counter[str] = field(default_factory=Counter)  # by an engine or a worker, however often
+    duplicates: Counter[str] = field(default_factory=Counter)  # outcomes dropped: another had come
+    kept_here: Counter[str] = field(default_factory=Counter)  # done here, but might have been sent
+    seconds: Counter[Stage] = field(default_factory=Counter)  # by stage
+    times: Counter[Stage] = field(default_factory=Counter)  # how often, by stage
+    bytes_sent: int = 0  # of blobs
+    bytes_back: int = 0  # of blobs
 
     @contextmanager
     def measure(self, stage: Stage) -> Iterator[None]:
@@ -84,20 +79,16 @@ class Figures:
 
 @dataclass(slots=True)
 class SentRun:
-    """What a front knows of one run. As a `RunProgress` it can be looked at and stopped, as a
-    `ListedRun` be listed.
-
-    `record` is the project as it was, where what the run changes is brought into it, but for what
-    is `unseen`: it did not travel. A run that a dead front left `is_left`: nobody waits for it.
-    """
+    """A run, and what a front knows of it. As a `RunProgress` it can be looked at and stopped, as a
+    `ListedRun` be listed."""
 
     order: Order
     sealed: bytes
     label: str
-    record: Record | None = None
-    unseen: frozenset[str] = frozenset()
+    record: Record | None = None  # the project as it was, where changes are brought into it
+    unseen: frozenset[str] = frozenset()  # paths that did not travel
     on_output: OnOutput | None = None  # gets what it printed, at its end
-    is_left: bool = False
+    is_left: bool = False  # whether a dead front left it: nobody waits for it
     is_submitted: bool = False  # and the engine has not lost it
     losses: int = 0  # by the engine or a worker
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)

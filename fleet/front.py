@@ -199,22 +199,18 @@ _WORD: Final = "here"
 
 @dataclass(frozen=True, slots=True)
 class FleetHealth:
-    """How a fleet fares: what works, and the reason why the next part does not.
-
-    `worker` did the trial run, in `run_s` seconds, in a box of `tier`. `advice` is what makes it
-    slow, though it works.
-    """
+    """The health of a fleet: what works, and why the next part does not."""
 
     url: str
     answers: bool = False
     keeps_blobs: bool = False
     runs: bool = False
-    reason: str = ""
+    reason: str = ""  # why the next part does not work
     remedy: str = ""
-    worker: str = ""
-    tier: str = ""
-    run_s: float | None = None
-    advice: str = ""
+    worker: str = ""  # the one that did the trial run
+    tier: str = ""  # of the trial run's box
+    run_s: float | None = None  # of the trial run
+    advice: str = ""  # what makes it slow, though it works
 
 
 async def examine(fleet: Fleet) -> FleetHealth:

@@ -188,21 +188,16 @@ _WARM_RUNS = 2
 
 @dataclass(frozen=True, slots=True)
 class WorkerTerms:
-    """Settings that a worker is opened with.
+    """Settings that a worker is opened with."""
 
-    `folder` is the worker's own; programs have to be able to enter it. `keys` lists the fronts that
-    are served, `rules` is the operator's file; both are read anew for each order. `warm` are
-    languages that are made ready ahead.
-    """
-
-    folder: Path
-    keys: Path
-    rules: Path | None = None
+    folder: Path  # the worker's own; programs have to be able to enter it
+    keys: Path  # the file of the fronts that are served, read anew for each order
+    rules: Path | None = None  # the operator's file, read anew for each order
     name: str = field(default_factory=socket.gethostname)
     at_once: int = field(default_factory=lambda: os.cpu_count() or 1)
     home: Path = field(default_factory=Path.home)
     settings: Settings = field(default_factory=Settings)
-    warm: tuple[str, ...] = ()
+    warm: tuple[str, ...] = ()  # languages that are made ready ahead
 
     @property
     def state_dir(self) -> Path:
@@ -212,10 +207,10 @@ class WorkerTerms:
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """One slot; `root` is the tree that lies in its project's folder."""
+    """A slot of a worker."""
 
     project: Path
-    root: Digest
+    root: Digest  # the tree that lies in `project`
     engine: LocalEngine
     used_at: float = 0.0
     is_broken: bool = False

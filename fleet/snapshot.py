@@ -148,17 +148,17 @@ class ChangedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A project as it was when it was looked at: its tree, where each file's content is, the rest.
+    """A project as it was when it was looked at.
 
-    `files` has the path of one file with each content; contents are read again when they are sent,
-    and only sent if they are still the same. What is `left_out` does not travel: each path with the
-    reason in a word.
+    Attributes:
+        files: for each content the path of one file with it; contents are read again when they are
+            sent, and only sent if they are still the same.
     """
 
     project: str
     tree: Tree
     files: Mapping[Digest, str]
-    left_out: Mapping[str, str]
+    left_out: Mapping[str, str]  # paths that do not travel, each with the reason in a word
 
     @property
     def digests(self) -> tuple[Digest, ...]:

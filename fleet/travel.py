@@ -65,15 +65,12 @@ class Terms:
 
 @dataclass(slots=True)
 class Look:
-    """What a look at a project has found; `sizes` are bytes by its folders, at most two deep.
+    """The findings of a look at a project."""
 
-    Files are by path, as they were when their folder was listed. What is `left_out` has a reason.
-    """
-
-    files: dict[str, EntryState] = field(default_factory=dict)
+    files: dict[str, EntryState] = field(default_factory=dict)  # by path, as when listed
     others: list[Entry] = field(default_factory=list)  # folders and links
-    left_out: dict[str, str] = field(default_factory=dict)
-    sizes: Counter[str] = field(default_factory=Counter)
+    left_out: dict[str, str] = field(default_factory=dict)  # reasons by path
+    sizes: Counter[str] = field(default_factory=Counter)  # bytes by folder, two deep at most
     entries: int = 0
     size_bytes: int = 0
 

@@ -18,13 +18,13 @@ _HEADER = ("language", "code", "expected", "reason")
 
 
 class PolicyCase(NamedTuple):
-    """One row; `line` is its line in the table."""
+    """A row of a table of cases."""
 
     language: str
     code: str
     expected: str
     reason: str
-    line: int
+    line: int  # where the row stands in the table
 
     @property
     def tag(self) -> str:

@@ -73,19 +73,14 @@ def compile_pattern(spec: str) -> CommandPattern:
 
 
 class Spellings(NamedTuple):
-    """A command in the ways that rules compare it, worked out once for all of them.
+    """A command in the ways that rules compare it, worked out once for all of them."""
 
-    `texts` are what Claude Code reads: as written, and without each wrapper in turn. `words` begin
-    with the program's name, `same` with another one of it. `line` is `words` as one text.
-    `before_operands` is the part of it before `--`: a rule's options are looked for there alone.
-    """
-
-    texts: tuple[str, ...]
+    texts: tuple[str, ...]  # for Claude Code's rules: as written, then without each wrapper
     name: str | None
-    words: tuple[str, ...]
-    line: str
-    before_operands: str
-    same: tuple[str, ...] = ()
+    words: tuple[str, ...]  # begin with the program's name
+    line: str  # `words` as one text
+    before_operands: str  # the part of `line` before `--`, where a rule's options are looked for
+    same: tuple[str, ...] = ()  # `words` with another name of the program
 
 
 def spellings(command: Command) -> Spellings:

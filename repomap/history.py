@@ -59,16 +59,14 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Commits, the newest first. `is_anew` tells that the one asked from is no ancestor any more;
-    `note` says why there are none, or fewer, and `fewer` that they were too many to be read.
-    `shallow` tells where a shallow history ends, empty where it is whole."""
+    """Commits, the newest first."""
 
     head: str
     commits: tuple[Commit, ...] = ()
-    is_anew: bool = False
-    note: str = ""
-    fewer: str = ""
-    shallow: str = ""
+    is_anew: bool = False  # whether the commit asked from is no ancestor any more
+    note: str = ""  # why there are no commits, or fewer
+    fewer: str = ""  # says so where they were too many to be read
+    shallow: str = ""  # where a shallow history ends; empty where it is whole
 
 
 def read_history(

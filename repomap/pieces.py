@@ -16,16 +16,13 @@ from repomap.words import match_any, split_names
 
 @dataclass(slots=True)
 class Loader:
-    """Reads files once. `warnings` are the secrets that were found: path, line and kind, no value.
-
-    A file that is gone, or is no text any more, has None.
-    """
+    """A reader of files, which reads each once."""
 
     root: Path
     file_bytes: int
     redact: Redact
-    warnings: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _texts: dict[str, str | None] = field(default_factory=dict)
+    warnings: dict[str, tuple[str, ...]] = field(default_factory=dict)  # secrets' lines and kinds
+    _texts: dict[str, str | None] = field(default_factory=dict)  # None: gone, or no text any more
 
     def load(self, path: str) -> str | None:
         """Return the text of a file with LF at the ends of its lines."""
@@ -58,12 +55,12 @@ DEFINITION_LINES = 120
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Lines of a file, counted from 1, both ends included; `name` is what they define."""
+    """Lines of a file, counted from 1."""
 
     path: str
     start: int
-    end: int
-    name: str
+    end: int  # the last line that belongs to it
+    name: str  # what the lines define
     text: str
 
 

@@ -46,13 +46,12 @@ UNSURE_NS = 2 * 10**9
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """What is scanned. `is_secret_name` and `is_denied` judge relative paths; `hide_secrets`
-    overwrites the secrets of a text by as many other bytes, before anything of it is kept."""
+    """A wish for a scan."""
 
     root: Path
-    is_secret_name: Callable[[str], bool]
-    hide_secrets: Callable[[bytes], bytes]
-    is_denied: Callable[[str], bool] = lambda _: False
+    is_secret_name: Callable[[str], bool]  # judges a relative path
+    hide_secrets: Callable[[bytes], bytes]  # overwrites secrets by as many other bytes, first
+    is_denied: Callable[[str], bool] = lambda _: False  # judges a relative path
     file_bytes: int = walking.FILE_BYTES
     files: int = walking.FILES
     deadline_s: float = DEADLINE_S

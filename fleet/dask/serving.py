@@ -53,18 +53,13 @@ Results = tuple[dict[str, Digest], dict[str, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """A worker's place in a cluster: its name, which no other worker has, and what it offers.
+    """A worker's place in a cluster. When it leaves, it ends after its last order."""
 
-    It does at most `at_once` orders at a time. What is handed back lies below `folder` until the
-    cluster has it, else in the system's place for temporary files. Once `leave` is set it takes no
-    orders any more, and ends after the last.
-    """
-
-    name: str
-    at_once: int
+    name: str  # no other worker has it
+    at_once: int  # the most orders that it does at a time
     offers: tuple[str, ...]
-    folder: Path | None = None
-    leave: trio.Event = field(default_factory=trio.Event)
+    folder: Path | None = None  # keeps results until the cluster has them; None: temporary
+    leave: trio.Event = field(default_factory=trio.Event)  # once set, no orders are taken
 
 
 async def serve(cluster: Cluster, doer: Doer, how: Serving) -> None:

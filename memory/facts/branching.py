@@ -43,16 +43,15 @@ NO_CHOICES: Mapping[str, Side] = {}
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A branch, and how many changes were made on it. `parent` is empty for main; of the parent's
-    changes those up to `fork_seq` are seen."""
+    """A branch of facts."""
 
     name: str
-    parent: str
-    fork_seq: int
+    parent: str  # empty for main
+    fork_seq: int  # the parent's changes up to this one are seen
     state: State
     created_at: float
     agent: str
-    changes: int
+    changes: int  # how many were made on it
 
 
 def check_name(name: str) -> str:

@@ -44,10 +44,9 @@ _SESSIONS = "/sessions/"
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A draft as it may be stored. `path` ends in "/" where the fact's id is its last part.
-    `is_expiry_given` says that a time was asked for, and is none by default."""
+    """A draft as it may be stored."""
 
-    path: str
+    path: str  # ends in "/" where the fact's id is its last part
     context: str
     title: str
     body: str
@@ -58,7 +57,7 @@ class Prepared:
     source: str
     scope: Scope
     expires_at: float | None
-    is_expiry_given: bool
+    is_expiry_given: bool  # whether a time was asked for, rather than none by default
     is_pinned: bool
     supersedes: str
     redactions: int

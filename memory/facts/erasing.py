@@ -58,13 +58,12 @@ Find = Callable[[sqlite3.Connection], Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What was erased. `snapshots` counts those that had the text; `lost_snapshots` names those
-    that were damaged, and so deleted."""
+    """Facts that were erased, and snapshots that had them."""
 
     ids: tuple[str, ...]
     paths: tuple[str, ...]
-    snapshots: int = 0
-    lost_snapshots: tuple[str, ...] = ()
+    snapshots: int = 0  # how many had the text
+    lost_snapshots: tuple[str, ...] = ()  # names of those that were damaged, and so deleted
 
 
 def erase(store: FactStore, wanted: str, author: Author, *, why: str = "") -> Erased:

@@ -63,12 +63,12 @@ _TIME_ID = re.compile("1[0-9a-f]{15}")
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A fact of a file. `origin` says who wrote it there; `uid` is the id it had, else empty."""
+    """A fact of a file."""
 
     draft: Draft
-    origin: Author = NOBODY
+    origin: Author = NOBODY  # who wrote it there
     expires_at: float | None = None
-    uid: str = ""
+    uid: str = ""  # the id that it had, else empty
 
     def with_key(self) -> Incoming:
         """Return it with the last part of its path as its key: a value may be a secret only by its

@@ -131,54 +131,45 @@ class ClosedBranchError(UnknownBranchError):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A fact to be written. Without `path` it is `/memory/CONTEXT/KEY`; without a key, its id.
-
-    `supersedes` names another fact by id or path, which is retracted in the same transaction.
-    `ttl_s` are seconds until it expires; None is never, but for a session's.
-    """
+    """A fact to be written."""
 
     text: str
     title: str = ""
-    path: str = ""
-    key: str = ""
+    path: str = ""  # `/memory/CONTEXT/KEY` if empty
+    key: str = ""  # the fact's id if empty
     context: str = DEFAULT_CONTEXT
     tags: tuple[str, ...] = ()
     confidence: float = CONFIDENCES["medium"]
     category: Category = "observe"
     why: str = ""
     source: str = ""
-    ttl_s: float | None = None
+    ttl_s: float | None = None  # seconds until it expires; None is never, but for a session's
     scope: Scope = "project"
-    supersedes: str = ""
+    supersedes: str = ""  # another fact, by id or path, to be retracted in the same transaction
     is_pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact as it stands at a path of a branch.
+    """A fact as it stands at a path of a branch. Its author made the change that wrote it."""
 
-    `id` is "mem-" and 8 characters of base32. `seq` is its last change; `at`, in seconds since the
-    epoch like `expires_at`, and the author are of the one that wrote it. Each recall begins with
-    what `is_pinned`.
-    """
-
-    id: str
+    id: str  # "mem-" and 8 characters of base32
     path: str
     title: str
     text: str
     tags: tuple[str, ...]
     scope: Scope
     branch: str
-    seq: int
-    at: float
+    seq: int  # its last change
+    at: float  # of the change that wrote it, in seconds since the epoch
     agent: str
     session: str
     category: Category
     why: str
     confidence: float
     source: str
-    expires_at: float | None
-    is_pinned: bool
+    expires_at: float | None  # in seconds since the epoch
+    is_pinned: bool  # whether each recall begins with it
     sha256: str
 
 
@@ -215,17 +206,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What became of a draft. With `is_unchanged` the same text stood there, and nothing was
-    written. `similar` are live facts that say nearly the same, and how much of the words they
-    share, from 0 to 1."""
+    """The fate of a draft."""
 
     id: str
     path: str
     seq: int
-    is_unchanged: bool = False
+    is_unchanged: bool = False  # whether the same text stood there, so that nothing was written
     replaced: str = ""
     redactions: int = 0
-    similar: tuple[tuple[Fact, float], ...] = ()
+    similar: tuple[tuple[Fact, float], ...] = ()  # live facts much alike; share of words alike, 0-1
 
 
 @dataclass(frozen=True, slots=True)

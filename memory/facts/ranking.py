@@ -46,18 +46,17 @@ _MORE_STOP_WORDS = frozenset(_MORE.split())
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A fact that answers a query: the change that it stands by, whether it holds the whole phrase,
-    and which of the terms. `written` is the change that wrote it."""
+    """A fact that answers a query."""
 
-    seq: int
+    seq: int  # the change that it stands by
     path: str
     scope: Scope
     session: str
-    written: int
+    written: int  # the change that wrote it
     sha256: str
-    is_full_match: bool = False
+    is_full_match: bool = False  # whether it holds the whole phrase
     score: float = 0.0
-    matched: tuple[str, ...] = ()
+    matched: tuple[str, ...] = ()  # which of the terms it holds
     store: int = 0
 
     @property

@@ -71,15 +71,15 @@ def write_all(pinned: Sequence[str], matches: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """What is asked for. `budget` is in tokens; a `limit` of 0 is none."""
+    """A question to the facts."""
 
     query: str = ""
-    budget: int = DEFAULT_BUDGET
+    budget: int = DEFAULT_BUDGET  # in tokens
     branch: str = MAIN
     scopes: tuple[Scope, ...] = SCOPES
     is_exact: bool = False
     session: str = ""
-    limit: int = 0
+    limit: int = 0  # 0 is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """The answer. `live_tokens` is what all live facts would take, by the sum that writes keep."""
+    """The answer."""
 
     text: str
     facts: tuple[Recalled, ...]
@@ -103,11 +103,11 @@ class Recall:
     pinned_total: int
     matches_shown: int
     matches_total: int
-    shadowed: int
+    shadowed: int  # how many facts a nearer scope hides
     budget: int
     tokens: int
     estimator: str
-    live_tokens: int
+    live_tokens: int  # what all live facts would take, by the sum that writes keep
     now: float
 
 

@@ -45,36 +45,29 @@ _CHOOSE = "See those that there are with `context-mode memory snapshots`."
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A copy that can be restored. `at` is when its latest change was made, in seconds since the
-    epoch; `facts` stand on "main". With a `problem` it cannot be restored, and has no counts."""
+    """A copy that can be restored."""
 
     name: str
     path: str
     bytes: int
-    at: float = 0.0
-    facts: int = 0
+    at: float = 0.0  # when its latest change was made, in seconds since the epoch
+    facts: int = 0  # how many stand on "main"
     changes: int = 0
-    problem: str = ""
+    problem: str = ""  # if there is one, it cannot be restored, and has no counts
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What a restore did. `replaced` names the snapshot that the file before is now, which lies at
-    `replaced_path`; both are empty where there was none.
-
-    `lost` are the paths of "main" where something stood that does not any more, `back` those where
-    something stands again. `lost_changes` counts lines of the ledger; None where that cannot be
-    told. Without `is_readable` the file before could not be read, so that nothing is known of it.
-    """
+    """The outcome of a restore. The file before is now a snapshot, where there was one."""
 
     path: str
     snapshot: Snapshot
-    replaced: str
-    replaced_path: str
-    is_readable: bool
-    lost: tuple[str, ...] = ()
-    back: tuple[str, ...] = ()
-    lost_changes: int | None = None
+    replaced: str  # the name of that snapshot, else empty
+    replaced_path: str  # where that snapshot lies, else empty
+    is_readable: bool  # if not, nothing is known of the file before
+    lost: tuple[str, ...] = ()  # paths of "main" where something stood and does no more
+    back: tuple[str, ...] = ()  # paths of "main" where something stands again
+    lost_changes: int | None = None  # lines of the ledger; None where that cannot be told
 
 
 _Content = tuple[Mapping[str, str], Mapping[int, tuple[str, float]]]

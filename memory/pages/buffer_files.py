@@ -81,10 +81,10 @@ def enter_folder(base: StrPath, *parts: str) -> Iterator[str]:
 
 
 class TurnRecord(NamedTuple):
-    """One turn, with Contexo's names. `ts` is a text of ISO 8601; texts may be empty."""
+    """A turn, with Contexo's names. Texts may be empty."""
 
     turn: int
-    ts: str = ""
+    ts: str = ""  # a text of ISO 8601
     user: str = ""
     assistant: str = ""
     tools: tuple[str, ...] = ()

@@ -184,14 +184,13 @@ class Drafts:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A draft that was read. `text` is that of its file, `page` has no secrets, and `committed` no
-    private parts either. `front` is what `committed` says of itself."""
+    """A draft that was read."""
 
     path: str
-    text: str
-    page: Page
-    committed: Page
-    front: Front
+    text: str  # that of its file
+    page: Page  # without secrets
+    committed: Page  # without secrets and private parts
+    front: Front  # what `committed` says of itself
     redactions: int = 0
 
     @property

@@ -39,11 +39,10 @@ _MARKS = re.compile(r"([\\`*_\[\]<>|#~&])")
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """What a page says of itself. `key` is a digest of all but the fields that a push writes:
-    `parent_sha`, `updated` and `sources`. Of a page that cannot be read `type` is empty."""
+    """A page's own words about itself."""
 
-    key: str
-    type: str = ""
+    key: str  # a digest of all but `parent_sha`, `updated` and `sources`, which a push writes
+    type: str = ""  # empty of a page that cannot be read
     slug: str = ""
     title: str = ""
     summary: str = ""

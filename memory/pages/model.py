@@ -55,11 +55,8 @@ class BadPagesError(BadInputError):
 
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
-    """The fields at the head of a page, as Contexo's `ctx.page.v1` has them, in this order.
-
-    Times are texts of ISO 8601. `parent_sha` is the commit that the draft was written upon.
-    `unknown` are further fields, kept as they are and written last.
-    """
+    """The fields at the head of a page, as Contexo's `ctx.page.v1` has them, in this order. Times
+    are texts of ISO 8601."""
 
     schema: str
     slug: str
@@ -68,12 +65,12 @@ class Frontmatter:
     agent: str = ""
     created: str = ""
     updated: str = ""
-    parent_sha: str = ""
+    parent_sha: str = ""  # the commit that the draft was written upon
     sources: tuple[str, ...] = ()
     related: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     reasoning_summary: str = ""
-    unknown: Mapping[str, Any] = field(default_factory=dict)
+    unknown: Mapping[str, Any] = field(default_factory=dict)  # further fields, kept; written last
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +83,15 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit of the repository of pages. `sha` has 40 digits, `at` is in seconds since the
-    epoch. `agent`, `session` and `buffer` are its trailers."""
+    """A commit of the repository of pages."""
 
-    sha: str
+    sha: str  # 40 digits
     author: str
-    at: float
+    at: float  # in seconds since the epoch
     subject: str
-    agent: str = ""
-    session: str = ""
-    buffer: str = ""
+    agent: str = ""  # a trailer of its message
+    session: str = ""  # a trailer of its message
+    buffer: str = ""  # a trailer of its message
 
 
 Hunk = tuple[Literal["=", "-", "+"], str]
@@ -104,53 +100,43 @@ Hunk = tuple[Literal["=", "-", "+"], str]
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """A field of the frontmatter that differs. Lists are sets: what is only in the new one is
-    `added`, only in the old one `removed`; of all others `old` and `new` are the values."""
+    """A field of the frontmatter that differs. Lists are compared as sets, all others by value."""
 
     field: str
-    old: Any = None
-    new: Any = None
-    added: tuple[Any, ...] = ()
-    removed: tuple[Any, ...] = ()
+    old: Any = None  # the value; not of lists
+    new: Any = None  # the value; not of lists
+    added: tuple[Any, ...] = ()  # what only the new list has
+    removed: tuple[Any, ...] = ()  # what only the old list has
 
 
 @dataclass(frozen=True, slots=True)
 class SectionChange:
-    """What became of a section of level 2, or of the text before the first.
+    """The change of a section of level 2, or of the text before the first."""
 
-    `heading` is that of the new side, else of the old one; `old_heading` is set where it was
-    renamed. `old` and `new` are the texts of its two sides, empty where it is
-    missing. `is_moved`: its place among the matched ones changed. `is_reflowed`: only white space
-    differs, so it counts as unchanged. `hunks` are the words of a changed one.
-    Blame: `introduced_by` is the commit that the section first came with, through renames,
-    `heading_since` the one that gave it its heading, `changed_by` the last that changed its text.
-    """
-
-    heading: str
+    heading: str  # that of the new side, else of the old one
     status: Status
-    old: str = ""
-    new: str = ""
-    old_heading: str = ""
-    is_moved: bool = False
-    is_reflowed: bool = False
-    hunks: tuple[Hunk, ...] = ()
-    introduced_by: Commit | None = None
-    heading_since: Commit | None = None
-    changed_by: Commit | None = None
+    old: str = ""  # text; empty where it is missing
+    new: str = ""  # text; empty where it is missing
+    old_heading: str = ""  # set where it was renamed
+    is_moved: bool = False  # whether its place among the matched ones changed
+    is_reflowed: bool = False  # whether only white space differs, so that it counts as unchanged
+    hunks: tuple[Hunk, ...] = ()  # the words of a changed one
+    introduced_by: Commit | None = None  # the commit that it first came with, through renames
+    heading_since: Commit | None = None  # the commit that gave it its heading
+    changed_by: Commit | None = None  # the last commit that changed its text
 
 
 @dataclass(frozen=True, slots=True)
 class SectionDiff:
-    """What differs between two versions of a page. A missing side is an empty page; its sha is
-    empty. `parse_fallback`: the frontmatter of a side cannot be read, so all of it is body."""
+    """The difference of two versions of a page. A missing side is an empty page."""
 
     slug: str
-    from_sha: str
-    to_sha: str
+    from_sha: str  # empty of a missing side
+    to_sha: str  # empty of a missing side
     fields: tuple[FieldChange, ...]
     preamble: SectionChange | None
     sections: tuple[SectionChange, ...]
-    parse_fallback: bool = False
+    parse_fallback: bool = False  # whether a side's frontmatter cannot be read: all of it is body
 
 
 def is_slug(text: str) -> bool:

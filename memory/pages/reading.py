@@ -168,16 +168,18 @@ def _show(pages: Pages, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a draft stands. `head` and `base` are the names of the page's contents: of the newest
-    version, and of the one that the draft was written upon; empty where there is none. `parent` is
-    the commit that the draft names, as it is named now. `is_stale`: that is not the newest
-    version's, though the draft says the same."""
+    """The standing of a draft. `head` and `base` are names of the page's contents, empty where
+    there are none.
+
+    Attributes:
+        is_stale: whether `parent` isn't the newest version's, though the draft says the same.
+    """
 
     draft: Draft
     state: DraftState
-    head: str = ""
-    base: str = ""
-    parent: str = ""
+    head: str = ""  # of the newest version
+    base: str = ""  # of the version that the draft was written upon
+    parent: str = ""  # the commit that the draft names, as it is named now
     is_stale: bool = False
 
 

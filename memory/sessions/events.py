@@ -56,13 +56,12 @@ ParseCall = Callable[[str, Any, str], Deed | None]
 
 
 class Event(NamedTuple):
-    """One thing that happened. `target` joins events about one thing: a path, or a command.
-    `state` is open, closed, failed or denied, or empty."""
+    """A thing that happened."""
 
     category: str
     text: str
-    target: str = ""
-    state: str = ""
+    target: str = ""  # joins events about one thing: a path, or a command
+    state: str = ""  # open, closed, failed, denied, or empty
     action: FileAction = ""
 
     @property

@@ -54,29 +54,27 @@ BAD = "bad"
 
 
 class Importing(NamedTuple):
-    """What all importing of one store has in common. `belongs` tells whether a working directory is
-    of the store's project; None takes all. `owner` is who the sessions are said to be of."""
+    """The common ground of all importing of one store. Without `belongs` all sessions are taken."""
 
     database: Database
     gate: Gate
     make_preparer: Callable[[], Preparer]
-    belongs: Callable[[str], bool] | None = None
+    belongs: Callable[[str], bool] | None = None  # tells if a working directory is the project's
     home: str = ""
-    owner: str = ""
+    owner: str = ""  # who the sessions are said to be of
 
 
 class Imported(NamedTuple):
-    """What became of one reading. `behind` is how many bytes are left to read; `is_held` says that
-    another process reads the source; `summary` is the last compaction's, as far as it was read."""
+    """The outcome of one reading."""
 
     session_id: str = ""
     messages: int = 0
     bytes_read: int = 0
-    behind: int = 0
+    behind: int = 0  # bytes left to read
     bad_lines: int = 0
-    is_held: bool = False
+    is_held: bool = False  # whether another process reads the source
     elsewhere: bool = False
-    summary: str = ""
+    summary: str = ""  # the last compaction's, as far as it was read
     problem: str = ""
     session_ids: frozenset[str] = frozenset()
 

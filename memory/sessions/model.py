@@ -22,16 +22,14 @@ class UnknownSessionError(MemoryRoomError):
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One session. `id` is `AGENT:HOST_ID`, `relation` how it comes from `parent_id`: subagent,
-    fork or continued. Token counts are None where the host records none. `files` are paths by what
-    was done to them: modified, created, deleted."""
+    """A session. Token counts are None where the host records none."""
 
-    id: str
+    id: str  # `AGENT:HOST_ID`
     agent: str
     host_id: str
     owner: str
     parent_id: str
-    relation: str
+    relation: str  # how it comes from `parent_id`: subagent, fork or continued
     title: str
     agent_version: str
     source_path: str
@@ -55,24 +53,23 @@ class Session:
     end_reason: str
     pinned: bool
     turns: int
-    files: Mapping[str, tuple[str, ...]]
+    files: Mapping[str, tuple[str, ...]]  # paths by what was done: modified, created, deleted
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One step of a message. `content` and `tool_params` are None where texts are not kept, and
-    `is_cut` says that what is kept is not all. `content_bytes` is the length of all of it."""
+    """A step of a message."""
 
     sequence: int
     step: int
     turn: int
     role: str
     at: float | None
-    content: str | None
-    content_bytes: int
-    is_cut: bool
+    content: str | None  # None where texts are not kept
+    content_bytes: int  # the length of all of it
+    is_cut: bool  # whether what is kept is not all
     tool_name: str | None
-    tool_params: Any
+    tool_params: Any  # None where texts are not kept
     exit_code: int | None
     is_error: bool
     subagent: str | None
@@ -90,20 +87,19 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ToolCount:
-    """The calls of one tool in one session. `responses` have such calls and record their output
-    tokens, which together are `output_tokens`."""
+    """The calls of one tool in one session."""
 
     session_id: str
     tool: str
     calls: int
     errors: int
-    responses: int
-    output_tokens: int
+    responses: int  # how many have such calls and record their output tokens
+    output_tokens: int  # of `responses` together
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionPoint:
-    """Where a session was compacted, seen among all sessions; `summary` is what the host kept."""
+    """A place where a session was compacted, seen among all sessions."""
 
     session_id: str
     agent: str
@@ -113,7 +109,7 @@ class CompactionPoint:
     trigger: str | None
     tokens_before: int | None
     tokens_after: int | None
-    summary: str | None
+    summary: str | None  # what the host kept
 
 
 @dataclass(frozen=True, slots=True)

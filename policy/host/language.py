@@ -60,28 +60,21 @@ _FOLDER = Path(__file__).with_name("languages")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HostLanguage:
-    """What is known of one language; read from its two files.
-
-    Tables by dotted name: `sinks` say what calling it does, `constants` its value, `modules` its
-    other names. `folds` and `methods` say how a constant comes out of a call. `assigns` are
-    functions that fill their first argument from the others. `returns` says what object a function
-    gives, `members` what object a member is (`*.name`: of any module). `calls` are methods of
-    functions that call them, with how many arguments come before the function's own.
-    """
+    """Knowledge of one language, read from its two files. Mappings are tables by dotted name."""
 
     name: str
     query: str
-    sinks: Mapping[str, tuple[Recipe, ...]]
-    folds: Mapping[str, str]
-    methods: Mapping[str, str]
-    constants: Mapping[str, str]
-    modules: Mapping[str, str]
-    assigns: Mapping[str, str]
-    returns: Mapping[str, str]
-    members: Mapping[str, str]
-    calls: Mapping[str, int]
+    sinks: Mapping[str, tuple[Recipe, ...]]  # what calling a function does
+    folds: Mapping[str, str]  # how a constant comes out of a call of a function
+    methods: Mapping[str, str]  # how a constant comes out of a call of a method
+    constants: Mapping[str, str]  # what each constant holds
+    modules: Mapping[str, str]  # other names of modules
+    assigns: Mapping[str, str]  # functions that fill their first argument from the others
+    returns: Mapping[str, str]  # the objects that functions give
+    members: Mapping[str, str]  # the objects that members are (`*.name`: of any module)
+    calls: Mapping[str, int]  # methods that call their function; how many arguments precede its own
     traits: frozenset[str]
-    namespaces: tuple[str, ...]
+    namespaces: tuple[str, ...]  # may be written before a name or left out
 
     def recipes(self, dotted: str) -> tuple[Recipe, ...]:
         """What a function does; nothing where the tables do not know it."""

@@ -84,30 +84,26 @@ def interpreter(name: str) -> dict[str, str] | None:
 
 
 class CliRow(NamedTuple):
-    """What the walker needs to know of one program.
+    """A program's row: what the walker needs to know of it.
 
-    `short` and `long` name the options that take a value. `runs` says what its operands start (a
-    key of `policy.shell.run.RUNNERS`) after `skip` leading operands. The value of a `runs_options`
-    option is a command line. `reads` and `writes` say which operands are files: all, first, last,
-    rest (all but the first), heads (all but the last), or, for searchers, after-pattern.
-    `at_options` name a file when their value has an `@`; files that `lists` options name hold names
-    of files that are read. A program whose `files_known` is false has its operands taken for files.
+    `reads` and `writes` are all, first, last, rest (all but the first), heads (all but the last),
+    or, for searchers, after-pattern.
     """
 
-    short: str = ""
-    long: str = ""
-    runs: str = ""
-    skip: int = 0
-    runs_options: str = ""
-    reads: str = ""
-    writes: str = ""
-    reads_options: str = ""
-    writes_options: str = ""
-    lists: str = ""
-    at_options: str = ""
-    pattern_options: str = ""
-    long_with_one_dash: bool = False
-    files_known: bool = True
+    short: str = ""  # options of one letter that take a value
+    long: str = ""  # long options that take a value
+    runs: str = ""  # what its operands start: a key of `policy.shell.run.RUNNERS`
+    skip: int = 0  # how many leading operands `runs` passes over
+    runs_options: str = ""  # options whose value is a command line
+    reads: str = ""  # which operands are files that are read
+    writes: str = ""  # which operands are files that are written
+    reads_options: str = ""  # options whose value is a file that is read
+    writes_options: str = ""  # options whose value is a file that is written
+    lists: str = ""  # options that name a file with names of files that are read
+    at_options: str = ""  # options that name a file when their value has an `@`
+    pattern_options: str = ""  # options that give a searcher its pattern, so that no operand does
+    long_with_one_dash: bool = False  # whether `-name` is one option
+    files_known: bool = True  # if not, its operands are taken for files
 
 
 def _row(given: dict[str, str]) -> CliRow:

@@ -162,24 +162,23 @@ RUN_DEPTH_MAX = 16  # programs that run programs, texts inside texts
 
 
 class Frame(NamedTuple):
-    """Where the walk is.
+    """The place where the walk is.
 
-    `span` is set inside text that does not stand in the subject as it is (the argument of `bash
-    -c`): everything in it is placed at that span. `stdin` is what the commands can read, None when
-    that is the terminal or unknown to matter. `is_visible` says that stdout reaches whoever asked,
-    `is_captured` that a variable holds it.
+    Attributes:
+        span: where everything is placed inside text that is not the subject's own, such as the
+            argument of `bash -c`; else None.
     """
 
     source: str
     span: Span | None = None
     nesting: tuple[str, ...] = ()
     is_syntactic: bool = True
-    is_visible: bool = True
-    stdin: str | None = None
+    is_visible: bool = True  # whether stdout reaches whoever asked
+    stdin: str | None = None  # what commands can read; None: the terminal, or unknown to matter
     depth: int = 0
     calls: tuple[str, ...] = ()
     text: str = ""
-    is_captured: bool = False
+    is_captured: bool = False  # whether a variable holds stdout
 
     def at(self, span: Span, text: str) -> Frame:
         """The frame of a command in this one's text."""

@@ -45,23 +45,22 @@ class Literal(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """`$name`, `${name[sub]op operand}`; `prefix` is `!` (indirect), `#` (length) or empty."""
+    """`$name`, `${name[sub]op operand}`."""
 
     name: str
     subscript: "tuple[Part, ...] | None"
-    prefix: str
+    prefix: str  # `!` (indirect), `#` (length) or empty
     operator: str
     operand: "tuple[Part, ...]"
     quoted: bool
 
 
 class Substitution(NamedTuple):
-    """`$( )`, backticks, `<( )` or `>( )`. `tokens` is the body where it was lexed in place; a
-    backtick body is unescaped first, so it comes as `text` instead."""
+    """`$( )`, backticks, `<( )` or `>( )`."""
 
     kind: str
-    tokens: "tuple[Token, ...] | None"
-    text: str
+    tokens: "tuple[Token, ...] | None"  # the body where it was lexed in place
+    text: str  # the body of backticks, which is unescaped first
     start: int
     end: int
     quoted: bool
@@ -94,29 +93,28 @@ class Assignment(NamedTuple):
 
 
 class Word(NamedTuple):
-    """One word; `start` and `end` are character offsets in the text it was lexed from."""
+    """A word of the shell."""
 
     parts: SequenceOf[Part]
-    start: int
-    end: int
+    start: int  # in characters of the text it was lexed from
+    end: int  # in such characters, too
     assignment: Assignment | None = None
 
 
 class Redirection(NamedTuple):
-    """`fd op target`. A here-document's target is its body; `fd` is empty when not written."""
+    """`fd op target`."""
 
-    fd: str
+    fd: str  # empty when not written
     operator: str
-    target: Word
+    target: Word  # of a here-document its body
     start: int
     end: int
 
 
 class Token(NamedTuple):
-    """What the lexer hands on. `kind` is word, redirect, test, arith, op, pattern_start,
-    pattern_end, reserved or newline."""
+    """A piece of text that the lexer hands on."""
 
-    kind: str
+    kind: str  # word, redirect, test, arith, op, pattern_start, pattern_end, reserved, newline
     text: str
     start: int
     end: int

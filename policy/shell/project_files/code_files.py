@@ -16,21 +16,18 @@ from policy.shell.run import CONFIGURED, PROJECT_FILES
 
 
 class Row(NamedTuple):
-    """A runner's files, and `more` that are read as well; its options with a value, of them those
-    that name a target, and the one where none is named (empty: all). A target is given `context`
-    as its first parameter, and has `prefix` before its name. What `commands` finds in a target is
-    shell text, or texts in quotes: commands each, or with `are_words` the words of one."""
+    """A runner whose targets are pieces of a program."""
 
-    files: str
+    files: str  # names of its file; empty: the targets are files
     language: str = ""
-    values: str = ""
-    option: str = ""
-    context: str = ""
-    more: str = ""
-    prefix: str = ""
-    default: str = "default"
-    commands: str = ""
-    are_words: bool = False
+    values: str = ""  # its options with a value
+    option: str = ""  # those of `values` that name a target
+    context: str = ""  # given to a target as its first parameter
+    more: str = ""  # files that are read as well
+    prefix: str = ""  # stands before a target's name
+    default: str = "default"  # the target where none is named; empty: all
+    commands: str = ""  # a pattern of what in a target is shell text, or commands in quotes
+    are_words: bool = False  # whether the texts in quotes are the words of one command
 
 
 with open(f"{os.path.splitext(__file__)[0]}.json", encoding="utf-8") as _file:

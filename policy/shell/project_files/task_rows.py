@@ -8,28 +8,27 @@ from typing import Any, NamedTuple
 
 
 class TaskFile(NamedTuple):
-    """Where a runner's tasks stand, and how its command line names them.
+    """A runner's row: where its tasks stand, and how its command line names them.
 
-    A `place` is a path of keys, or `*` and what has to be worked out. `verbs` come before a name,
-    `-` says that none may. `takes` is what names tasks: the first operand, behind which all is
-    passed on (`one`), or the tool's options stand too (`loose`); every operand, with options
-    between them (`all`) or not (`each`); no operand (`none`). `option` names them as well.
-    `default` is the task where none is named: `*` all, `first` the first. `values` are the options
-    with a value. `before` is put before each line; `stages` are the tasks around one. `instead`
-    are the tasks that a word stands for without a verb. `scripts` are folders of tasks.
+    `takes` is what names tasks: the first operand, behind which all is passed on (`one`), or the
+    tool's options stand too (`loose`); every operand, with options between them (`all`) or not
+    (`each`); no operand (`none`).
+
+    Attributes:
+        instead: the tasks that a word stands for without a verb.
     """
 
     files: str
-    places: str
-    verbs: str = ""
+    places: str  # each is a path of keys, or `*` and what has to be worked out
+    verbs: str = ""  # come before a task's name; `-` says that none may
     takes: str = "one"
-    default: str = ""
-    values: str = "C cwd d dir directory working-dir project f file config"
-    option: str = ""
-    before: str = ""
-    stages: str = "{}"
+    default: str = ""  # the task where none is named: `*` all, `first` the first
+    values: str = "C cwd d dir directory working-dir project f file config"  # options with a value
+    option: str = ""  # names tasks as well
+    before: str = ""  # put before each line
+    stages: str = "{}"  # the tasks around one, which is `{}`
     instead: dict[str, str] = {}  # noqa: RUF012 - read, never written
-    scripts: str = ""
+    scripts: str = ""  # folders of tasks
 
 
 def _row(fields: dict[str, Any]) -> TaskFile:
