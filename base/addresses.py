@@ -84,13 +84,12 @@ _NUMBERS = re.compile(rf"(?:{_NUMBER.pattern})(?:\.(?:{_NUMBER.pattern})){{0,3}}
 
 
 class CheckedUrl(NamedTuple):
-    """A URL's parts as they are connected to, and why it is refused, if it is. `host` is in lower
-    case and ASCII, without a trailing dot; an address in any notation is written the usual way."""
+    """A URL's parts as they are connected to."""
 
     scheme: str = ""
-    host: str = ""
+    host: str = ""  # in lower case and ASCII, no trailing dot; addresses in the usual notation
     port: int = 0
-    refused: str = ""
+    refused: str = ""  # why it is refused, if it is
 
     @property
     def allowed(self) -> bool:

@@ -36,14 +36,13 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ImageState:
-    """A group's image: `reference` is what is there, or with `missing` what is to be made.
-    `remedy` is the command that mends it; empty where nothing is to be done."""
+    """A group's image."""
 
     group: str
     state: State
-    reference: str
+    reference: str  # what is there, or with `missing` what is to be made
     size_bytes: int = 0
-    remedy: str = ""
+    remedy: str = ""  # the command that mends it; empty where nothing is to be done
 
     def to_json(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}

@@ -17,19 +17,17 @@ MERGE_BYTES = 400
 
 
 class Mark(NamedTuple):
-    """A section starts here and lasts until the next mark, so marks tile their source.
+    """A section that starts here and lasts until the next mark, so marks tile their source.
 
-    `whole` asks that the section stay in one chunk as long as it fits under the cap (a fence, a
-    table, a stack trace). `alone` asks that it join no neighbour, however small. A tuple rather
-    than a dataclass because a source has thousands.
+    A tuple rather than a dataclass because a source has thousands.
     """
 
     start: int
     title: tuple[str, ...] = ()
-    whole: bool = False
+    whole: bool = False  # stay in one chunk while under the cap: a fence, a table, a stack trace
     language: str | None = None
     identifiers: tuple[str, ...] = ()
-    alone: bool = False
+    alone: bool = False  # it joins no neighbour, however small
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +57,14 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class ChunkedDocument:
-    """What became of one source: its kind, its chunks in order, and what had to be given up.
-
-    Of a part of a source `state` is what chunking the next part must know to go on. `vocabulary`
-    are the words that typing mistakes are corrected against, where they are known already.
-    """
+    """What became of one source: its kind, its chunks in order, and what had to be given up."""
 
     kind: str
     language: str | None
     chunks: tuple[Chunk, ...]
     notes: tuple[str, ...] = ()
-    state: str | None = None
-    vocabulary: frozenset[str] | None = None
+    state: str | None = None  # of a part of a source: what chunking the next part must know
+    vocabulary: frozenset[str] | None = None  # what typing mistakes are corrected against, if known
 
     def __iter__(self) -> Iterator[Chunk]:
         return iter(self.chunks)

@@ -46,14 +46,13 @@ _ORDER = "(expires_at IS NULL OR expires_at > :now), superseded_by IS NULL, inde
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """What went for a quota: `quota` is `project` or `all`. `ended_at` of None says that it is
-    still going on. Times are in seconds since the epoch."""
+    """What went for a quota. Times are in seconds since the epoch."""
 
     begun_at: float
-    quota: str
+    quota: str  # `project` or `all`
     sources: int
     text_bytes: int
-    ended_at: float | None
+    ended_at: float | None  # None: it is still going on
 
 
 def admit(access: Access, new_bytes: int) -> None:

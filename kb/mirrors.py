@@ -36,10 +36,10 @@ class Mirrored:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is to be done to a label. `there` are its versions in the store, by id and digest."""
+    """What is to be done to a label."""
 
     wanted: Mirrored
-    there: tuple[tuple[int, bytes], ...]
+    there: tuple[tuple[int, bytes], ...]  # its versions in the store, by id and digest
     gone: tuple[int, ...]
     new: tuple[Version, ...]
 

@@ -44,14 +44,14 @@ class SourceSpec:
 
 @dataclass(frozen=True, slots=True)
 class StoredContent:
-    """What the bytes of a source turned out to be. `converted` says what was done to them."""
+    """What the bytes of a source turned out to be."""
 
     kind: str
     language: str | None
     bytes_total: int
     file_size: int | None = None
     sha256: bytes | None = None
-    converted: str | None = None
+    converted: str | None = None  # what was done to them
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,15 +155,14 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The answer to one query; `omitted` hits did not fit the byte budget. Weak hits come last.
-    `incomplete_sources` fit the filters, the latest first, and some of them is still queued."""
+    """The answer to one query. Weak hits come last."""
 
     query: str
     state: SearchState
     hits: tuple[Hit, ...] = ()
     corrections: tuple[Correction, ...] = ()
-    omitted: int = 0
-    incomplete_sources: tuple[int, ...] = ()
+    omitted: int = 0  # how many hits did not fit the byte budget
+    incomplete_sources: tuple[int, ...] = ()  # fit the filters, partly queued; the latest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,26 +181,24 @@ class ExplainedHit:
 
 @dataclass(frozen=True, slots=True)
 class QueryExpression:
-    """A query as the full-text index was asked it. The `choosing` words chose the chunks that all
-    of the words score."""
+    """A query as the full-text index was asked it."""
 
     table: str
-    words: str
-    choosing: tuple[str, ...]
+    words: str  # in full-text syntax
+    choosing: tuple[str, ...]  # these chose the chunks that all of the words score
     together: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class RankExplanation:
-    """Why the hits of a query rank as they do. `filters` are those in force, by name; `ranked` says
-    how many chunks there were to choose the hits from."""
+    """Why the hits of a query rank as they do."""
 
     query: str
     words: tuple[str, ...]
     corrections: tuple[Correction, ...]
-    filters: tuple[tuple[str, str], ...]
+    filters: tuple[tuple[str, str], ...]  # those in force, by name
     expressions: tuple[QueryExpression, ...]
-    ranked: int
+    ranked: int  # how many chunks there were to choose the hits from
     hits: tuple[ExplainedHit, ...]
 
 

@@ -22,12 +22,12 @@ _NAME_BYTES = 200
 
 
 class Definition(NamedTuple):
-    """A definition in bytes, with the comments above it from `start`; `node` is its syntax."""
+    """A definition in bytes."""
 
-    start: int
+    start: int  # where the comments above it begin
     end: int
     name: str
-    node: Node
+    node: Node  # its syntax
 
 
 def find_definitions(data: bytes, language: str, root: Node) -> list[Definition]:

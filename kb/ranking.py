@@ -38,15 +38,14 @@ Scored = tuple[int, float, int]
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A chunk's place in the answer, and what its score is made of. `fit` is its words' score by
-    that of a chunk in which each word of the query is once; None where that says nothing."""
+    """A chunk's place in the answer, and what its score is made of."""
 
     chunk_id: int
     source_id: int
     words: float
     together: float
     source: float
-    fit: float | None
+    fit: float | None  # `words` by the score of a chunk with each word once; None: no telling
 
     @property
     def score(self) -> float:

@@ -72,21 +72,21 @@ _CLOCK_EVERY = 64
 class Selection:
     """Which files of a folder are meant.
 
-    `include` and `exclude` are glob patterns over relative paths, or over names alone where they
-    have no slash (`kb.globs`). `allowed` gives the reason why a path may not be read, or None.
+    Patterns are globs over relative paths, or over names alone where they have no slash
+    (`kb.globs`).
 
     Raises:
         GlobError: a pattern is malformed, or no path could match it.
     """
 
-    include: Sequence[str] = ()
-    exclude: Sequence[str] = ()
+    include: Sequence[str] = ()  # patterns
+    exclude: Sequence[str] = ()  # patterns
     extensions: frozenset[str] = frozenset()
     max_depth: int | None = None
     max_file_bytes: int = MAX_FILE_BYTES
     respect_gitignore: bool = True
     follow_symlinks: bool = False
-    allowed: Callable[[Path], str | None] | None = None
+    allowed: Callable[[Path], str | None] | None = None  # why a path may not be read, or None
 
     def __post_init__(self) -> None:
         for glob in (*self.include, *self.exclude):
@@ -108,13 +108,13 @@ class WalkEntry:
 
 @dataclass(frozen=True, slots=True)
 class _PendingFolder:
-    """A folder still to be read. Where not all of it is asked for, `names` has the entries."""
+    """A folder still to be read."""
 
     path: Path
     relative: str
     depth: int
     ignores: Ignores
-    names: frozenset[str] | None = None
+    names: frozenset[str] | None = None  # its entries, where not all are asked for
 
 
 @dataclass(slots=True)

@@ -27,18 +27,13 @@ TOKEN_BYTES_MAX = 25_000
 
 
 class TokenForm(NamedTuple):
-    """One kind of token: one of its anchors, and what `expression` matches behind that.
-
-    Of that, only what is captured as `value` is secret, if anything is; a colon that an anchor
-    begins with never is. An anchor that begins with a letter counts only where no character of
-    `not_behind` precedes it.
-    """
+    """One kind of token: one of its anchors, and what stands behind that."""
 
     kind: str
-    anchors: tuple[bytes, ...]
-    expression: bytes
+    anchors: tuple[bytes, ...]  # a colon that one begins with is never secret
+    expression: bytes  # only the group `value` is secret, where there is one
     source: str
-    not_behind: bytes = rb"\w"
+    not_behind: bytes = rb"\w"  # what may not precede an anchor that begins with a letter
 
 
 def _form(

@@ -39,14 +39,13 @@ class SourceChoice(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """What is recorded; `off_by` names the file or the variable that turned events off, `by` which
-    one each switch stands in, where it isn't the default. `sources` has hosts with choices."""
+    """What is recorded."""
 
     events: bool = True
     messages: bool = False
-    off_by: str = ""
-    sources: Mapping[str, SourceChoice] = NO_CHOICES
-    by: Mapping[str, str] = NOBODY
+    off_by: str = ""  # the file or the variable that turned events off
+    sources: Mapping[str, SourceChoice] = NO_CHOICES  # hosts with choices
+    by: Mapping[str, str] = NOBODY  # the file or the variable of each switch that is set
 
     def choice(self, agent: str) -> SourceChoice:
         """Return what is chosen for a host's transcripts."""

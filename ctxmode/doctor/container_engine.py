@@ -41,7 +41,7 @@ _JOIN: Final = Remedy(
 
 @dataclass(frozen=True, slots=True)
 class EngineHealth:
-    """What an engine says of itself; if it does not answer, `reason` and `remedy` say why."""
+    """What an engine says of itself, if it answers."""
 
     reachable: bool
     endpoint: str = ""
@@ -50,8 +50,8 @@ class EngineHealth:
     runtimes: tuple[str, ...] = ()
     storage_driver: str = ""
     images: tuple[ImageState, ...] = ()
-    reason: str = ""
-    remedy: str = ""
+    reason: str = ""  # why it does not answer
+    remedy: str = ""  # what to do about it
 
     @property
     def summary(self) -> str:

@@ -182,14 +182,13 @@ PICTURES_MAX = 4
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Text to read, the same as data, and whether it is an error. `produced` counts the bytes of
-    text that the call's work brought forth, and that are shown or stored."""
+    """Text to read, the same as data, and whether it is an error."""
 
     text: str
     data: dict[str, Any]
     is_error: bool = False
     images: tuple[Mapping[str, str], ...] = ()
-    produced: int = 0
+    produced: int = 0  # bytes of text that the call's work brought forth, shown or stored
 
 
 def run_reply(answer: Answer) -> Reply:

@@ -63,11 +63,11 @@ class IndexAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CommandAnswer:
-    """One command of a batch. `answer` is None when its turn never came."""
+    """One command of a batch."""
 
     label: str
     command: str
-    answer: Answer | None
+    answer: Answer | None  # None: its turn never came
     skipped: str = ""
 
     def to_json(self) -> dict[str, Any]:

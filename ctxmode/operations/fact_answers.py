@@ -42,13 +42,12 @@ LIMIT_MAX = 10_000
 
 @dataclass(frozen=True, slots=True)
 class FactRequest:
-    """What is asked for, each field as a person or a client gave it. `wanted` is an id, a path or
-    a key; `base` the branch that is begun from, compared with, or merged into."""
+    """What is asked for, each field as a person or a client gave it."""
 
     text: str = ""
-    wanted: str = ""
+    wanted: str = ""  # an id, a path or a key
     branch: str = MAIN
-    base: str = MAIN
+    base: str = MAIN  # the branch that is begun from, compared with, or merged into
     key: str = ""
     context: str = DEFAULT_CONTEXT
     title: str = ""
@@ -73,13 +72,12 @@ class FactRequest:
 
 @dataclass(frozen=True, slots=True)
 class FactAnswer:
-    """The answer. `recalled_bytes` are those of a recall's text; `is_conflict` says that a merge
-    wrote nothing."""
+    """The answer."""
 
     data: Mapping[str, Any]
     text: str
-    recalled_bytes: int = 0
-    is_conflict: bool = False
+    recalled_bytes: int = 0  # of a recall's text
+    is_conflict: bool = False  # a merge wrote nothing
     recall: Recall | None = None
 
 

@@ -51,13 +51,12 @@ USAGE_SUFFIX = ".usage.sqlite3"
 
 @dataclass(frozen=True, slots=True)
 class ToolFigures:
-    """The counts per tool, per day (in seconds since the epoch at which it began, UTC) and per
-    project. `left_out` says of which projects there are none, and why."""
+    """The counts per tool, per day and per project."""
 
     tools: Mapping[str, Counts]
-    days: Mapping[int, Counts]
+    days: Mapping[int, Counts]  # by when it began, UTC, in seconds since the epoch
     projects: Mapping[str, Counts] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # of which projects there are none, and why
 
     @property
     def total(self) -> Counts:
@@ -149,8 +148,7 @@ def build_stats_json(
 
 @dataclass(frozen=True, slots=True)
 class TokenSum:
-    """Tokens of some responses, each kind None where none of them records it. `cost` is that of
-    what has a price; `no_price` names the models of the rest, with the kinds that lack one."""
+    """Tokens of some responses, each kind None where none of them records it."""
 
     key: str = ""
     responses: int = 0
@@ -159,8 +157,8 @@ class TokenSum:
     cache_read: int | None = None
     cache_write: int | None = None
     reasoning: int | None = None
-    cost: Decimal | None = None
-    no_price: frozenset[tuple[str, str]] = frozenset()
+    cost: Decimal | None = None  # of what has a price
+    no_price: frozenset[tuple[str, str]] = frozenset()  # models and kinds without a price
 
     def plus(self, other: TokenSum) -> TokenSum:
         """Add up both, under this one's key."""
@@ -188,12 +186,11 @@ def add_known(a: Any, b: Any) -> Any:  # noqa: ANN401 - two of one type of numbe
 
 @dataclass(frozen=True, slots=True)
 class TokenFigures:
-    """What hosts report of sessions: tokens by one key, their total, how the sessions stand.
-    `cache_read_share` is of all input whose host records what came from a cache."""
+    """What hosts report of sessions: tokens by one key, their total, how the sessions stand."""
 
     by: str
     rows: tuple[TokenSum, ...]
-    cache_read_share: float | None
+    cache_read_share: float | None  # of all input whose host records what came from a cache
     statuses: Mapping[str, int]
     agents: Mapping[str, int]
     has_prices: bool = False

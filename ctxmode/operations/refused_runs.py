@@ -26,10 +26,10 @@ _RUN_COLUMNS = ", ".join(f"run.{name}" for name in _OF_RUN)
 
 
 class KeptRefusals(NamedTuple):
-    """A run that was refused something, by its number. `at` is in seconds since the epoch."""
+    """A run that was refused something, by its number."""
 
     number: int
-    at: float
+    at: float  # in seconds since the epoch
     language: str
     profile: str
     status: str

@@ -30,18 +30,16 @@ LOOKING_BACK = "ctx_session"
 
 @dataclass(frozen=True, slots=True)
 class SessionCall:
-    """One call that was answered. `number` tells it from all others, whatever the clock says;
-    `error` is the answer of one that failed, else empty; `holder` whose token let it in, empty over
-    stdio."""
+    """One call that was answered."""
 
-    number: int
+    number: int  # tells it from all others, whatever the clock says
     agent: str
     session_id: str
     tool: str
     params: Mapping[str, Any]
-    error: str
+    error: str  # the answer of one that failed, else empty
     at: float
-    holder: str = ""
+    holder: str = ""  # whose token let it in; empty over stdio
 
 
 @dataclass(slots=True)

@@ -55,13 +55,13 @@ class Stored:
 
 @dataclass(slots=True)
 class ImportAnswer:
-    """What became of an import. `problem` says why not all of it was read."""
+    """What became of an import."""
 
     form: str
     keeps_texts: bool
     stored: list[Stored] = field(default_factory=list)
     bad_lines: int = 0
-    problem: str = ""
+    problem: str = ""  # why not all of it was read
 
     @property
     def sessions(self) -> int:

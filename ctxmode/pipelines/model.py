@@ -76,7 +76,7 @@ class CaseStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one case went. `source` is "run", "cache", or "before" for an earlier run's."""
+    """What became of one case."""
 
     name: str
     step: str
@@ -88,7 +88,7 @@ class Outcome:
     output: str = ""
     tier: str = ""
     artifacts: tuple[str, ...] = ()
-    source: str = "run"
+    source: str = "run"  # "run", "cache", or "before" for an earlier run's
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"verdict": self.verdict.value, "artifacts": list(self.artifacts)}

@@ -157,12 +157,12 @@ STYLES = {CaseStatus.PASSED: "green", CaseStatus.FAILED: "red", CaseStatus.SKIPP
 
 @dataclass(slots=True)
 class PipelineProgress:
-    """What is done of `total` cases, and since when the others run."""
+    """What is done of all cases."""
 
     out: Console
-    total: int
+    total: int  # how many cases there are
     done: int = 0
-    running: dict[str, float] = field(default_factory=dict)
+    running: dict[str, float] = field(default_factory=dict)  # since when each runs
 
     def begin_case(self, name: str) -> None:
         """Note that a case runs from now on."""

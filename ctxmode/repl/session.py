@@ -39,10 +39,10 @@ def say(text: str) -> None:
 
 @dataclass(slots=True)
 class ReplSession:
-    """One session of one language. `request` is what all its programs have in common."""
+    """One session of one language."""
 
     app: App
-    request: Request
+    request: Request  # what all its programs have in common
     interruptible: bool
     typed: list[str] = field(default_factory=list)
 

@@ -51,13 +51,13 @@ LARGE_BYTES_MIN = 20_000
 
 @dataclass(frozen=True, slots=True)
 class TrialAnswer:
-    """One language's answer. `correct` is False too when it gave none."""
+    """One language's answer."""
 
     language: str
     question: str
     expected: int
     printed: str
-    correct: bool
+    correct: bool  # False too when it gave none
     status: str
     wall_s: float
     bytes_read: int
@@ -82,7 +82,7 @@ class LargeOutput:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """All that was tried. `problems` says what was wrong; none means that all of it works."""
+    """All that was tried."""
 
     tier: str
     input_bytes: int
@@ -90,7 +90,7 @@ class Trial:
     answers: tuple[TrialAnswer, ...]
     listed: LargeOutput | None
     missing: dict[str, str]
-    problems: tuple[str, ...]
+    problems: tuple[str, ...]  # what was wrong; none: all of it works
     wall_s: float
 
     @property

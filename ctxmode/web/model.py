@@ -83,15 +83,14 @@ class FetchError(ContextModeError):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The most that one address may cost. `bytes_max` holds before and after decompression;
-    `retry_s_max` is the longest wait that a server may ask for."""
+    """The most that one address may cost."""
 
     total_s: float = 30.0
     idle_s: float = 10.0
-    bytes_max: int = 20 * 1024 * 1024
+    bytes_max: int = 20 * 1024 * 1024  # before and after decompression
     redirects_max: int = 5
     retries_max: int = 2
-    retry_s_max: float = 10.0
+    retry_s_max: float = 10.0  # the longest wait that a server may ask for
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +112,11 @@ ValidatorsOf = Callable[[str], Validators | None]
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What the last hop answered. `unchanged` means that the validators still hold, and that there
-    is no body."""
+    """What the last hop answered."""
 
     url: str
     body: bytes = b""
     content_type: str = ""
     etag: str | None = None
     last_modified: str | None = None
-    unchanged: bool = False
+    unchanged: bool = False  # the validators still hold, and there is no body

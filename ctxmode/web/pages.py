@@ -55,14 +55,13 @@ _SNIFF_BYTES = 8192
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Text in UTF-8. `media_type` tells the store its kind, None lets it look; `converted` says
-    what was done here, `base_url` what its links are relative to."""
+    """Text in UTF-8, and what is known of it."""
 
     text: bytes
-    media_type: str | None
+    media_type: str | None  # tells the store its kind; None lets it look
     title: str | None = None
-    converted: str | None = None
-    base_url: str | None = None
+    converted: str | None = None  # what was done to it here
+    base_url: str | None = None  # what its links are relative to
 
 
 async def content_of(response: Response) -> Content:
@@ -145,12 +144,11 @@ Wanted: TypeAlias = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class FetchRequest:
-    """Addresses. Within `ttl_s` of the last time no server is asked, after it only for what
-    changed; 0 always asks. `force` fetches anew whatever is kept."""
+    """Addresses to fetch."""
 
     wanted: tuple[Wanted, ...]
-    ttl_s: float = DAY_S
-    force: bool = False
+    ttl_s: float = DAY_S  # no server is asked within this; later only what changed; 0 always asks
+    force: bool = False  # fetch anew, whatever is kept
     concurrency: int = 4
     bounds: Bounds = field(default_factory=Bounds)
 

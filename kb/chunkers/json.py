@@ -82,11 +82,7 @@ DEPTH_MAX = 1000
 
 @dataclass(slots=True)
 class _Container:
-    """An object or array that is still open.
-
-    `value` is the name of a container that just closed as the current item's value. `is_spread`
-    says that this value's items became chunks of their own, so that none of it is left to mark.
-    """
+    """An object or array that is still open."""
 
     start: int
     is_object: bool
@@ -94,8 +90,8 @@ class _Container:
     item_start: int
     count: int = 0
     key: bytes | None = None
-    value: str | None = None
-    is_spread: bool = False
+    value: str | None = None  # the name of a container that just closed as the current item's value
+    is_spread: bool = False  # the value's items became chunks: none of it is left to mark
     identity: bytes = b""
     identity_rank: int = len(IDENTITY)
     items: list[tuple[int, int, str]] = field(default_factory=list)

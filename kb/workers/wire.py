@@ -25,11 +25,11 @@ class Text(NamedTuple):
 
 
 class TextOrder(NamedTuple):
-    """The same without its bytes, of which there are `size`."""
+    """The same without its bytes."""
 
     kind: str
     language: str | None
-    size: int
+    size: int  # how many bytes there are
     base_byte: int
     base_line: int
 

@@ -47,18 +47,14 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """A file of hooks: entries by event, in a list each. Which events, the host's adapter says.
-
-    `entry` makes an event's entry from the line to call and the pattern of tools, which is empty
-    for events that are about none. `base` is what a new file must hold. `left_out` are events that
-    are understood where somebody registered them, but not registered.
-    """
+    """A file of hooks: entries by event, in a list each. Which events, the host's adapter says."""
 
     places: Places
+    # Makes an event's entry from the line to call and the pattern of tools, empty without any.
     entry: Callable[[str, str], Mapping[str, Any]]
-    tools: str = ""
-    base: Mapping[str, Any] | None = None
-    left_out: tuple[str, ...] = ()
+    tools: str = ""  # the pattern for events that are about tools
+    base: Mapping[str, Any] | None = None  # what a new file must hold
+    left_out: tuple[str, ...] = ()  # not registered, but understood where somebody registered them
 
 
 @dataclass(frozen=True, slots=True)

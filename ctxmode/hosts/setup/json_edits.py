@@ -29,18 +29,14 @@ class JsonSyntaxError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value and its range. `children` are an object's members or a list's items, in order.
-
-    `name` is a member's key, and `outer_start` where the member begins; for others they are the
-    value's own.
-    """
+    """A value and its range."""
 
     value: Any
     start: int
     end: int
-    children: tuple[Node, ...] = ()
-    name: str | None = None
-    outer_start: int = 0
+    children: tuple[Node, ...] = ()  # an object's members or a list's items, in order
+    name: str | None = None  # a member's key; of others None
+    outer_start: int = 0  # where the member begins; of others as `start`
 
     def child(self, name: str) -> Node | None:
         """The last member of that key, which is the one that counts."""

@@ -29,14 +29,13 @@ Edit = Callable[[str | None], str | None]
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file. `before` of None: there is none yet; `after` of None: it is taken away. No link is
-    followed out of `root`. A program is made executable."""
+    """A change of one file."""
 
     path: Path
-    before: str | None
-    after: str | None
-    root: Path = Path("/")
-    is_program: bool = False
+    before: str | None  # None: there is none yet
+    after: str | None  # None: it is taken away
+    root: Path = Path("/")  # no link is followed out of it
+    is_program: bool = False  # it is made executable
 
 
 def plan(host: Host, target: Target, *, remove: bool = False) -> tuple[FileChange, ...]:

@@ -23,18 +23,15 @@ BYTES_MAX = 16 << 20  # a host may keep its history beside its servers
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """For whom a host is set up: a person, or everybody in a project. `environ` may have variables
-    that move a person's files. Without `records_sessions`
-    no hook tells us what happens in a session. With `is_command_given` a person named the command.
-    """
+    """The one for whom a host is set up: a person, or everybody in a project."""
 
     scope: Scope
     home: Path
     project: Path
     command: Command
-    environ: Mapping[str, str] = field(default_factory=dict[str, str])
-    records_sessions: bool = True
-    is_command_given: bool = False
+    environ: Mapping[str, str] = field(default_factory=dict[str, str])  # may move a person's files
+    records_sessions: bool = True  # hooks tell us what happens in a session
+    is_command_given: bool = False  # a person named the command
 
     @property
     def root(self) -> Path:

@@ -97,14 +97,13 @@ class MergeBody(_Body):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One row. `path` has one group where an id or a name stands; `query` names the parameters,
-    each with the field that it fills, `body` is the form of what is sent."""
+    """One row of the routes."""
 
     method: str
-    path: str
+    path: str  # with one group where an id or a name stands
     action: str
-    query: Mapping[str, str]
-    body: type[Any] | None = None
+    query: Mapping[str, str]  # the parameters, each with the field that it fills
+    body: type[Any] | None = None  # the form of what is sent
     given: Mapping[str, Any] | None = None
 
 

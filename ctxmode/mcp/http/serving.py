@@ -93,23 +93,23 @@ ENDPOINT = "mcp"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen. `certificate` and `key` are files of PEM; without them it is plain HTTP."""
+    """Where to listen. Without a certificate it is plain HTTP."""
 
     host: str = "127.0.0.1"
     port: int = 8765
-    certificate: Path | None = None
-    key: Path | None = None
+    certificate: Path | None = None  # a file of PEM
+    key: Path | None = None  # a file of PEM
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What is served to whom. `others` are projects besides the first, by their names in URLs."""
+    """What is served to whom."""
 
     config: Config
     tokens: Tokens
     hosts: frozenset[str] = frozenset()
     origins: frozenset[str] = frozenset()
-    others: Mapping[str, Path] = field(default_factory=dict)
+    others: Mapping[str, Path] = field(default_factory=dict)  # other projects, by name in URLs
     tools: Offer = field(default_factory=lambda: Offer(list_offered()))
 
 
