@@ -39,11 +39,11 @@ _HINT = f"such as {ENCRYPTED}://host:{PORT}, or {PLAIN}://127.0.0.1:{PORT}"
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """PEM files: who may be the other side (`ca`), and who this one is (`certificate`, `key`)."""
+    """PEM files of the two sides of a connection."""
 
-    ca: Path
-    certificate: Path
-    key: Path
+    ca: Path  # says who may be the other side
+    certificate: Path  # says who this side is
+    key: Path  # that of `certificate`
 
 
 @dataclass(frozen=True, slots=True)

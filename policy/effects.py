@@ -8,12 +8,11 @@ Span = tuple[int, int]
 
 
 class EffectPlace(NamedTuple):
-    """Where in the subject an effect comes from. `nesting` is the path of what wraps it (`bash -c`,
-    `$(`, `xargs`, ...); `text` the smallest piece of program text that has the effect."""
+    """The place in the subject from which an effect comes."""
 
     span: Span
-    text: str
-    nesting: tuple[str, ...] = ()
+    text: str  # the smallest piece of program text that has the effect
+    nesting: tuple[str, ...] = ()  # the path of what wraps it (`bash -c`, `$(`, `xargs`, ...)
 
 
 class Command(NamedTuple):

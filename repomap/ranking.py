@@ -111,12 +111,11 @@ _TOKEN = re.compile(r"[\w@./-]+")
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A file and how well it fits. `score` is over the best file's; `parts` are what each kind of
-    evidence added to it before."""
+    """A file and how well it fits."""
 
     row: FileRow
-    score: float
-    parts: tuple[tuple[str, float], ...]
+    score: float  # over the best file's
+    parts: tuple[tuple[str, float], ...]  # what each kind of evidence added before
 
     @property
     def reasons(self) -> tuple[str, ...]:

@@ -55,16 +55,11 @@ class FileBinding(NamedTuple):
 
 
 class HomeLibrary(NamedTuple):
-    """Installed packages under a home folder that programs expect to import.
+    """Installed packages under a home folder that programs expect to import."""
 
-    `paths` is a glob below the home; what exists is bound read-only. `env` names the variable that
-    tells the toolchain, `value` its value: `{home}` is the home, `{paths}` what was found,
-    joined by colons.
-    """
-
-    paths: str
-    env: str
-    value: str = "{paths}"
+    paths: str  # a glob below the home; what exists is bound read-only
+    env: str  # the variable that tells the toolchain
+    value: str = "{paths}"  # of `env`; `{home}` is the home, `{paths}` what was found, with colons
 
 
 class CompileInputs(NamedTuple):
@@ -116,7 +111,7 @@ class PrewarmCommand(NamedTuple):
     compiled: bool = False
     manifest: str = ""
     beside: tuple[str, ...] = ()  # more files of `runtimes/drivers`, for the gate's folder
-    not_with: tuple[str, ...] = ()  # variables by which the interpreter would read more before
+    not_with: tuple[str, ...] = ()  # with one of these variables it would read more before it waits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -293,15 +288,11 @@ class Program(NamedTuple):
 
 
 class ProbeResult(NamedTuple):
-    """What came of running a candidate's hello program in the sandbox.
-
-    `start_ms` is the wall time of the run, compile steps included; None when it did not run,
-    and then `reason` says why.
-    """
+    """The outcome of running a candidate's hello program in the sandbox."""
 
     candidate: Candidate
-    start_ms: float | None
-    reason: str = ""
+    start_ms: float | None  # wall time, compile steps included; None when it did not run
+    reason: str = ""  # why it did not run
 
     @property
     def runnable(self) -> bool:

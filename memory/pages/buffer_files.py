@@ -163,12 +163,11 @@ def _text(value: object) -> str:
 
 
 class Note(NamedTuple):
-    """What is known of a turn before its end. `key` is the host's own name of it; `turn` is its
-    number once it has a record, which later answers of the same key amend."""
+    """Knowledge of a turn before its end."""
 
     user: str = ""
-    key: str = ""
-    turn: int = 0
+    key: str = ""  # the host's own name of the turn
+    turn: int = 0  # its number once it has a record; later answers of the same key amend that
 
 
 def read_note(folder: StrPath, name: str) -> Note:

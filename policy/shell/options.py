@@ -9,11 +9,10 @@ from policy import marks
 
 
 class Parsed(NamedTuple):
-    """`options` are (name, value) pairs, value None where the option takes none. `operands` are
-    (index in argv, word) pairs."""
+    """The options and operands of a command line."""
 
-    options: tuple[tuple[str, str | None], ...]
-    operands: tuple[tuple[int, str], ...]
+    options: tuple[tuple[str, str | None], ...]  # (name, value); None: the option takes none
+    operands: tuple[tuple[int, str], ...]  # (index in argv, word)
 
     def values(self, names: Sequence[str]) -> Iterator[str]:
         """The values of any of the named options, in order."""
