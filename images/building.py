@@ -38,11 +38,11 @@ _ESCAPE: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What images are built on and with; `network` is a mode of the engine's builds."""
+    """What images are built on and with."""
 
     base: Base
     settings: Settings
-    network: str
+    network: str  # a mode of the engine's builds
 
 
 async def build_toolchains(

@@ -21,11 +21,11 @@ _DOCKERFILES: Final = Path(__file__).parent / "dockerfiles"
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One image. `languages` are names of rows of the table in `runtimes/`."""
+    """One image."""
 
     name: str
     title: str
-    languages: tuple[str, ...]
+    languages: tuple[str, ...]  # names of rows of the table in `runtimes/`
 
     @property
     def dockerfile(self) -> Path:

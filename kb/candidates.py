@@ -183,13 +183,12 @@ FEW = 20
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What chooses the chunks for a query. `choosing` and `others` are numbers of its words, from
-    0 in their order; words that nothing has are in neither."""
+    """What chooses the chunks for a query; words are numbers from 0, in the order of the query."""
 
     query: Query
     corrections: Corrections
-    choosing: tuple[int, ...]
-    others: tuple[int, ...]
+    choosing: tuple[int, ...]  # the words that choose
+    others: tuple[int, ...]  # the rest, without those that nothing has
     weight: float
     """The rarities of all words together, of those as well that nothing has, but not of those that
     are too common to choose by: what a chunk scores in which each is once. 0 of few chunks."""

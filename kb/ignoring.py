@@ -29,11 +29,11 @@ class PatternTooLargeError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class IgnorePattern:
-    """A line that says something. `is_bare`: it has no slash and fits a name in any folder."""
+    """A line that says something."""
 
     expression: re.Pattern[str] | None  # None where the text itself is all that fits
     text: str
-    is_bare: bool
+    is_bare: bool  # it has no slash and fits a name in any folder
     only_folders: bool
     ignores: bool
 
@@ -122,14 +122,11 @@ IGNORE_FILES = (".git/info/exclude", ".gitignore")
 
 @dataclass(frozen=True, slots=True)
 class IgnoreFile:
-    """What one file says, the last line first, which counts. Bytes are characters, as for git.
+    """What one file says. Bytes are characters, as for git."""
 
-    `folder` ends in a slash; `problems` say which lines are not obeyed, and why.
-    """
-
-    folder: str
-    patterns: tuple[IgnorePattern, ...]
-    problems: tuple[str, ...] = ()
+    folder: str  # ends in a slash
+    patterns: tuple[IgnorePattern, ...]  # the last line first, which counts
+    problems: tuple[str, ...] = ()  # which lines are not obeyed, and why
 
     def verdict(self, path: str, *, is_folder: bool) -> bool | None:
         """Whether a path below the folder is ignored; None where no line is about it."""

@@ -36,10 +36,10 @@ class Placed(NamedTuple):
 
 
 class Merged(NamedTuple):
-    """The answer to one query; `places` has the store of each of its hits, in their order."""
+    """The answer to one query."""
 
     result: QueryResult
-    places: tuple[int, ...]
+    places: tuple[int, ...]  # the store of each of its hits, in their order
 
 
 def merge(results: Sequence[QueryResult], *, limit: int, budget_bytes: int | None) -> Merged:

@@ -44,11 +44,10 @@ def near(*phrases: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The words of a query in order, each once, as typed; behind them `parts`, what names among
-    them are made of."""
+    """The words of a query."""
 
-    terms: tuple[str, ...]
-    parts: tuple[str, ...] = ()
+    terms: tuple[str, ...]  # in order, each once, as typed; the parts come last
+    parts: tuple[str, ...] = ()  # what names among the terms are made of
 
     def groups(self, corrections: Corrections) -> list[str]:
         """An expression a word: the word, and beside it how it is spelt without letters such as

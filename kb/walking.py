@@ -121,16 +121,15 @@ class _PendingFolder:
 class Walk:
     """One pass over the files below `root` that `selection` means, folder by folder, by name.
 
-    `only` narrows it to some paths and what lies below them. `skipped` fills as it goes. A link out
-    of `root` is never followed, and no folder read twice. What is met through a link is judged by
-    what it leads to, too. `until` is a time of the monotonic clock.
+    A link out of `root` is never followed, and no folder read twice. What is met through a link is
+    judged by what it leads to, too.
     """
 
     root: Path
     selection: Selection
-    only: Collection[Path] | None = None
-    until: float = float("inf")
-    skipped: list[Skipped] = field(default_factory=list)
+    only: Collection[Path] | None = None  # these, and what lies below them
+    until: float = float("inf")  # a time of the monotonic clock
+    skipped: list[Skipped] = field(default_factory=list)  # fills as it goes
     ignored: set[Path] = field(default_factory=set)
     """The files and folders that git would ignore, as far as the pass came upon them."""
     _seen: set[tuple[int, int]] = field(default_factory=set)

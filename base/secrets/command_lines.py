@@ -24,11 +24,10 @@ _BEFORE = b"\"' \t\r\n\v\f"
 
 
 class Form(NamedTuple):
-    """A way to write a password. `marks`, in lower case, tell where to look; `expression` is
-    matched from a mark on, and its `value`, `single` or `double` is the password."""
+    """A way to write a password, which is the group `value`, `single` or `double`."""
 
-    marks: tuple[bytes, ...]
-    expression: bytes
+    marks: tuple[bytes, ...]  # in lower case; they tell where to look
+    expression: bytes  # matched from a mark on
     kind: str = "password"  # empty: as its `name` says
     is_word_allowed: bool = True  # whether a plain word can be one, and not only an odd text
     needs: bytes = b""  # what else the text must hold, in lower case

@@ -10,10 +10,10 @@ from base.secrets.detector import Secret, find_secrets
 
 
 class Redacted(NamedTuple, Generic[AnyStr]):
-    """A text without its secrets; `secrets` has their places in the text as it was."""
+    """A text without its secrets."""
 
     text: AnyStr
-    secrets: tuple[Secret, ...] = ()
+    secrets: tuple[Secret, ...] = ()  # places in the text as it was
 
     @property
     def kinds(self) -> Mapping[str, int]:

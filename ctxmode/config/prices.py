@@ -23,11 +23,10 @@ Price: TypeAlias = Mapping[str, Decimal]
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices by the beginning of a model's name; `warnings` names a project's file that has
-    some."""
+    """Prices of models."""
 
-    by_model: Mapping[str, Price] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    by_model: Mapping[str, Price] = field(default_factory=dict)  # by the beginning of its name
+    warnings: tuple[str, ...] = ()  # of a project's file that has some
 
     def find(self, model: str) -> Price | None:
         """Return the price with the longest name that the model's begins with."""

@@ -73,13 +73,10 @@ class ProtocolError(Exception):
 
 
 class Envelope(NamedTuple):
-    """What a request says of its client: at `initialize`, or from 2026-07-28 on each time.
-
-    `client` is the name by which the client calls itself, empty if it has none.
-    """
+    """What a request says of its client: at `initialize`, or from 2026-07-28 on each time."""
 
     revision: str
-    client: str
+    client: str  # the name by which it calls itself; empty if it has none
     capabilities: Mapping[str, Any]
 
 

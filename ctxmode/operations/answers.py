@@ -13,22 +13,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a passage lies, of a search of all projects: an empty project is the user's own store,
-    `path` is the file that it was read from."""
+    """Where a passage lies, of a search of all projects."""
 
-    project: str
-    path: str | None
+    project: str  # empty is the user's own store
+    path: str | None  # the file that it was read from
     indexed_at: float
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """All queries' answers, in the order asked. `places` tells by a passage's number where it lies,
-    where that is not the one project."""
+    """All queries' answers, in the order asked."""
 
     queries: tuple[QueryResult, ...]
     notes: tuple[str, ...] = ()
-    places: Mapping[int, Place] | None = None
+    places: Mapping[int, Place] | None = None  # by a passage's number, where not in the one project
 
     @property
     def incomplete_sources(self) -> tuple[int, ...]:
@@ -79,12 +77,11 @@ class CommandAnswer:
 
 @dataclass(frozen=True, slots=True)
 class BatchAnswer:
-    """All commands in the order given, and what the queries found in their outputs. `note` says why
-    queries were not answered."""
+    """All commands in the order given, and what the queries found in their outputs."""
 
     commands: tuple[CommandAnswer, ...]
     queries: tuple[QueryResult, ...] = ()
-    note: str = ""
+    note: str = ""  # why queries were not answered
 
     @property
     def ok(self) -> bool:

@@ -19,11 +19,11 @@ from repomap.reading import HEADS, JSON_HEAD, MARK
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A place: `path` of None is stdout. `head` begins the text, `usage` says how it is loaded."""
+    """A place for a pack."""
 
-    path: Path | None = None
-    head: str = ""
-    usage: str = ""
+    path: Path | None = None  # None is stdout
+    head: str = ""  # begins the text
+    usage: str = ""  # how it is loaded
 
 
 def prepare_output(config: Config, *, export: str, output: str, is_json: bool) -> Output:

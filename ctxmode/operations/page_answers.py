@@ -63,11 +63,11 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class PageAnswer:
-    """The answer. `is_paused` says that a push committed nothing, and the text what to do."""
+    """The answer."""
 
     data: Mapping[str, Any]
     text: str
-    is_paused: bool = False
+    is_paused: bool = False  # a push committed nothing; the text says what to do
 
 
 def answer(pages: Pages, action: str, asked: PageRequest) -> PageAnswer:

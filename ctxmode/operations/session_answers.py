@@ -69,11 +69,10 @@ def read_digest(store: SessionStore, session: Session) -> str:
 
 
 class Part(NamedTuple):
-    """Messages in order, as text; what is left begins at the message `next_first`, 0 where nothing
-    is."""
+    """Messages in order, as text."""
 
     text: str
-    next_first: int = 0
+    next_first: int = 0  # the message at which what is left begins; 0 where nothing is
     left: int = 0
 
 

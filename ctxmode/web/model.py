@@ -95,12 +95,11 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """How to reach others. `allow_private` permits this machine and private networks;
-    `certificates` of None are the system's."""
+    """How to reach others."""
 
     resolve: Resolve
-    allow_private: bool = False
-    certificates: ssl.SSLContext | None = None
+    allow_private: bool = False  # this machine and private networks are permitted
+    certificates: ssl.SSLContext | None = None  # None: the system's
 
 
 Validators: TypeAlias = tuple[str | None, str | None]

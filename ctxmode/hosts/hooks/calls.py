@@ -55,12 +55,11 @@ class Ground(NamedTuple):
 
 
 class Ruling(NamedTuple):
-    """What the host is told: nothing, advice, to ask the person, or not to do it. `instead` is the
-    call's."""
+    """What the host is told: nothing, advice, to ask the person, or not to do it."""
 
     kind: RulingKind
     text: str = ""
-    instead: Mapping[str, Any] | None = None
+    instead: Mapping[str, Any] | None = None  # the call's
 
 
 class Refusal(NamedTuple):

@@ -110,15 +110,11 @@ _SERVE = "serve"
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The commands by which hosts call this program, besides its own name.
+    """The commands by which hosts call this program, besides its own name."""
 
-    `command` is written. With `is_given` a person named it, and it takes the place of any other of
-    ours. `recorded` is what the host's entry of our server has, if that is one word.
-    """
-
-    command: Sequence[str]
-    is_given: bool = False
-    recorded: Sequence[str] = ()
+    command: Sequence[str]  # what is written
+    is_given: bool = False  # a person named it, and it takes the place of any other of ours
+    recorded: Sequence[str] = ()  # what the host's entry of our server has, if one word
 
     def owns(self, words: Sequence[str]) -> bool:
         """Return whether some words are a command of ours."""

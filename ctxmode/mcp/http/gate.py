@@ -87,10 +87,10 @@ NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Who may come in: a name for each token. `source` says where they were read."""
+    """Who may come in."""
 
-    names: Mapping[str, str]
-    source: str
+    names: Mapping[str, str]  # by token
+    source: str  # where they were read
 
     def name_of(self, given: str) -> str | None:
         """Find whose token this is; the time it takes says nothing about the tokens."""
@@ -165,11 +165,11 @@ SENT_ONCE = (
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Who may come in. `hosts` are names without a port, `origins` whole origins."""
+    """Who may come in."""
 
     tokens: Tokens
-    hosts: frozenset[str]
-    origins: frozenset[str] = frozenset()
+    hosts: frozenset[str]  # names without a port
+    origins: frozenset[str] = frozenset()  # whole origins
 
     def admits_host(self, given: str) -> bool:
         """Tell whether requests to this Host, with a port or without, are meant for this server."""
