@@ -30,7 +30,7 @@ from ctxmode.mcp import conversation, server
 from ctxmode.mcp.client import Client
 from ctxmode.mcp.protocol import ProtocolError
 from ctxmode.mcp.tool import Reply
-from ctxmode.operations import audit, library, project_maps, refused_runs
+from ctxmode.operations import audit, project_maps, refused_runs
 from ctxmode.render.redaction import redact_answer
 from executor.model import Refusal
 from executor.run.capture import Capture
@@ -61,7 +61,7 @@ def strings(value: Any) -> Iterator[str]:
 
 @contextmanager
 def open_store(folder: Path) -> Iterator[Store]:
-    with Store.open(folder / "kb.db", redact=library._secrets) as store:
+    with Store.open(folder / "kb.db", redact=find_secrets) as store:
         yield store
 
 

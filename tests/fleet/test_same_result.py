@@ -155,7 +155,7 @@ async def compare_answers(
 ) -> None:
     program: SampleProgram = PROGRAMS[language]
     result = await compare(front, Request(language, program.code, timeout_s=60), project)
-    expected = QUESTIONS[program.question].answer((project / INPUT_NAME).read_bytes())
+    expected = QUESTIONS[program.question][1]((project / INPUT_NAME).read_bytes())
     assert (result.worker, result.stdout.text.strip()) == (WORKER, str(expected))
     if with_failure:
         failed = await compare(front, Request(language, FAIL[language], timeout_s=60), project)
