@@ -150,7 +150,7 @@ DOORS: dict[str, Door] = {
     "a session's call": lambda text, _: str(GATE.clean_value({"a": [text, {"b": text}]}, 20_000)),
     "the ends of a session's output": lambda text, _: GATE.clean_ends(f"{text}\nend", 100_000),
     "a page": lambda text, _: redact_page(text, find_secrets)[0],
-    "a map and a pack": lambda text, _: project_maps.redact(text).text,
+    "a map and a pack": lambda text, _: project_maps.redact(text)[0],
     "a map's words": lambda text, _: project_maps.hide_secrets(text.encode()).decode(),
     "progress": progress,
     "a log message": log_message,
