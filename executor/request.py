@@ -34,15 +34,12 @@ Preparing = Callable[[str], AbstractContextManager[object]]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`tools` are those that a redirect may name: a caller is never sent to one it lacks.
+    """A caller of the executor."""
 
-    `holder` is the name by which the server knows who calls; empty for whoever started it.
-    """
-
-    tools: frozenset[str] = frozenset()
+    tools: frozenset[str] = frozenset()  # a redirect names only these
     consent: Consent | None = None
     preparing: Preparing = nullcontext
-    holder: str = ""
+    holder: str = ""  # by which the server knows who calls; empty: whoever started it
 
     async def settle(self, verdict: Mapping[str, Any]) -> Mapping[str, Any]:
         """The verdict, and under `consent` what a person said to one that asks."""

@@ -90,13 +90,13 @@ bind_mapped()
 
 @dataclass(frozen=True, slots=True)
 class Upper:
-    """Where the writes of one copy-on-write container go; `before` is what was in it at first."""
+    """The place of the writes of one copy-on-write container."""
 
     folder: Path
     lower: str
     volume: Mount
     is_mounted: bool
-    before: Snapshot
+    before: Snapshot  # what was in it at first
 
     def changes(self) -> tuple[ReportedChanges, bool]:
         """What was written, when nothing runs that could write on; and whether it is full."""
@@ -116,13 +116,13 @@ class Upper:
 
 @dataclass(slots=True)
 class EngineHost:
-    """Made by `opened` only. `sources` says where the engine finds a path of this host."""
+    """The engine's host. It is made by `opened` only."""
 
     user: tuple[int, int]
     base: Path  # of the folders that are made for each container
     as_root: bool
     project: Path
-    sources: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)  # where the engine finds paths of it
     live: str = ""
 
     @property

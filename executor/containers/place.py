@@ -53,7 +53,7 @@ class Leases(Prewarming, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ContainerPlace:
-    """How runs of one project become containers. `host` is None where projects travel."""
+    """The way in which runs of one project become containers."""
 
     isolation: Isolation
     search: ProjectSearch
@@ -62,7 +62,7 @@ class ContainerPlace:
     image_of: ImageOf
     runtime: str
     user: tuple[int, int]
-    host: EngineHost | None
+    host: EngineHost | None  # None: projects travel
     pool: Leases
 
     @property

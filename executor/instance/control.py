@@ -30,9 +30,9 @@ ANSWER_S_MAX = 5.0
 
 @dataclass(frozen=True, slots=True)
 class RunningProgram:
-    """One program that runs now, in which server; `place` is where, if on another machine."""
+    """One program that runs now."""
 
-    instance: str
+    instance: str  # the server
     number: int
     label: str
     profile: str
@@ -43,7 +43,7 @@ class RunningProgram:
     wall_s_max: float | None = None
     output_bytes_max: int | None = None
     memory_bytes_max: int | None = None
-    place: str = ""
+    place: str = ""  # where, if on another machine
 
     @property
     def id(self) -> str:

@@ -13,44 +13,34 @@ from runtimes.packages import Ecosystem
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """Where an ecosystem's packages come from, as its user says; what is empty is the row's own.
-
-    `private` lets its names lie on addresses of a private network, or on this machine. `ca` is the
-    text of certificates to trust besides the system's.
-    """
+    """The source of an ecosystem's packages, as its user says; what is empty is the row's own."""
 
     url: str = ""
     hosts: tuple[str, ...] = ()
-    private: bool = False
-    ca: str = ""
+    private: bool = False  # its names may lie on addresses of a private network, or on this machine
+    ca: str = ""  # text of certificates to trust besides the system's
 
 
 @dataclass(frozen=True, slots=True)
 class PackageSettings:
-    """What a user can set. `allow` are the ecosystems that may fetch without asking a person.
+    """The settings of packages."""
 
-    `bytes_max` is what all layers take together, `layer_bytes` what one may.
-    """
-
-    allow: frozenset[str] = frozenset()
+    allow: frozenset[str] = frozenset()  # ecosystems that may fetch without asking a person
     cooldown_days: int = 3
-    bytes_max: int = 4 * GIB
-    layer_bytes: int = 2 * GIB
+    bytes_max: int = 4 * GIB  # of all layers together
+    layer_bytes: int = 2 * GIB  # of one layer
     registries: Mapping[str, Registry] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The packages that a request names: a text for the lock to be made of, or a lock's files.
-
-    `file` is what the text was read from, `indexes` the registries that it names.
-    """
+    """The packages that a request names: a text for the lock to be made of, or a lock's files."""
 
     ecosystem: str
     text: str = ""
     lock: Mapping[str, bytes] = field(default_factory=dict)
-    file: str = ""
-    indexes: tuple[str, ...] = ()
+    file: str = ""  # what the text was read from
+    indexes: tuple[str, ...] = ()  # registries that the text names
 
     @property
     def label(self) -> str:

@@ -130,17 +130,14 @@ NAME = "packages"
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A phase of one ecosystem: a program of the shell, what it is given and may reach.
-
-    `ca` is the text of certificates to trust besides the system's.
-    """
+    """A phase of one ecosystem."""
 
     name: str  # lock, fetch or build
     row: Ecosystem
-    program: str
-    inputs: Mapping[str, bytes] = field(default_factory=dict)
-    reach: Allowlist = NO_NETWORK
-    ca: str = ""
+    program: str  # of the shell
+    inputs: Mapping[str, bytes] = field(default_factory=dict)  # what it is given
+    reach: Allowlist = NO_NETWORK  # what it may reach
+    ca: str = ""  # text of certificates to trust besides the system's
     env: Mapping[str, str] = field(default_factory=dict)
     shown: tuple[tuple[str, str], ...] = ()
 

@@ -133,16 +133,12 @@ P = TypeVar("P", bound=Purpose)
 
 @dataclass(frozen=True, slots=True)
 class PoolLimits:
-    """How many members are kept.
+    """Limits to how many members are kept. What is used once may never be used again."""
 
-    A purpose gets members from its `uses_min`-th use on: what is used once may never be used again.
-    Then at least `idle_min` and at most `idle_max` are kept of it, and `total_max` of all purposes.
-    """
-
-    uses_min: int = 2
-    idle_min: int = 1
-    idle_max: int = USES_MAX
-    total_max: int = USES_MAX * PURPOSES_MAX
+    uses_min: int = 2  # members are kept from this use of a purpose on
+    idle_min: int = 1  # of a purpose, at least
+    idle_max: int = USES_MAX  # of a purpose, at most
+    total_max: int = USES_MAX * PURPOSES_MAX  # of all purposes, at most
 
 
 _Use = tuple[float, int, int]

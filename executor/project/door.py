@@ -27,17 +27,13 @@ LISTED_MAX = 500
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """The parts that commits need.
-
-    `load_names` gives the table of names. `folder` has what is kept and journals, and `shown` are
-    folders of the host that links may lead to. `identity` tells the project's folder from another
-    that takes its name: views may be of the folder that was there first.
-    """
+    """The parts that commits need."""
 
     search: ProjectSearch
-    load_names: Callable[[], ObeyedNames]
-    folder: Path
-    shown: Sequence[str] = ()
+    load_names: Callable[[], ObeyedNames]  # gives the table of names
+    folder: Path  # of what is kept, and of journals
+    shown: Sequence[str] = ()  # folders of the host that links may lead to
+    # Tells the project's folder from another that takes its name: views may be of the first.
     identity: os.stat_result | None = None
 
     def record(self, *, whole: bool) -> Record:

@@ -125,22 +125,17 @@ LEAST_S = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """A checked request with the toolchain that was chosen for it.
-
-    `shown` is what its box sees of toolchains' caches, `packages` of packages. Where the program
-    was compiled by itself, `products` are the files that this gave, and `spent` is what it took of
-    the request's limits.
-    """
+    """A checked request with the toolchain that was chosen for it."""
 
     checked: Checked
     candidate: runtimes.Candidate
-    shown: tuple[tuple[str, str], ...]
+    shown: tuple[tuple[str, str], ...]  # what its box sees of toolchains' caches
     on_output: OnOutput | None = None
     observe: Observe | None = None
-    packages: tuple[tuple[str, str], ...] = ()
-    products: Mapping[str, bytes] | None = None
+    packages: tuple[tuple[str, str], ...] = ()  # what its box sees of packages
+    products: Mapping[str, bytes] | None = None  # files, if it was compiled by itself
     diagnosis: bytes = b""  # what the compiler said of them
-    spent: Usage | None = None
+    spent: Usage | None = None  # what compiling took of the request's limits
 
     async def start(self, runner: Runner) -> Completed:
         """Run it, unless in the background in its turn. Cancelling ends all of it.

@@ -138,9 +138,9 @@ class ListedRun(Protocol):
 
 @dataclass(slots=True)
 class RunRecord:
-    """One run's record. `number` is its own among all runs of this server."""
+    """One run's record."""
 
-    number: int
+    number: int  # its own among all runs of this server
     profile: str
     isolation: Isolation
     outputs: Mapping[str, Capture]

@@ -113,16 +113,13 @@ class SessionPackages:
 
 @dataclass(frozen=True, slots=True)
 class SessionRequest:
-    """One program for a session, as it was asked for.
+    """One program for a session, as it was asked for."""
 
-    `interpreter` is the name of what runs it. `make_job` starts the program, or its interpreter, by
-    the `candidate`; then `program` makes what is sent there, out of the layout and the number of
-    the call. `packages` are named by the call, where it names any.
-    """
-
-    interpreter: str
+    interpreter: str  # the name of what runs it
     candidate: runtimes.Candidate
+    # Starts the program, or its interpreter, by the candidate.
     make_job: Callable[[runtimes.Candidate, Layout], Job]
+    # Makes what is sent there, out of the layout and the number of the call.
     program: Callable[[Layout, int], InterpreterProgram] | None
     limits: Limits
     profile: Profile
@@ -132,7 +129,7 @@ class SessionRequest:
     label: str = ""
     limits_given: bool = False
     language: str = ""  # by the name of its row
-    packages: SessionPackages | None = None
+    packages: SessionPackages | None = None  # those that the call names
 
 
 def session_call(

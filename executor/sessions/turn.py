@@ -29,15 +29,12 @@ class ForgedAnswerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class InterpreterProgram:
-    """One program for an interpreter. An empty `folder` or `bound` means none.
-
-    `name` is what tracebacks call it; `bound` is the file whose content becomes FILE_CONTENT.
-    """
+    """One program for an interpreter."""
 
     code: str
-    name: str
-    folder: str = ""
-    bound: str = ""
+    name: str  # what tracebacks call it
+    folder: str = ""  # empty: none
+    bound: str = ""  # the file whose content becomes FILE_CONTENT; empty: none
     args: tuple[str, ...] = ()
 
     def frame(self, token: str) -> bytes:

@@ -47,13 +47,13 @@ def serve(control: socket.socket, cell: Description[BoxDescription], handles: tr
 
 @dataclass(slots=True)
 class _SessionRun:
-    """A run that has not ended: `main` is the process of its present step."""
+    """A run that has not ended."""
 
     number: int
     run: Description[RunDescription]
     stdio: list[int]
     step: int = 0
-    main: int = -1
+    main: int = -1  # the process of its present step
 
     def close(self) -> None:
         """Leave its descriptors to the program alone, so that their end is seen."""

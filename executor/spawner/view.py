@@ -37,21 +37,17 @@ PROBE = "user.overlay.probe"
 
 @dataclass(slots=True)
 class View:
-    """The overlay that is mounted at `target`.
-
-    `lower` and `room` are detached mounts, `layers` the names in the room of the upper layers
-    below the present one, the newest first. Those of `secrets` that are in `stood_in` are hidden
-    by a layer just above the project.
-    """
+    """The overlay that is mounted at `target`."""
 
     target: str
-    lower: int
-    room: int
+    lower: int  # a detached mount
+    room: int  # a detached mount
+    # Names in the room of the upper layers below the present one, the newest first.
     layers: list[str] = field(default_factory=list)
     number: int = 0
     upper: int = -1
     secrets: Sequence[str] = ()
-    stood_in: frozenset[str] = frozenset()
+    stood_in: frozenset[str] = frozenset()  # `secrets` hidden by a layer just above the project
 
     @property
     def upper_name(self) -> str:

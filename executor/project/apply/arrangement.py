@@ -22,17 +22,13 @@ ANY = -1
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One step on one path.
+    """One step on one path."""
 
-    `kind` is put, delete, attributes or take; `entry` file, folder, link or repository. `expected`
-    is what has to be there, None for nothing. What is put lies in the same folder as `temporary`.
-    """
-
-    kind: str
+    kind: str  # put, delete, attributes or take
     path: str
-    entry: str
-    expected: EntryState | None = None
-    temporary: str = ""
+    entry: str  # file, folder, link or repository
+    expected: EntryState | None = None  # what has to be there; None: nothing
+    temporary: str = ""  # the name of what is put, in the same folder
     mode: int = -1  # of attributes; -1: as it is
     mtime_ns: int = -1
     xattrs: Attributes | None = None

@@ -37,15 +37,12 @@ KNOWN = "known"
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """A repository in a folder of its own; `trees` are the folders of its working trees, "" first.
-
-    `objects` are folders of the host with more of its objects, which `format` names.
-    """
+    """A repository in a folder of its own."""
 
     folder: Path
-    format: str
-    trees: tuple[str, ...]
-    objects: tuple[Path, ...]
+    format: str  # the kind of its objects' names
+    trees: tuple[str, ...]  # folders of its working trees, "" first
+    objects: tuple[Path, ...]  # folders of the host with more of its objects
 
     def borrow(self, places: Iterable[str]) -> None:
         """Have it find the objects of other folders at these places.
@@ -205,18 +202,15 @@ class WorkingTree:
 
 @dataclass(frozen=True, slots=True)
 class CarriedRepository:
-    """One repository as a run left it; `pack` holds the objects that the host lacks.
-
-    `stashes` are commits with their messages, the latest first.
-    """
+    """One repository as a run left it."""
 
     control: str
     format: str
     refs: Mapping[str, str]
     tips: tuple[str, ...]
     trees: tuple[WorkingTree, ...]
-    stashes: tuple[tuple[str, str], ...]
-    pack: Path
+    stashes: tuple[tuple[str, str], ...]  # commits and messages, the latest first
+    pack: Path  # the objects that the host lacks
 
 
 def read(control: str, scratch: Scratch, run: Reader) -> CarriedRepository:

@@ -41,17 +41,13 @@ _GITS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A repository by its own folder `control`, "" for the project itself; `top` has its files.
-
-    Paths are relative to the project. `existed` and `exists` tell whether it was one when the view
-    began, and whether the run left one. A submodule's lies in that of another.
-    """
+    """A repository. Paths are relative to the project."""
 
     number: int
-    control: str
-    top: str
-    existed: bool
-    exists: bool
+    control: str  # its own folder, "" for the project itself; a submodule's lies in that of another
+    top: str  # where its files are
+    existed: bool  # it was one when the view began
+    exists: bool  # the run left one
 
     @property
     def prefix(self) -> str:
@@ -226,16 +222,13 @@ class _Known:
 
 @dataclass(slots=True)
 class History:
-    """Answers for the repositories around the paths of a project.
-
-    `after` are those that a run left, by the own folders of their working trees: with its objects,
-    and with what is checked out.
-    """
+    """Answers for the repositories around the paths of a project."""
 
     record: Record
     project: Tree
     contents: Tree
     brought: BroughtObjects
+    # What a run left, by own folders of working trees: git with its objects, what is checked out.
     after: Mapping[Path, tuple[HostGit, str]] = field(default_factory=dict)
     _known: dict[str, _Known | None] = field(default_factory=dict)
     _earlier: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -39,25 +39,20 @@ class CommitRules:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Changes to apply, folders first, and what is left out.
-
-    `present` tells what is at each applied path now, `states` what was at the start. `kept` are
-    the changes whose contents wait for a person. `units` numbers the repositories in whose working
-    trees paths lie; `takings` are those that are taken, by number, before their files are, and
-    `kept_takings` those that wait.
-    """
+    """Changes to apply, folders first, and what is left out."""
 
     project: Path
     changes: tuple[Change, ...]
-    present: Mapping[str, os.stat_result | None]
-    states: Mapping[str, EntryState]
+    present: Mapping[str, os.stat_result | None]  # what is at each applied path now
+    states: Mapping[str, EntryState]  # what was at the start
     # What the project's own folder is to have if its entries change; -1: folders get new times.
     top_mtime_ns: int = -1
     left_out: tuple[LeftOut, ...] = ()
-    kept: tuple[Change, ...] = ()
+    kept: tuple[Change, ...] = ()  # their contents wait for a person
+    # Numbers of the repositories in whose working trees paths lie, by path.
     units: Mapping[str, int] = field(default_factory=dict)
-    takings: tuple[tuple[int, Taking], ...] = ()
-    kept_takings: tuple[Taking, ...] = ()
+    takings: tuple[tuple[int, Taking], ...] = ()  # by number; taken before their files are
+    kept_takings: tuple[Taking, ...] = ()  # those that wait
 
 
 FS_IOC_GETFLAGS = 0x80086601  # linux/fs.h: _IOR('f', 1, long)

@@ -160,13 +160,10 @@ Settings: TypeAlias = list[tuple[str, str, str]]  # file ("" for none), key, val
 
 @dataclass(slots=True)
 class NamedFiles:
-    """Answers for one project; all is asked for at the first question.
-
-    `made` are the tops of working trees that a run made.
-    """
+    """Answers for one project; all is asked for at the first question."""
 
     record: Record
-    made: Iterable[str] = ()
+    made: Iterable[str] = ()  # tops of working trees that a run made
     _named: dict[str, tuple[str, int]] = field(default_factory=dict)
     _above: set[str] = field(default_factory=set)
     _left: int = WORDS_MAX

@@ -143,7 +143,7 @@ BASE_BYTES_MAX = 1 << 20  # of what lines can be merged with
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A change set that is kept; `left_out` says why its paths wait, nothing of staged ones."""
+    """A change set that is kept."""
 
     id: str
     project: Path
@@ -152,7 +152,7 @@ class Kept:
     size: int  # bytes of all contents
     staged: bool
     changes: tuple[Change, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOut, ...]  # why its paths wait; nothing of staged ones
     hidden: frozenset[str] = frozenset()
     takings: tuple[Taking, ...] = ()
 

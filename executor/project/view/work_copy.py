@@ -36,16 +36,13 @@ _EXCHANGED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class WorkCopy:
-    """A copy in `folder` that `owner` works in, and the state of both sides when they agreed.
-
-    What is `closed` this user may not read: it is not in the copy.
-    """
+    """A copy of the project, and the state of both sides when they agreed."""
 
     folder: Path
     at_start: Mapping[str, EntryState]
     record: Record
-    owner: tuple[int, int]
-    closed: frozenset[str] = frozenset()
+    owner: tuple[int, int]  # who works in it
+    closed: frozenset[str] = frozenset()  # what this user may not read: not in the copy
 
     def changes(self) -> ChangeSet:
         """Read what a run has changed in the copy.
