@@ -128,9 +128,7 @@ async def test_a_phase_reaches_its_registry_and_nothing_of_the_project(executor,
             " except OSError: print('refused')\" "
             f'"$REGISTRY/" {other.url}/ http://192.0.2.1/ > "$OUT/said"\n'
         )
-        phase = phases.Phase(
-            "fetch", row, program, reach=reach.network, env={"REGISTRY": reach.url}
-        )
+        phase = phases.Phase("fetch", row, program, reach=reach[2], env={"REGISTRY": reach[0]})
         async with executor._packages().phases.run(phase, chosen) as bundle:
             files = phases.read_files(bundle, 4096)
     assert files == {"said": b"[]\nb'there'\nrefused\nrefused\n"}
